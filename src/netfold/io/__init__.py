@@ -1,0 +1,7 @@
+"""Reading and writing: files in, values out."""
+
+from __future__ import annotations
+
+from netfold.io.edges import read_edges
+
+__all__ = ["read_edges"]

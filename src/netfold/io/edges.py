@@ -1,0 +1,143 @@
+"""`read_edges`: a file with one edge per line, or per row, as a Graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.assembly import adjacency
+from netfold.errors import InputError
+from netfold.graph import Graph, unchecked
+from netfold.io.ends import Ends, IntegerEnds, NotIntegers, TextEnds
+from netfold.io.lines import LineProblem
+from netfold.io.rows import Layout, rows_of
+from netfold.io.sniffing import layout_of
+from netfold.io.source import chunks, kind_of, refusal
+
+_Column = npt.NDArray[np.signedinteger]
+_Weights = npt.NDArray[np.float64] | None
+_Piece = tuple[_Column, _Column, _Weights]
+
+_PROBE = 48
+_NEAR = 1 << 16
+_OFTEN = 8
+
+
+def read_edges(
+    path: str | os.PathLike[str],
+    *,
+    directed: bool = False,
+    weighted: bool | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> Graph:
+    """The graph in a file with one edge per line: two labels, and perhaps a weight.
+
+    Text parted by commas, semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet; what it is shows
+    in its first bytes. Text is UTF-8. Blank lines and lines that begin with # or % are passed over; a field in double
+    quotes may hold the delimiter (and a label that begins with # needs them).
+
+    - `delimiter` is one character, " " for any run of blanks and tabs; None finds it out.
+    - `header` says whether the first line names the columns. None guesses: it does where it names both ends (source
+      and target, src and dst, from and to, u and v, ...), or where it holds text and all other lines numbers.
+    - Named columns are found by those names in any order; failing that, the first two are the ends. A column called
+      weight, w, value, count, frequency or the like is the weight, and others (a year, a kind) are passed over.
+      Without names there are two columns, or three, and the third is the weight.
+    - `weighted=True` insists on a weight: where no column is called one, the next after the ends is. `weighted=False`
+      reads none.
+
+    Labels are integers where all of them are written as such (7 or -7, not 007 or 7.0; within 64 bits), and nodes
+    then come in ascending order. Otherwise all labels are strings, and nodes come as they first appear. In parquet
+    the types of the columns decide. An edge listed twice, in an undirected graph in either direction, is one edge;
+    where there are weights they are summed. An edge of weight 0 is none, but its nodes are there.
+
+    Whatever is wrong with the file is said in one `InputError` that names the line.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.csv")
+    >>> _ = path.write_text("source,target,weight\\nValjean,Javert,17\\nValjean,Cosette,31\\n")
+    >>> read_edges(path)
+    Graph(3 nodes, 2 edges, undirected, weighted)
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    if kind == "parquet":
+        ends, pieces = _parquet(path, weighted)
+    else:
+        layout = layout_of(path, kind, delimiter, header, weighted)
+        try:
+            ends = IntegerEnds() if layout.integers else TextEnds()
+            pieces = list(_text(path, kind, layout, ends))
+        except NotIntegers:
+            ends = TextEnds()
+            pieces = list(_text(path, kind, layout, ends))
+    if not pieces:
+        raise refusal(path, "there is a header but no edges; it should hold one edge per line")
+    return _graph(path, ends, pieces, directed)
+
+
+def _text(path: Path, kind: str, layout: Layout, ends: Ends) -> Iterator[_Piece]:
+    for line, text in chunks(path, kind, layout.start):
+        try:
+            rows = rows_of(line, text, layout)
+        except LineProblem as e:
+            raise refusal(path, e.problem, e.line) from None
+        if len(rows.starts):
+            piece = (*ends.add(rows), rows.weights)
+            yield _merged(piece) if _repeats(text) else piece
+
+
+def _parquet(path: Path, weighted: bool | None) -> tuple[Ends, list[_Piece]]:
+    from netfold.io.duck import open_table
+
+    pieces: list[_Piece] = []
+    with open_table(path, weighted) as table:
+        integers, texts = IntegerEnds(), TextEnds()
+        for piece in table.pieces():
+            columns = integers.add_values(piece.integers) if piece.texts is None else texts.add(piece.texts)
+            pieces.append((*columns, piece.weights))
+        return integers if table.integers else texts, pieces
+
+
+def _repeats(text: bytes) -> bool:
+    """Whether a piece of text says the same over and over, as what is packed to a thousandth of its size does."""
+    at = len(text) // 2
+    probe = text[at : at + _PROBE]
+    return text.find(probe, at + 1, at + _NEAR) >= 0 and text.count(probe) >= _OFTEN
+
+
+def _merged(piece: _Piece) -> _Piece:
+    """The same edges, each once and with its weights summed: a small file that unpacks to a huge one stays small."""
+    u, v, w = piece
+    order = np.lexsort((v, u))
+    u, v = u[order], v[order]
+    first = np.flatnonzero(np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
+    return u[first], v[first], None if w is None else np.add.reduceat(w[order], first)
+
+
+def _graph(path: Path, ends: Ends, pieces: list[_Piece], directed: bool) -> Graph:
+    weights = None if pieces[0][2] is None else np.concatenate([w for _, _, w in pieces if w is not None])
+    columns = [column for u, v, _ in pieces for column in (u, v)]
+    pieces.clear()
+    labels = ends.finish(columns)
+    both = [_joined(columns, 0), _joined(columns, 1)]
+    try:
+        matrix, _ = adjacency(both, weights, len(labels), directed=directed)
+    except InputError as e:
+        raise refusal(path, str(e)) from None
+    return unchecked(matrix, labels, directed)
+
+
+def _joined(columns: list[_Column], which: int) -> npt.NDArray[np.int32]:
+    """Every second column as one; each is let go as soon as it is copied."""
+    joined = np.empty(sum(map(len, columns[which::2])), np.int32)
+    at = 0
+    for i in range(which, len(columns), 2):
+        joined[at : at + len(columns[i])] = columns[i]
+        at += len(columns[i])
+        columns[i] = columns[i][:0].copy()
+    return joined

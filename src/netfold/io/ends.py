@@ -1,0 +1,177 @@
+"""The ends of edges, collected piece by piece, and numbered: as integers where all labels are, as texts otherwise."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.io.interning import Interner
+from netfold.io.lines import is_integer
+from netfold.io.numbers import MOST_DIGITS, digits, plain_digits, words_of
+from netfold.io.rows import Rows
+from netfold.labels import Labels
+
+_Codes = npt.NDArray[np.int32]
+_Column = npt.NDArray[np.signedinteger]
+_Places = npt.NDArray[np.int64]
+
+_LONG = 64
+"""Labels of more bytes than this are kept in a dictionary."""
+
+_STEP = 1 << 16
+
+_FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
+"""Which bits of a word the first k bytes of a text are."""
+
+
+class NotIntegers(Exception):
+    """A label turned up that is not an integer: the file is to be read again, with texts for labels."""
+
+
+class Ends(Protocol):
+    """Takes edges as they are read, and numbers their nodes at last."""
+
+    def add(self, rows: Rows) -> tuple[_Column, _Column]:
+        """Keep nothing; the two columns to keep, in whatever numbering suits."""
+
+    def finish(self, columns: list[_Column]) -> Labels:
+        """Turn every column, in place, into positions among the labels given back."""
+
+
+class IntegerEnds:
+    """Integers, numbered in ascending order."""
+
+    def __init__(self) -> None:
+        self._low, self._high = 2**63 - 1, -(2**63)
+
+    def add(self, rows: Rows) -> tuple[_Column, _Column]:
+        return self.add_values(_integers(rows).reshape(-1, 2))
+
+    def add_values(self, values: _Places) -> tuple[_Column, _Column]:
+        """The same of integers (rows x 2) that need no reading."""
+        if values.size:
+            low, high = int(values.min()), int(values.max())
+            self._low, self._high = min(low, self._low), max(high, self._high)
+            if low >= -(2**31) and high < 2**31:
+                return values[:, 0].astype(np.int32), values[:, 1].astype(np.int32)
+        return values[:, 0].copy(), values[:, 1].copy()
+
+    def finish(self, columns: list[_Column]) -> Labels:
+        total = sum(map(len, columns))
+        span = self._high - self._low + 1
+        return self._by_table(columns, span) if span <= max(2 * total, 1 << 20) else _by_hash(columns)
+
+    def _by_table(self, columns: list[_Column], span: int) -> Labels:
+        present = np.zeros(span, bool)
+        for column in columns:
+            present[_shifted(column, self._low)] = True
+        ids = np.flatnonzero(present)
+        if len(ids) == span:
+            rank = None
+        else:
+            rank = np.cumsum(present, dtype=np.int32)
+            rank -= 1
+        for i, column in enumerate(columns):
+            shifted = _shifted(column, self._low)
+            columns[i] = shifted.astype(np.int32, copy=False) if rank is None else rank[shifted]
+        return Labels("int", {"ints": ids + self._low})
+
+
+def _shifted(column: _Column, low: int) -> _Column:
+    return column if low == 0 else column.astype(np.int64) - low
+
+
+def _by_hash(columns: list[_Column]) -> Labels:
+    table = Interner()
+    for i, column in enumerate(columns):
+        columns[i] = table.intern([column.astype(np.int64, copy=False).view(np.uint64)])
+    ids = table.keys()[0].view(np.int64)
+    order = np.argsort(ids)
+    rank = np.empty(len(ids), np.int32)
+    rank[order] = np.arange(len(ids), dtype=np.int32)
+    for i, column in enumerate(columns):
+        columns[i] = rank[column]
+    return Labels("int", {"ints": ids[order]})
+
+
+def _integers(rows: Rows) -> _Places:
+    """The labels of rows as integers, source, target, source, ...; `NotIntegers` where one is none."""
+    starts, ends, words = rows.starts.ravel(), rows.ends.ravel(), words_of(rows.buffer)
+    lengths = ends - starts
+    if rows.digits and lengths.max(initial=0) <= MOST_DIGITS:
+        values, good = plain_digits(words, starts, ends), None
+    else:
+        values, good = digits(words, starts, ends)
+    plain = ~((rows.buffer[starts] == 48) & (lengths > 1))
+    if lengths.max(initial=0) >= MOST_DIGITS:
+        plain &= values < 2**63
+    good = plain if good is None else good & plain
+    signed = values.view(np.int64)
+    if not good.all():
+        whole = rows.buffer.tobytes()
+        for i in np.flatnonzero(~good).tolist():
+            text = whole[starts[i] : ends[i]]
+            if not is_integer(text):
+                raise NotIntegers
+            signed[i] = int(text)
+    return signed
+
+
+class TextEnds:
+    """Texts, numbered as they first appear, the source of an edge before its target."""
+
+    def __init__(self) -> None:
+        self._table = Interner()
+        self._long: dict[bytes, int] = {}
+
+    def add(self, rows: Rows) -> tuple[_Column, _Column]:
+        starts, ends = rows.starts.ravel(), rows.ends.ravel()
+        words = _words(rows.buffer, starts, np.minimum(ends - starts, _LONG))
+        long = np.flatnonzero(ends - starts > _LONG)
+        if long.size:
+            whole = rows.buffer.tobytes()
+            texts = [whole[a:b] for a, b in zip(starts[long].tolist(), ends[long].tolist(), strict=True)]
+            for column in words:
+                column[long] = 0
+            # No text begins with a NUL byte, so a first word of 0 leaves the second one free for a number.
+            words[1][long] = [self._long.setdefault(text, len(self._long) + 1) for text in texts]
+        codes = self._table.intern(words)
+        return codes[0::2].copy(), codes[1::2].copy()
+
+    def finish(self, columns: list[_Column]) -> Labels:
+        words, long = self._table.keys(), list(self._long)
+        lengths, parts = [np.zeros(1, np.int64)], [b""]
+        for start in range(0, len(self._table), _STEP):
+            block = np.stack([column[start : start + _STEP] for column in words], axis=1)
+            length, text = _spelt(block.astype("<u8", copy=False), long)
+            lengths.append(length)
+            parts.append(text)
+        offsets = np.cumsum(np.concatenate(lengths))
+        return Labels("text", {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), np.uint8)})
+
+
+def _words(buffer: npt.NDArray[np.uint8], starts: _Places, lengths: _Places) -> list[npt.NDArray[np.uint64]]:
+    """The texts as machine words, eight bytes each, zeros after their ends."""
+    view, words = words_of(buffer), []
+    for k in range(0, max(int(lengths.max(initial=0)), 1), 8):
+        word = view[starts + k]
+        word &= _FIRST_BYTES[np.clip(lengths - k, 0, 8)]
+        words.append(word)
+    return words
+
+
+def _spelt(block: npt.NDArray[np.uint64], long: list[bytes]) -> tuple[_Places, bytes]:
+    """The lengths of texts kept as words (texts x words), and the texts one after another."""
+    letters = block.view(np.uint8)
+    used = letters != 0
+    lengths = np.count_nonzero(used, axis=1)
+    elsewhere = np.flatnonzero((block[:, 0] == 0) & (lengths > 0))
+    if not elsewhere.size:
+        return lengths, letters[used].tobytes()
+    texts = [row.tobytes().rstrip(b"\0") for row in letters]
+    for i in elsewhere.tolist():
+        texts[i] = long[int(block[i, 1]) - 1]
+        lengths[i] = len(texts[i])
+    return lengths, b"".join(texts)

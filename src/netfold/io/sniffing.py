@@ -1,0 +1,93 @@
+"""Finding out how a file of edges is laid out, from its first lines and what the caller says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from netfold.errors import InputError
+from netfold.io.columns import Roles, named_roles, names_ends, unnamed_roles
+from netfold.io.lines import data_lines, is_integer, is_number, split_fields
+from netfold.io.rows import Layout
+from netfold.io.source import chunks, refusal
+
+_SAMPLE = 200
+"""How many lines are looked at."""
+
+_DELIMITERS = (b"\t", b";", b",", b" ")
+"""In this order: blanks may stand inside fields that tabs part, and decimal commas inside those that semicolons do."""
+
+_Row = tuple[int, list[bytes]]
+
+
+def layout_of(path: Path, kind: str, delimiter: str | None, header: bool | None, weighted: bool | None) -> Layout:
+    """How to read the lines of a text file."""
+    given = None if delimiter is None else _checked(delimiter)
+    lines = _sample(path, kind)
+    if not lines:
+        raise refusal(path, "there are no edges, only comments or blank lines; it should hold one edge per line")
+    chosen = given or _likely(lines)
+    rows = [(number, fields) for number, line in lines if (fields := _fields(line, chosen))]
+    first, fields = rows[0] if rows and rows[0][0] == lines[0][0] else (lines[0][0], [lines[0][1]])
+    named = _has_header(fields, [f for _, f in rows[1:]]) if header is None else header
+    try:
+        if named:
+            roles = named_roles([field.decode() for field in fields], weighted)
+        else:
+            roles = unnamed_roles(len(fields), weighted)
+    except ValueError as e:
+        raise refusal(path, str(e), first) from None
+    body = rows[1:] if named else rows
+    return Layout(chosen, len(fields), roles, first + named, _all_integers([f for _, f in body], roles))
+
+
+def _checked(delimiter: str) -> bytes:
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter.isalnum() or delimiter in "\"'#%.+-_\r\n\0":
+        raise InputError(f"delimiter={delimiter!r} cannot part columns; give one character such as ',', ';', '|', ' ' or a tab")
+    return delimiter.encode()
+
+
+def _sample(path: Path, kind: str) -> list[tuple[int, bytes]]:
+    lines: list[tuple[int, bytes]] = []
+    for number, text in chunks(path, kind):
+        for line in data_lines(number, text):
+            lines.append(line)
+            if len(lines) == _SAMPLE:
+                return lines
+    return lines
+
+
+def _fields(line: bytes, delimiter: bytes) -> list[bytes]:
+    """The fields of a line, none where a quote is left open: the reader will say so."""
+    try:
+        return split_fields(line, delimiter)
+    except ValueError:
+        return []
+
+
+def _likely(lines: list[tuple[int, bytes]]) -> bytes:
+    """The first delimiter that gives every line as many columns, or else the one that does for most lines."""
+
+    def agreement(delimiter: bytes) -> int:
+        widths = Counter(len(_fields(line, delimiter)) for _, line in lines)
+        return max((n for width, n in widths.items() if width > 1), default=0)
+
+    return max(_DELIMITERS, key=agreement)
+
+
+def _has_header(first: list[bytes], rest: list[list[bytes]]) -> bool:
+    """Whether the first line names the columns: by known names, or by being text where the others hold numbers."""
+    seen = {field for fields in rest for field in fields}
+    if names_ends([field.decode() for field in first]) and not seen.intersection(first):
+        return True
+    alike = [fields for fields in rest if len(fields) == len(first)]
+    if not alike or len(first) < 2:
+        return False
+    if not any(map(is_integer, first[:2])) and all(is_integer(x) for fields in alike for x in fields[:2]):
+        return True
+    return len(first) > 2 and not is_number(first[2]) and all(is_number(fields[2]) for fields in alike)
+
+
+def _all_integers(rows: list[list[bytes]], roles: Roles) -> bool:
+    ends = (roles.source, roles.target)
+    return all(is_integer(fields[i]) for fields in rows for i in ends if i < len(fields))

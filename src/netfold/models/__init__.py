@@ -1,0 +1,11 @@
+"""The models: each its own package, none importing another."""
+
+from __future__ import annotations
+
+from netfold.base import Embedder, load
+from netfold.models.sdne import SDNE
+
+__all__ = ["MODELS", "SDNE", "Embedder", "load"]
+
+MODELS: dict[str, type[Embedder]] = {"sdne": SDNE}
+"""Every model by its name on the command line; the contract tests run over all of them."""

@@ -1,0 +1,166 @@
+"""SDNE: structural deep network embedding (Wang, Cui, Zhu, KDD 2016; the chapter's first model)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from netfold.base import Embedder, listed
+from netfold.errors import InputError
+from netfold.options import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import torch
+
+    from netfold.embedding import Embedding
+    from netfold.graph import Graph
+    from netfold.models.sdne.network import Rows, SDNENetwork
+    from netfold.progress import Progress
+    from netfold.training import Block
+
+__all__ = ["SDNE"]
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class SDNE(Embedder):
+    """Vectors that keep who is near whom, to the first and to the second order.
+
+    A deep autoencoder reads each node's row of the adjacency matrix and writes it again (second order: nodes with like
+    neighborhoods get like vectors), while linked nodes are drawn together (first order):
+
+    L_mix = ‖(X̂ - X) ⊙ B‖² + alpha Σ_ij s_ij ‖y_i - y_j‖² + nu L_reg, Eq. (5).
+
+    Training costs O(edges · width + nodes · width²) an epoch, exactly, in chunks of bounded memory.
+
+    >>> from netfold.graph import Graph
+    >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])
+    >>> model = SDNE(dim=2, hidden=(8,), epochs=20).fit(graph, progress=False)
+    >>> model.embedding_
+    Embedding(4 nodes, 2 dimensions)
+    >>> new = model.transform(Graph.from_edges([("e", "a"), ("e", "b")]))  # wired as c is, but for d
+    >>> "e" in new
+    True
+    """
+
+    hidden: tuple[int, ...] = option(
+        (256,), "widths of the encoder's layers before the embedding; the decoder mirrors them", at_least=1
+    )
+    activation: str = option(
+        "tanh",
+        "after each layer; the chapter's sigmoid saturates without pre-training",
+        choices=("tanh", "sigmoid", "leaky_relu", "linear"),
+    )
+    output: str = option(
+        "linear",
+        "of the last layer: linear (exact in linear time at any size) or the chapter's sigmoid (exact in dense blocks up "
+        "to 20,000 nodes, above that zeros are estimated from a random block of columns)",
+        choices=("linear", "sigmoid"),
+    )
+    alpha: float = option(0.2, "weight of the first-order term, Eq. (5)", at_least=0)
+    beta: float = option(10.0, "weight of a non-zero against a zero in the reconstruction: B of Eq. (3)", at_least=1)
+    nu: float = option(1e-4, "weight of L_reg, half the squared weights", at_least=0)
+    pretrain: str = option(
+        "none",
+        "before training: none, dbn (the chapter's deep belief network, for sigmoid activations), or svd (the start "
+        "that a linear autoencoder would end at)",
+        choices=("none", "dbn", "svd"),
+    )
+    optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
+    lr: float = option(0.003, "learning rate", above=0)
+    schedule: str = option("cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine"))
+    batch_size: int | None = option(None, "nodes a step; None takes all at once", type=int, at_least=1)
+    tolerance: float = option(1e-4, "training has converged when the objective improves by less than this share", at_least=0)
+    patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+
+    def score(self, rows: npt.NDArray[np.int64], graph: Any) -> npt.NDArray[np.float32]:
+        """What the decoder makes of these rows of a graph over the known nodes: x̂, one row each.
+
+        For a bounded number of rows at a time: the answer is len(rows) x n.
+        """
+        self._check_fitted()
+        from netfold.graph import Graph
+        from netfold.models.sdne.network import Rows
+
+        matrix = Graph.of(graph).adjacency[rows]
+        return self._fitted_network().reconstruct(Rows.of(matrix)).numpy(force=True)
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any) -> Graph:
+        found = super()._read(graph)
+        heaviest = float(found.adjacency.data.max())
+        if self.output == "sigmoid" and heaviest > 1:
+            raise InputError(
+                f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; use output='linear', or divide the weights"
+            )
+        if self.pretrain == "dbn" and self.activation != "sigmoid":
+            raise InputError(f"pretrain='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
+        return found
+
+    def _network(self, n_nodes: int) -> SDNENetwork:
+        from netfold.models.sdne.network import SDNENetwork
+
+        return SDNENetwork(
+            n_nodes, (*self.hidden, self.dim), self.activation, self.output, alpha=self.alpha, beta=self.beta, nu=self.nu
+        )
+
+    def _start(self, network: SDNENetwork, graph: Graph, progress: Progress) -> None:
+        from netfold.models.sdne import network as start
+
+        typical = float(graph.adjacency.multiply(graph.adjacency).sum()) / graph.n_nodes  # Σ_j x_ij² of a usual row
+        network.start(self._generator(0), typical)
+        if self.pretrain == "dbn":
+            report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
+            start.start_from_dbn(network, graph.adjacency, self._generator(1), report)
+        elif self.pretrain == "svd":
+            start.start_from_svd(network, graph.adjacency, self._generator(1))
+
+    def _batches(self, graph: Graph, network: SDNENetwork) -> Callable[[int], Iterable[Rows]]:
+        from netfold.models.sdne.network import batches
+
+        of = batches(graph.adjacency, network, self.batch_size)
+        return lambda epoch: of(self._generator(2, epoch))
+
+    def _blocks(self, network: SDNENetwork) -> list[Block]:
+        from netfold.training import Block
+
+        return [Block(list(network.parameters()), self.optimizer, self.lr)]
+
+    def _stopping(self) -> dict[str, Any]:
+        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+
+    def _embed(self, graph: Graph) -> Embedding:
+        from netfold.embedding import Embedding
+
+        return Embedding(graph.nodes, self._encode(graph.adjacency))
+
+    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        import numpy as np
+        from scipy import sparse
+
+        from netfold.embedding import Embedding
+
+        rows = graph.adjacency[new].tocoo()
+        at = known[rows.coords[1]]
+        keep = at >= 0
+        shape = (len(new), len(self.embedding_))
+        over_known = sparse.coo_array((rows.data[keep], (rows.coords[0][keep], at[keep])), shape=shape).tocsr()
+        over_known.sort_indices()
+        lost = np.flatnonzero(np.diff(over_known.indptr) == 0)
+        if len(lost):
+            names = listed([graph.nodes[i] for i in new[lost]])
+            links = "link to" if graph.directed else "links to"
+            raise InputError(f"{names}: no {links} any known node, and SDNE can place a new node only by such {links.split()[0]}s")
+        return Embedding(graph.nodes.take(new), self._encode(over_known))
+
+    def _encode(self, matrix: Any) -> npt.NDArray[np.float32]:
+        return self._fitted_network().embed(matrix)
+
+    def _fitted_network(self) -> SDNENetwork:
+        from netfold.models.sdne.network import SDNENetwork
+
+        assert isinstance(self.network_, SDNENetwork)
+        return self.network_

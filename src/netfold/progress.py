@@ -1,0 +1,103 @@
+"""What a person sees while a model trains: a bar on a terminal, one plain line per epoch elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Epoch, loss terms, nodes/s and time left, on standard error."""
+
+    def __init__(self, title: str, stream: TextIO | None = None):
+        self._title = title
+        self._stream = stream or sys.stderr
+        self._bar: Any = None
+        self._silent = False
+
+    @staticmethod
+    def silent() -> Progress:
+        """One that shows nothing."""
+        made = Progress("")
+        made._silent = True
+        return made
+
+    @contextmanager
+    def over(self, epochs: int, rows: int, done: int = 0) -> Iterator[None]:
+        """Around a run of `epochs` epochs of `rows` nodes each, of which `done` were done before."""
+        self._epochs, self._rows, self._done = epochs, rows, done
+        self._start = time.perf_counter()
+        if self._silent:
+            yield
+            return
+        if done:
+            print(f"{self._title}: going on after epoch {done}", file=self._stream)
+        bar = self._make_bar() if self._stream.isatty() else None
+        if bar is None:
+            yield
+            return
+        with bar:
+            self._task = bar.add_task(self._title, total=epochs, completed=done, facts="")
+            self._bar = bar
+            try:
+                yield
+            finally:
+                self._bar = None
+
+    def epoch(self, record: Mapping[str, float]) -> None:
+        """Show one finished epoch."""
+        if self._silent:
+            return
+        epoch = int(record["epoch"])
+        spent = time.perf_counter() - self._start
+        each = spent / max(epoch - self._done, 1)
+        terms = "  ".join(f"{k} {v:.4g}" for k, v in record.items() if k not in ("epoch", "seconds"))
+        facts = f"{terms}  {_short(self._rows / max(record['seconds'], 1e-9))} nodes/s"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=epoch, facts=facts)
+        else:
+            left = _clock(each * (self._epochs - epoch))
+            print(f"{self._title}: epoch {epoch}/{self._epochs}  {facts}  {left} left", file=self._stream, flush=True)
+
+    def note(self, template: str) -> Callable[..., None]:
+        """A function that shows a line of facts before the epochs begin."""
+
+        def show(*facts: object) -> None:
+            if not self._silent:
+                print(f"{self._title}: {template.format(*facts)}", file=self._stream, flush=True)
+
+        return show
+
+    def _make_bar(self) -> Any:
+        try:
+            from rich import progress
+            from rich.console import Console
+        except ImportError:
+            return None
+        return progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(bar_width=20),
+            progress.TextColumn("epoch {task.completed}/{task.total}"),
+            progress.TextColumn("{task.fields[facts]}"),
+            progress.TimeRemainingColumn(),
+            console=Console(file=self._stream),
+        )
+
+
+def _short(x: float) -> str:
+    for unit in ("", "k", "M"):
+        if x < 1000:
+            return f"{x:.3g}{unit}"
+        x /= 1000
+    return f"{x:.3g}G"
+
+
+def _clock(seconds: float) -> str:
+    minutes, s = divmod(round(seconds), 60)
+    hours, m = divmod(minutes, 60)
+    return f"{hours}:{m:02}:{s:02}" if hours else f"{m}:{s:02}"

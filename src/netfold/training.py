@@ -1,0 +1,188 @@
+"""One training loop for every model. It sees a network, batches and loss terms, never a graph."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from netfold.checkpoints import Checkpoint
+from netfold.errors import TrainingError
+from netfold.progress import Progress
+
+__all__ = ["OPTIMIZERS", "SCHEDULES", "Block", "Network", "RowAdagrad", "converged", "train"]
+
+Record = dict[str, float]
+"""What one epoch measured: `epoch`, each loss term by name, `objective` (their sum) and `seconds`."""
+
+
+class Network(Protocol):
+    """What the loop asks of a model."""
+
+    def loss(self, batch: Any) -> dict[str, Tensor]:
+        """The named, weighted loss terms of a batch; the objective is their sum.
+
+        Terms that carry their graph are back-propagated by the loop. A network whose activations would fill the memory
+        may walk the batch in pieces, add each piece's gradient to `grad` itself, and return plain values.
+        """
+        ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state_dict: Any) -> Any: ...
+
+
+class RowAdagrad(torch.optim.Optimizer):
+    """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
+
+    s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 0.1, eps: float = 1e-8):
+        super().__init__(params, {"lr": lr, "eps": eps})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._update(p, p.grad, self.state[p], group["lr"], group["eps"])
+
+    @staticmethod
+    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float, eps: float) -> None:
+        rows, g = (p, grad) if p.ndim == 2 else (p.view(-1, 1), grad.view(-1, 1))
+        if not state:
+            state["squares"] = rows.new_zeros(len(rows), 1)
+        norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
+        state["squares"].addcmul_(norms, norms, value=1 / g.shape[1])
+        rows.addcmul_(g, 1 / (state["squares"].sqrt() + eps), value=-lr)
+
+
+def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
+    return torch.optim.Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
+
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": _adam,
+    "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr, fused=True),
+    "row_adagrad": RowAdagrad,
+}
+
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": lambda t: 1.0,
+    "linear": lambda t: 1 - t,
+    "cosine": lambda t: 0.5 * (1 + math.cos(math.pi * t)),
+}
+"""The factor on the learning rate when a share t of the epochs is done."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Parameters that are stepped together while all others are held fixed."""
+
+    parameters: Sequence[Tensor]
+    optimizer: str = "adam"
+    lr: float = 1e-3
+
+
+def train(
+    network: Network,
+    batches: Callable[[int], Iterable[Any]],
+    blocks: Sequence[Block],
+    *,
+    epochs: int,
+    schedule: str = "constant",
+    tolerance: float = 0.0,
+    patience: int = 10,
+    rows: int = 0,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress | None = None,
+    on_epoch: Callable[[Record], object] | None = None,
+) -> list[Record]:
+    """Minimise the sum of a network's loss terms; one record per epoch.
+
+    `batches(epoch)` gives the batches of an epoch, the same ones whenever it is asked: that, and a state written
+    between epochs, is why a run that was killed goes on to the same bits. In each batch the `blocks` take turns.
+    Stops early once the objective has not improved by the share `tolerance` within `patience` epochs. `rows` is how
+    many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
+    returns True ends the training there.
+    """
+    optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr) for b in blocks]
+    history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
+    progress = progress or Progress.silent()
+    with progress.over(epochs, rows, done=len(history)), _interrupts(checkpoint is not None) as interrupted:
+        for epoch in range(len(history), epochs):
+            if converged(history, tolerance, patience):
+                break
+            for block, optimizer in zip(blocks, optimizers, strict=True):
+                for group in optimizer.param_groups:
+                    group["lr"] = block.lr * SCHEDULES[schedule](epoch / epochs)
+            history.append(_run_epoch(network, batches(epoch), optimizers, epoch))
+            progress.epoch(history[-1])
+            stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
+            if checkpoint:
+                checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
+            if interrupted:
+                raise KeyboardInterrupt
+            if stop:
+                break
+    return history
+
+
+@contextmanager
+def _interrupts(wanted: bool) -> Iterator[list[int]]:
+    """With a checkpoint to write, the first Ctrl-C waits for the end of the epoch; the second does not."""
+    seen: list[int] = []
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: object) -> None:
+        seen.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.optim.Optimizer], epoch: int) -> Record:
+    start, sums = time.perf_counter(), {}
+    for batch in batches:
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=False)
+            terms = network.loss(batch)
+            objective = torch.stack(list(terms.values())).sum()
+            if objective.requires_grad:
+                objective.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        for name, value in terms.items():  # as seen by the last block
+            sums[name] = sums.get(name, 0.0) + value.detach().double()
+    record = {name: float(value) for name, value in sums.items()}
+    for name, value in record.items():
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"the loss term {name} is {value} in epoch {epoch + 1}; lower lr, or look for extreme weights. "
+                "What was good until then is in the checkpoint, if one was asked for."
+            )
+    return {"epoch": epoch + 1, **record, "objective": sum(record.values()), "seconds": time.perf_counter() - start}
+
+
+def converged(history: Sequence[Record], tolerance: float, patience: int) -> bool:
+    """Whether the best objective of the last `patience` epochs improves on the best before by less than a share."""
+    if tolerance <= 0 or len(history) <= patience:
+        return False
+    before = min(r["objective"] for r in history[:-patience])
+    lately = min(r["objective"] for r in history[-patience:])
+    return before - lately < tolerance * abs(before)
