@@ -435,6 +435,14 @@ def test_npy_labels_may_hold_spaces(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "e.npy"), emb.vectors)
 
 
+def test_npy_from_other_programs(tmp_path: Path) -> None:
+    np.save(tmp_path / "e.npy", np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]))
+    (tmp_path / "e.labels.txt").write_bytes(b"a\r\nb")
+    loaded = Embedding.load(tmp_path / "e.npy")
+    assert list(loaded.nodes) == ["a", "b"]
+    assert loaded.vectors.tolist() == [[1, 2], [3, 4]]
+
+
 def test_word2vec_text_is_what_others_read(tmp_path: Path) -> None:
     emb = make(["a", "bé"], 2)
     emb.save(tmp_path / "e.txt")

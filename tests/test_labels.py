@@ -138,6 +138,7 @@ def test_integers_out_of_range() -> None:
     with pytest.raises(InputError, match="use strings"):
         Labels.of(np.array([2**63], np.uint64))
     assert Labels.of([1, 2]).find([2**64, 2, -(2**70)]).tolist() == [-1, 1, -1]
+    assert Labels.of([0, 1]).find(["x", 0.0, None, 0]).tolist() == [-1, -1, -1, 0]
 
 
 def test_text_that_is_no_unicode() -> None:

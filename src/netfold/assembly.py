@@ -1,7 +1,8 @@
-"""The adjacency matrix of a list of edges, in as little memory as the edges themselves need."""
+"""The adjacency matrix of a list of edges, in little more memory than the matrix itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,72 +11,170 @@ from scipy import sparse
 
 from netfold.errors import InputError
 
+Piece = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+"""Some edges: the positions of their two ends."""
+
 _LARGEST = float(np.finfo(np.float32).max)
+_BATCH = 1 << 17
+_BUCKETS = 8
+"""Edges are sorted in up to two to this power of buckets ..."""
+_FULL = 16
+"""... of about two to this power of entries, which a processor's second-level cache holds."""
 
 
-def adjacency(
-    ends: list[npt.NDArray[Any]], weights: npt.NDArray[Any] | None, n: int, *, directed: bool
-) -> tuple[sparse.csr_array, int]:
-    """The n x n matrix of edges from ends[0] to ends[1], and how many of them repeat another.
+def adjacency(pieces: list[Piece], weights: npt.NDArray[Any] | None, n: int, *, directed: bool) -> sparse.csr_array:
+    """The n x n matrix of edges; the list of pieces is emptied, so that they can be let go while the matrix grows.
 
     Repeated edges are one edge without weights, and sum them with. Sums are taken in float64 in the order given,
-    an undirected edge in one direction only, so that the matrix is symmetric to the last bit. `ends` is emptied, so
-    that its arrays can be let go while the matrix grows.
+    an undirected edge in one direction only, so that the matrix is symmetric to the last bit.
 
-    >>> matrix, repeated = adjacency([np.array([0, 1, 1]), np.array([1, 0, 2])], None, 3, directed=False)
-    >>> matrix.toarray().astype(int).tolist(), repeated
-    ([[0, 1, 0], [1, 0, 1], [0, 1, 0]], 1)
+    >>> u, v = np.array([0, 1, 1]), np.array([1, 0, 2])
+    >>> adjacency([(u, v)], None, 3, directed=False).toarray().astype(int).tolist()
+    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    given = len(ends[0])
-    matrix = _sorted_rows(ends, weights, n, directed)
-    matrix.sum_duplicates()
-    repeated = given - matrix.nnz
-    if weights is not None:
-        matrix = _as_float32(matrix)
+    if not any(len(u) for u, _ in pieces):
+        return sparse.csr_array(
+            (np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(n + 1, np.int32)), shape=(n, n)
+        )
+    matrix = _pattern(pieces, n, directed) if weights is None else _summed(pieces, weights, n, directed)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
+# -------------------------------------------------------------------- without weights
+
+
+def _pattern(pieces: list[Piece], n: int, directed: bool) -> sparse.csr_array:
+    """Two stable counting sorts, by column and then by row; each first by buckets, so that it stays in the cache."""
+    entries = sum(len(u) for u, _ in pieces) * (1 if directed else 2)
+    bits = min(_BUCKETS, max(0, entries.bit_length() - _FULL))
+    shift = max(0, (n - 1).bit_length() - bits)
+    by_row, by_column = _bucket_sizes(pieces, n, shift, directed)
+    columns = _Buckets(by_column, n, shift)
+    for u, v in _batches(pieces):
+        if directed:
+            columns.put(v, u)
+        else:
+            columns.put(np.concatenate([v, u]), np.concatenate([u, v]))
+    rows = _Buckets(by_row, n, shift)
+    for first, part in columns.sorted_parts():
+        column = np.repeat(np.arange(first, first + part.shape[0], dtype=np.int32), np.diff(part.indptr))
+        rows.put(part.indices, column)
+    indices, indptr = _stacked(rows.sorted_parts(), columns.let_go(), n)
+    del columns, rows
+    return sparse.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(n, n))
+
+
+def _batches(pieces: list[Piece]) -> Iterator[list[npt.NDArray[np.int32]]]:
+    """The edges, some at a time; a piece is let go when it has been given."""
+    while pieces:
+        piece = pieces.pop(0)
+        for i in range(0, len(piece[0]), _BATCH):
+            yield [ends[i : i + _BATCH].astype(np.int32, copy=False) for ends in piece]
+
+
+def _bucket_sizes(pieces: list[Piece], n: int, shift: int, directed: bool) -> npt.NDArray[np.int64]:
+    """How many entries each bucket of rows, and each of columns, will hold (2 x buckets)."""
+    sizes = np.zeros((2, ((n - 1) >> shift) + 1), np.int64)
+    for batch in _batches(pieces[:]):
+        for size, ends in zip(sizes, batch, strict=True):
+            size += np.bincount((ends >> shift).astype(np.uint8), minlength=len(size))
     if not directed:
-        matrix = _mirrored(matrix)
-    if weights is None:
-        matrix.data = np.ones(matrix.nnz, np.float32)
-    matrix.has_canonical_format = True
-    return matrix, repeated
+        sizes[:] = sizes.sum(axis=0)
+    return sizes
 
 
-def _sorted_rows(
-    ends: list[npt.NDArray[Any]], weights: npt.NDArray[Any] | None, n: int, directed: bool
-) -> sparse.csr_array:
-    """Edges by row, and by column in each row, repeated ones in the order given; undirected ones above the diagonal.
+class _Buckets:
+    """Pairs (key, other), put apart by the high bits of the key and given back in the order of the key.
 
-    Two counting sorts: by column, then by row. A sort by keys takes half as long again, and is not stable.
+    All buckets lie in one large array, because only those are given large pages of memory, which cost next to nothing.
     """
-    u, v = ends
-    ends.clear()
+
+    def __init__(self, sizes: npt.NDArray[np.int64], n: int, shift: int):
+        total = int(sizes.sum())
+        self._n, self._shift = n, shift
+        self._bounds = [0, *np.cumsum(sizes).tolist()]
+        self._used = self._bounds[:-1]
+        self._other = np.empty(total, np.int32)
+        self._low = np.empty(total, np.uint16 if shift <= 16 else np.uint32)
+
+    def put(self, key: npt.NDArray[np.int32], other: npt.NDArray[np.int32]) -> None:
+        low = (key & np.int32((1 << self._shift) - 1)).astype(self._low.dtype)
+        apart = _counting_sort(key >> self._shift, other, low, (len(self._used), self._n))
+        start = 0
+        for b, end in enumerate(apart.indptr[1:].tolist()):
+            at = self._used[b]
+            self._used[b] = stop = at + end - start
+            self._other[at:stop] = apart.indices[start:end]
+            self._low[at:stop] = apart.data[start:end]
+            start = end
+
+    def sorted_parts(self) -> Iterator[tuple[int, sparse.csr_array]]:
+        """Bucket by bucket its first key, and a row of others for each key."""
+        for b, first in enumerate(range(0, self._n, 1 << self._shift)):
+            bucket = slice(self._bounds[b], self._bounds[b + 1])
+            low = self._low[bucket].astype(np.int32)
+            shape = (min(1 << self._shift, self._n - first), self._n)
+            yield first, _counting_sort(low, self._other[bucket], np.ones(len(low), np.bool_), shape)
+
+    def let_go(self) -> npt.NDArray[np.int32]:
+        """The array of all others, to be used for something else; the buckets are gone then."""
+        other = self._other
+        del self._other, self._low
+        return other
+
+
+def _counting_sort(
+    key: npt.NDArray[np.int32], other: npt.NDArray[np.int32], data: npt.NDArray[Any], shape: tuple[int, int]
+) -> sparse.csr_array:
+    """A row of others for each key, in the order given: what making CSR of COO does, without what it does after."""
+    entries = sparse.coo_array((data, (key, other)), shape=shape)
+    entries.has_canonical_format = True  # it need not be, but this keeps tocsr() from sorting and summing
+    return entries.tocsr()
+
+
+def _stacked(
+    parts: Iterator[tuple[int, sparse.csr_array]], indices: npt.NDArray[np.int32], n: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Rows of sorted columns below one another, each column once: written into `indices`, and where each row begins."""
+    indptr: npt.NDArray[Any] = np.zeros(n + 1, np.int32 if len(indices) < 2**31 else np.int64)
+    used = 0
+    for first, part in parts:
+        part.has_sorted_indices, part.has_canonical_format = True, False
+        part.sum_duplicates()
+        indices[used : used + part.nnz] = part.indices
+        np.add(part.indptr[1:], used, out=indptr[first + 1 : first + 1 + part.shape[0]], casting="same_kind")
+        used += part.nnz
+    indices.resize(used, refcheck=False)
+    return indices, indptr
+
+
+# -------------------------------------------------------------------- with weights
+
+
+def _summed(pieces: list[Piece], weights: npt.NDArray[Any], n: int, directed: bool) -> sparse.csr_array:
+    u, v = (np.concatenate([piece[i] for piece in pieces]).astype(np.int32, copy=False) for i in (0, 1))
+    pieces.clear()
     if not directed:
         u, v = np.minimum(u, v), np.maximum(u, v)
-    data = np.ones(len(u), np.bool_) if weights is None else np.asarray(weights, np.float64)
-    by_column = sparse.coo_array((data, (v, u)), shape=(n, n))
-    del u, v, data
-    by_column.has_canonical_format = True  # it is not, but this keeps tocsr() from sorting by comparison
-    columns = by_column.tocsr()
-    del by_column
-    rows: sparse.csr_array = columns.T.tocsr()
-    rows.has_sorted_indices, rows.has_canonical_format = True, False
-    return rows
-
-
-def _as_float32(matrix: sparse.csr_array) -> sparse.csr_array:
+    columns = _counting_sort(v, u, np.asarray(weights, np.float64), (n, n))
+    del u, v
+    matrix: sparse.csr_array = columns.T.tocsr()
+    del columns
+    matrix.has_sorted_indices, matrix.has_canonical_format = True, False
+    matrix.sum_duplicates()
     if matrix.nnz and not matrix.data.max() <= _LARGEST:
         raise InputError(f"the weights of an edge sum to more than {_LARGEST:.3g}; scale the weights down")
     matrix.data = matrix.data.astype(np.float32)
     matrix.eliminate_zeros()
-    return matrix
+    return matrix if directed else _mirrored(matrix)
 
 
 def _mirrored(upper: sparse.csr_array) -> sparse.csr_array:
     """The symmetric matrix that has this upper triangle."""
     lower: sparse.csr_array = upper.T.tocsr()
-    if lower.dtype != np.bool_:
-        ends_row = lower.indptr[1:][lower.diagonal() > 0] - 1  # in a lower triangle the diagonal ends its row
-        lower.data[ends_row] = 0
-    lower.has_canonical_format = True
+    loops = np.flatnonzero(upper.diagonal())
+    lower.data[lower.indptr[loops + 1] - 1] = 0  # in a lower triangle the diagonal ends its row
+    lower.has_sorted_indices = lower.has_canonical_format = True
     whole: sparse.csr_array = lower + upper
     return whole

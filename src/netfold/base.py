@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import os
+import reprlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from netfold.errors import InputError
-from netfold.options import Configured, config_from_json, option
+from netfold.options import Configured, config_from_json, config_to_json, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 
     from netfold.embedding import Embedding
     from netfold.graph import Graph
+    from netfold.labels import Labels
     from netfold.progress import Progress
     from netfold.training import Block
 
 __all__ = ["Embedder", "load", "option"]
 
+_TENSORS, _METRICS = "tensors.safetensors", "metrics.jsonl"
+"""The files of a saved model beside its manifest."""
 _SHOWN = 5
 """How many labels an error message lists."""
 
@@ -79,7 +83,7 @@ class Embedder(Configured):
         facts = {"fingerprint": known.fingerprint, "n_nodes": known.n_nodes, "directed": known.directed}
         device = _device(self.device)
         shown = Progress(type(self).__name__) if progress else Progress.silent()
-        run = {"model": type(self).__name__, "config": self.get_params(), "graph": facts, "version": _version()}
+        run = {"model": type(self).__name__, "config": config_to_json(self), "graph": facts, "version": _version()}
         saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
         network = self._network(known.n_nodes)
         if saved is None or not saved.exists():
@@ -127,16 +131,16 @@ class Embedder(Configured):
 
         self._check_fitted()
         emb = self.embedding_
-        tensors: dict[str, Any] = {f"network.{k}": v.cpu().numpy() for k, v in self.network_.state_dict().items()}
+        tensors: dict[str, Any] = {f"network.{k}": v for k, v in self.network_.state_dict().items()}
         tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
         if emb.std is not None:
             tensors["std"] = emb.std
-        facts = {"model": type(self).__name__, "config": self.get_params(), "graph": self.graph_facts_}
+        facts = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
         facts |= {"labels": emb.nodes.kind, "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
         with staged_folder(path, force=force) as folder:
-            store.write_tensors(folder / "tensors.safetensors", tensors)
-            store.write_records(folder / "metrics.jsonl", self.history_)
-            store.write_manifest(folder, "model", facts, [folder / "tensors.safetensors", folder / "metrics.jsonl"])
+            store.write_tensors(folder / _TENSORS, tensors)
+            store.write_records(folder / _METRICS, self.history_)
+            store.write_manifest(folder, "model", facts, [folder / _TENSORS, folder / _METRICS])
 
     # ---------------------------------------------------------------- for models
 
@@ -202,23 +206,50 @@ def load(path: str | os.PathLike[str]) -> Embedder:
 
     folder = Path(path)
     manifest = store.read_manifest(folder, "model")
-    cls = Embedder.models.get(str(manifest.get("model")).lower())
+    name = manifest.get("model")
+    cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
-        raise InputError(f"{folder} holds a {manifest.get('model')!r}, which is none of {', '.join(sorted(Embedder.models))}")
+        raise InputError(f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}")
+    if {entry["name"] for entry in manifest["files"]} != {_TENSORS, _METRICS}:
+        raise InputError(f"{folder} is damaged: its manifest does not list {_TENSORS} and {_METRICS}")
     try:
         model = cls(**config_from_json(cls, manifest["config"]))
-        with store.open_tensors(folder / "tensors.safetensors") as reader:
-            tensors = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
+        tensors = store.read_tensors(folder / _TENSORS)
         labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
         model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
-        model.graph_facts_ = dict(manifest["graph"])
-        model.network_ = model._network(len(labels))
+        model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
+        with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
+            model.network_ = model._network(len(labels))
         state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
-        model.network_.load_state_dict(state)
-        model.history_ = store.read_records(folder / "metrics.jsonl")
+        _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], labels)
+        model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
+        model.history_ = store.read_records(folder / _METRICS)
     except (KeyError, TypeError, AttributeError, RuntimeError) as e:
-        raise InputError(f"{folder} is damaged: its parts do not fit together ({str(e)[:200]})") from None
+        raise InputError(f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})") from None
+    if model.embedding_.dim != model.dim:
+        raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={model.dim}")
     return model
+
+
+def _check_names(tensors: Iterable[str], network: list[str], labels: Labels) -> None:
+    known = {*network, *(f"labels.{k}" for k in labels.arrays()), "vectors", "std"}
+    unknown = [name for name in tensors if name not in known]
+    if unknown:
+        raise TypeError(f"{reprlib.repr(unknown[0])} is no part of it")
+
+
+def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The state, if it holds the kinds of numbers that the network does: `assign` would take any."""
+    for name, x in state.items():
+        if name in wanted and x.dtype != wanted[name].dtype:
+            raise TypeError(f"{name} holds {x.dtype}, not {wanted[name].dtype}")
+    return state
+
+
+def _graph_facts(facts: Any, n_nodes: int) -> dict[str, Any]:
+    if not isinstance(facts, dict) or facts.get("n_nodes") != n_nodes or not isinstance(facts.get("directed"), bool):
+        raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
+    return facts
 
 
 def listed(labels: list[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,9 +16,9 @@ from torch import Tensor
 
 from netfold.errors import InputError
 from netfold.files import staged_file
-from netfold.store import FORMAT, describe, open_tensors, read_manifest, write_records, write_tensors
+from netfold.store import FORMAT, check_records, describe, read_manifest, read_tensors, write_records, write_tensors
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "is_finite"]
 
 
 class Checkpoint:
@@ -54,17 +55,15 @@ class Checkpoint:
 
     def restore(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> list[dict[str, float]]:
         """Load the state, where there is one, and give the records of the epochs that led to it."""
-        if not self.exists():
-            return []
-        manifest = read_manifest(self._folder, "checkpoint")
-        self._check_run(manifest.get("run"))
-        with open_tensors(self._folder / manifest["files"][0]["name"]) as reader:
-            state = {name: torch.from_numpy(reader.get_tensor(name)) for name in reader.keys()}  # noqa: SIM118
-        _load(network, optimizers, state, self._folder)
-        history: list[dict[str, float]] = [
-            {k: float(v) if k != "epoch" else int(v) for k, v in record.items()} for record in manifest["history"]
-        ]
-        self._saved = len(history)
+        history: list[dict[str, float]] = []
+        if self.exists():
+            manifest = read_manifest(self._folder, "checkpoint")
+            self._check_run(manifest.get("run"))
+            history = check_records(manifest.get("history"), self._folder / "manifest.json")
+            state = read_tensors(self._folder / manifest["files"][0]["name"])
+            _load(network, optimizers, {k: torch.from_numpy(v) for k, v in state.items()}, self._folder)
+            self._saved = len(history)
+        self._sweep()
         self._write_metrics(history)
         return history
 
@@ -74,16 +73,19 @@ class Checkpoint:
         """Write the state if the last one is old enough (or `now`), and the epoch's metrics in any case."""
         if now or time.monotonic() - self._last >= self._every:
             self.save(network, optimizers, history)
-        with (self._folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(history[-1]) + "\n")
+        try:
+            with (self._folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(history[-1]) + "\n")
+        except OSError as e:
+            raise InputError(f"{self._folder / 'metrics.jsonl'} cannot be written: {e.strerror}") from e
 
     def save(self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[dict[str, float]]) -> None:
-        """Write the state now."""
-        if len(history) == self._saved:
+        """Write the state now; one that is no longer finite never takes the place of a good one."""
+        if len(history) == self._saved or not all(map(is_finite, _state(network, optimizers).values())):
             return
         name = f"state-{len(history):06d}.safetensors"
         with staged_file(self._folder / name) as part:
-            write_tensors(part, {k: v.cpu().numpy() for k, v in _state(network, optimizers).items()})
+            write_tensors(part, _state(network, optimizers))
         facts = {"format": FORMAT, "kind": "checkpoint", "run": self._run, "history": history}
         with staged_file(self._folder / "manifest.json") as part:
             part.write_text(json.dumps({**facts, "files": [describe(self._folder / name)]}), encoding="utf-8")
@@ -96,10 +98,18 @@ class Checkpoint:
         if theirs == self._run:
             return
         theirs = theirs if isinstance(theirs, dict) else {}
-        config, other = self._run.get("config", {}), theirs.get("config", {})
-        differing = [k for k in config if config[k] != other.get(k)]
-        what = f"another configuration ({', '.join(differing)} differ)" if differing else "another graph or version"
+        what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
+        config, other = self._run.get("config"), theirs.get("config")
+        if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
+            names = [k for k in {**config, **other} if config.get(k) != other.get(k)]
+            what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
         raise InputError(f"{self._folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
+
+    def _sweep(self) -> None:
+        """Remove what a killed run was writing: it was never part of the checkpoint."""
+        for name in ("state-", "manifest.json", "metrics.jsonl"):
+            for stage in self._folder.glob(f".{name}*"):
+                shutil.rmtree(stage, ignore_errors=True)
 
     def _write_metrics(self, history: list[dict[str, float]]) -> None:
         with staged_file(self._folder / "metrics.jsonl") as part:
@@ -125,6 +135,11 @@ def _load(network: Any, optimizers: Sequence[torch.optim.Optimizer], state: Mapp
                     slots.setdefault(int(j), {})[name] = v
             optimizer.load_state_dict({**whole, "state": slots})
     except (RuntimeError, ValueError, KeyError) as e:
-        raise InputError(f"{folder} does not fit this model: {e}") from None
-    if not all(math.isfinite(float(v.sum())) for v in state.values()):
+        raise InputError(f"{folder} does not fit this model: {' '.join(str(e).split())[:200]}") from None
+    if not all(map(is_finite, state.values())):
         raise InputError(f"{folder} holds numbers that are not finite; remove it to start anew")
+
+
+def is_finite(x: Tensor) -> bool:
+    """Whether every number is finite, without an array of answers."""
+    return x.numel() == 0 or all(math.isfinite(float(end)) for end in x.aminmax())

@@ -310,14 +310,18 @@ def _assemble(
         u, v, w = u[some], v[some], None
     if rule == "sum" and w is None:
         w = np.ones(len(u))
-    matrix, repeated = adjacency([u, v], w, n, directed=directed)
-    if rule == "error" and repeated:
-        low, high = (u, v) if directed else (np.minimum(u, v), np.maximum(u, v))
-        order = np.lexsort((high, low))
-        same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    if rule == "error":
+        _check_once(u, v, directed, nodes)
+    return adjacency([(u, v)], w, n, directed=directed)
+
+
+def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Labels) -> None:
+    low, high = (u, v) if directed else (np.minimum(u, v), np.maximum(u, v))
+    order = np.lexsort((high, low))
+    same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    if same.any():
         at = order[np.argmax(same)]
         raise InputError(f"the edge {nodes[u[at]]!r} - {nodes[v[at]]!r} is given twice; remove one, or sum them (duplicates='sum')")
-    return matrix
 
 
 def _check_square(shape: tuple[int, ...]) -> None:

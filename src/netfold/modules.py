@@ -28,8 +28,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "linear": lambda x: x,
 }
 
-_BLOCK = 4096
-"""Columns of a dense block, where a dense block cannot be avoided."""
+PIECE = {"cpu": 1 << 22, "cuda": 1 << 30}
+"""How many numbers one temporary array may hold, by device.
+
+On the CPU 16 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page, every
+time, and they fall out of the cache besides.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +81,21 @@ class SparseRows:
     def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
         """out += Xᵀ D with D m x h and out n x h, at the touched columns only."""
         starts, rows, entries = self.by_column
-        made = _csr_matmul(starts, rows, self.values[entries], dense)
-        if self.touched is None:
-            out += made
-        else:
-            out.index_add_(0, self.touched, made)
+        values = self.values[entries]
+        for a, b, first, last in self._column_blocks(dense):
+            made = _csr_matmul(starts[a : b + 1] - first, rows[first:last], values[first:last], dense)
+            if self.touched is None:
+                out[a:b] += made
+            else:
+                _add_rows(out, self.touched[a:b], made)
+
+    def _column_blocks(self, dense: Tensor) -> Iterator[tuple[int, int, int, int]]:
+        """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
+        starts = self.by_column[0]
+        size = max(1, PIECE[dense.device.type] // dense.shape[1])
+        edges = list(range(0, len(starts) - 1, size)) + [len(starts) - 1]
+        at = starts[edges].tolist() if len(edges) > 2 else [0, len(self.values)]
+        yield from zip(edges[:-1], edges[1:], at[:-1], at[1:], strict=True)
 
     def sampled(self, left: Tensor, right: Tensor) -> Tensor:
         """left_i · right_j at every entry (i, j): nnz values, in O(nnz h)."""
@@ -111,12 +125,22 @@ def _csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> T
 
 
 def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    if dense.is_cuda:
+    if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
         return _csr(crow, col, values, (len(crow) - 1, len(dense))) @ dense
-    # on the CPU a weighted embedding bag takes half the time of MKL's sparse product
+    # a weighted embedding bag: on the CPU half the time of MKL's sparse product, on the GPU slower than cuSPARSE but exact
+    # to the bit from run to run
     return functional.embedding_bag(
         col, dense, crow, mode="sum", per_sample_weights=values, include_last_offset=True
     )  # fmt: skip
+
+
+def _add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:
+    """out[at] += rows, for distinct rows."""
+    if out.is_cuda:
+        out.index_add_(0, at, rows)
+    else:  # index_add_ on the CPU takes time for every row of `out`, touched or not
+        shape = tuple(out.shape)
+        out += torch.sparse_coo_tensor(at[None], rows, shape, is_coalesced=True, check_invariants=False)
 
 
 def _grad(table: Tensor) -> Tensor:
@@ -211,7 +235,7 @@ class _SigmoidEnergy(torch.autograd.Function):
 
 def _sigmoid_blocks(hidden: Tensor, table: Tensor, bias: Tensor, columns: Tensor | None) -> Iterator[tuple[Any, Tensor]]:
     n = len(table) if columns is None else len(columns)
-    width = min(_BLOCK, math.ceil(len(table) / 2))  # less than a whole row, at any size
+    width = min(max(1, PIECE[table.device.type] // len(hidden)), math.ceil(len(table) / 2))  # never a whole row
     for start in range(0, n, width):
         at = slice(start, min(n, start + width)) if columns is None else columns[start : start + width]
         yield at, torch.addmm(bias[at], hidden, table[at].t()).sigmoid_()

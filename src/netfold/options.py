@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import numbers
+import reprlib
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netfold.errors import InputError
 
-__all__ = ["Configured", "Option", "option", "options"]
+__all__ = ["Configured", "Option", "config_from_json", "config_to_json", "option", "options", "parameters_table"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Option:
         if value is None and self.none:
             return
         if not self._fits(value):
-            raise InputError(f"{self.name}={value!r} is not allowed; {self.accepted()}")
+            raise InputError(f"{self.name}={reprlib.repr(value)} is not allowed; {self.accepted()}")
 
     def accepted(self) -> str:
         """What may be given, in words."""
@@ -45,7 +48,7 @@ class Option:
 
     def _fits(self, value: Any) -> bool:
         if self.choices:
-            return value in self.choices
+            return isinstance(value, str) and value in self.choices
         if self.type is bool or self.type is str:
             return isinstance(value, self.type)
         if self.type is int or self.type is float:
@@ -53,10 +56,16 @@ class Option:
         return isinstance(value, (tuple, list)) and all(Option._number(dataclasses.replace(self, type=int), x) for x in value)
 
     def _number(self, value: Any) -> bool:
-        kinds = (int,) if self.type is int else (int, float)
-        whole = isinstance(value, kinds) and not isinstance(value, bool) and value == value and abs(value) != float("inf")
-        low = self.at_least is None or (whole and value >= self.at_least)
-        return whole and low and (self.above is None or value > self.above)
+        kind = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
+        if not isinstance(value, kind) or isinstance(value, bool) or not _is_finite(value):
+            return False
+        return (self.at_least is None or value >= self.at_least) and (self.above is None or value > self.above)
+
+    def plain(self, value: Any) -> Any:
+        """The value as json knows it: numpy's scalars as Python's own."""
+        if self.type is int or self.type is float:
+            return value if value is None else self.type(value)
+        return [int(x) for x in value] if isinstance(value, (tuple, list)) else value
 
 
 def option(
@@ -112,6 +121,13 @@ class Configured:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
+
+
 def parameters_table(cls: type) -> str:
     """The docs' table of a model's options, as Markdown."""
     rows = ["| option | default | meaning |", "| --- | --- | --- |"]
@@ -123,10 +139,15 @@ def _sentence(o: Option) -> str:
     return o.help + (f" ({' · '.join(o.choices)})" if o.choices else "")
 
 
+def config_to_json(configured: Configured) -> dict[str, Any]:
+    """The hyper-parameters as json holds them; `config_from_json` takes them back."""
+    return {o.name: o.plain(getattr(configured, o.name)) for o in options(type(configured))}
+
+
 def config_from_json(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
     """Hyper-parameters read from json or toml, where tuples are lists; unknown names are refused."""
     known = {o.name: o for o in options(cls)}
     unknown = [name for name in config if name not in known]
     if unknown:
-        raise InputError(f"{cls.__name__} has no option {unknown[0]!r}; it has {', '.join(known)}")
+        raise InputError(f"{cls.__name__} has no option {reprlib.repr(unknown[0])}; it has {', '.join(known)}")
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}

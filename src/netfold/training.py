@@ -14,11 +14,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from netfold.checkpoints import Checkpoint
+from netfold.checkpoints import Checkpoint, is_finite
 from netfold.errors import TrainingError
 from netfold.progress import Progress
 
 __all__ = ["OPTIMIZERS", "SCHEDULES", "Block", "Network", "RowAdagrad", "converged", "train"]
+
+_ADVICE = "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
 
 Record = dict[str, float]
 """What one epoch measured: `epoch`, each loss term by name, `objective` (their sum) and `seconds`."""
@@ -119,21 +121,27 @@ def train(
     history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
     progress = progress or Progress.silent()
     with progress.over(epochs, rows, done=len(history)), _interrupts(checkpoint is not None) as interrupted:
-        for epoch in range(len(history), epochs):
-            if converged(history, tolerance, patience):
-                break
+        while len(history) < epochs and not converged(history, tolerance, patience):
+            epoch = len(history)
             for block, optimizer in zip(blocks, optimizers, strict=True):
                 for group in optimizer.param_groups:
                     group["lr"] = block.lr * SCHEDULES[schedule](epoch / epochs)
             history.append(_run_epoch(network, batches(epoch), optimizers, epoch))
             progress.epoch(history[-1])
-            stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
-            if checkpoint:
-                checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
-            if interrupted:
-                raise KeyboardInterrupt
-            if stop:
+            stop = True  # also where the hook raises: between two epochs the state is whole
+            try:
+                stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
+            finally:
+                if checkpoint:
+                    checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
+            if stop or interrupted:
                 break
+        if checkpoint:
+            checkpoint.save(network, optimizers, history)
+    if interrupted:
+        raise KeyboardInterrupt
+    if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
+        raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
     return history
 
 
@@ -141,10 +149,11 @@ def train(
 def _interrupts(wanted: bool) -> Iterator[list[int]]:
     """With a checkpoint to write, the first Ctrl-C waits for the end of the epoch; the second does not."""
     seen: list[int] = []
-    if not wanted or threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN)
+    if not wanted or not ours:
         yield seen
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: object) -> None:
         seen.append(number)
@@ -173,8 +182,7 @@ def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.
     for name, value in record.items():
         if not math.isfinite(value):
             raise TrainingError(
-                f"the loss term {name} is {value} in epoch {epoch + 1}; lower lr, or look for extreme weights. "
-                "What was good until then is in the checkpoint, if one was asked for."
+                f"the loss term {name} is {value} in epoch {epoch + 1}; {_ADVICE}"
             )
     return {"epoch": epoch + 1, **record, "objective": sum(record.values()), "seconds": time.perf_counter() - start}
 

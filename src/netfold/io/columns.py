@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_SOURCE = frozenset("source source_id source_node src from from_id from_node u node1 node_1 id1 id_1 start head".split())
-_TARGET = frozenset(
-    "target target_id target_node dst dest destination to to_id to_node v node2 node_2 id2 id_2 end tail".split()
+_SOURCE = frozenset(
+    ("source", "source_id", "source_node", "src", "from", "from_id", "from_node", "u", "start", "head")
+    + ("node1", "node_1", "id1", "id_1")
 )
-_WEIGHT = frozenset("weight weights edge_weight w value val count counts freq frequency strength multiplicity".split())
+_TARGET = frozenset(
+    ("target", "target_id", "target_node", "dst", "dest", "destination", "to", "to_id", "to_node", "v", "end", "tail")
+    + ("node2", "node_2", "id2", "id_2")
+)
+_WEIGHT = frozenset(
+    ("weight", "weights", "edge_weight", "w", "value", "val", "count", "counts", "freq", "frequency", "strength")
+)
 
 
 class Roles(NamedTuple):
@@ -49,7 +55,9 @@ def named_roles(names: Sequence[str], weighted: bool | None) -> Roles:
 def unnamed_roles(width: int, weighted: bool | None) -> Roles:
     """The roles where no header names the columns; a ValueError says what is wrong."""
     if width < 2:
-        raise ValueError("there is only one column; an edge needs two ends, in two columns (say which delimiter parts them)")
+        raise ValueError(
+            "there is only one column; an edge needs two ends, in two columns (say which delimiter parts them)"
+        )
     if width > 3:
         raise ValueError(
             f"there are {width} columns and no header; name them in a first line (source,target,weight), or keep two or three"

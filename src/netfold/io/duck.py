@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,10 @@ from netfold.io.zstd import CutShort, check_whole
 
 _LINES = BLOCK // 16
 _ROWS = 1 << 19
-_INTEGERS = frozenset("TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT".split())
+_SIGNED = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"))
+_INTEGERS = _SIGNED | {f"U{name}" for name in _SIGNED}
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "BOOLEAN"}
-_SETTINGS = {
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 2,
     "memory_limit": "2GB",
     "autoinstall_known_extensions": "false",
@@ -48,12 +49,8 @@ def zstd_blocks(path: Path) -> Iterator[bytes]:
             yield "".join([f"{line or ''}\n" for (line,) in lines]).encode()
 
 
-class Piece(NamedTuple):
-    """Some rows of a parquet file: integers (rows x 2) or texts, and weights."""
-
-    integers: npt.NDArray[np.int64] | None
-    texts: Rows | None
-    weights: npt.NDArray[np.float64] | None
+Piece = tuple["npt.NDArray[np.int64] | Rows", "npt.NDArray[np.float64] | None"]
+"""Some rows of a parquet file: integers (rows x 2) or texts, and weights."""
 
 
 class Table:
@@ -61,19 +58,23 @@ class Table:
 
     def __init__(self, path: Path, connection: Any, name: str, weighted: bool | None):
         self._path, self._connection, self._name = path, connection, name
-        shown = connection.execute("SELECT * FROM read_parquet(?, hive_partitioning = false) LIMIT 0", [name]).description
+        shown = connection.execute(
+            "SELECT * FROM read_parquet(?, hive_partitioning = false) LIMIT 0", [name]
+        ).description
         names, types = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
         try:
             self._roles = named_roles(names, weighted)
         except ValueError as e:
             raise refusal(path, str(e)) from None
         source, target, weight = self._roles
-        self.integers = types[source] in _INTEGERS and types[target] in _INTEGERS and "UBIGINT" not in types
+        self.integers = types[source] in _INTEGERS and types[target] in _INTEGERS
         for i in (source, target):
             if types[i] not in _INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
                 raise refusal(path, f"the column {names[i]!r} holds {types[i]}; labels are integers or strings")
         if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
-            raise refusal(path, f"the column {names[weight]!r} holds {types[weight]}; weights are numbers of at least 0")
+            raise refusal(
+                path, f"the column {names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
+            )
         label = "BIGINT" if self.integers else "VARCHAR"
         picked = [f"{_quoted(names[i])}::{label}" for i in (source, target)]
         picked += [] if weight is None else [f"{_quoted(names[weight])}::DOUBLE"]
@@ -84,7 +85,9 @@ class Table:
         return self._integer_pieces() if self.integers else self._text_pieces()
 
     def _integer_pieces(self) -> Iterator[Piece]:
-        query = f"{self._query}, hive_partitioning = false, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
+        query = (
+            f"{self._query}, hive_partitioning = false, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
+        )
         count = "SELECT count(*) FROM read_parquet(?, hive_partitioning = false)"
         total = self._connection.execute(count, [self._name]).fetchone()[0]
         for start in range(0, total, _ROWS):
@@ -93,7 +96,7 @@ class Table:
             for column in columns:
                 if np.ma.is_masked(column):
                     raise self._missing(start + int(np.flatnonzero(np.ma.getmaskarray(column))[0]))
-            yield Piece(np.stack(columns[:2], axis=1), None, self._checked(columns[2:], start))
+            yield np.stack(columns[:2], axis=1), self._checked(columns[2:], start)
 
     def _text_pieces(self) -> Iterator[Piece]:
         result = self._connection.execute(f"{self._query}, hive_partitioning = false)", [self._name])
@@ -106,10 +109,11 @@ class Table:
             strange = next((i for i, label in enumerate(labels) if b"\0" in label), None)
             if strange is not None:
                 raise refusal(
-                    self._path, f"row {start + strange // 2 + 1}: the label {excerpt(labels[strange])} holds a NUL byte; remove it"
+                    self._path,
+                    f"row {start + strange // 2 + 1}: the label {excerpt(labels[strange])} holds a NUL byte; remove it",
                 )
             weights = self._checked([np.array([row[2] for row in rows])] if len(rows[0]) > 2 else [], start)
-            yield Piece(None, joined_rows(labels, weights), weights)
+            yield joined_rows(labels, weights), weights
             start += len(rows)
 
     def _checked(self, weights: list[Any], start: int) -> npt.NDArray[np.float64] | None:
@@ -125,7 +129,9 @@ class Table:
         return values
 
     def _missing(self, row: int) -> Exception:
-        return refusal(self._path, f"row {row + 1}: a value is missing; every edge needs two ends, and a weight if it has one")
+        return refusal(
+            self._path, f"row {row + 1}: a value is missing; every edge needs two ends, and a weight if it has one"
+        )
 
 
 @contextmanager
@@ -145,7 +151,9 @@ def _open(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
     try:
         import duckdb
     except ImportError:
-        raise refusal(path, f"{kind} files are read with duckdb; install it (pip install duckdb), or give csv or csv.gz") from None
+        raise refusal(
+            path, f"{kind} files are read with duckdb; install it (pip install duckdb), or give csv or csv.gz"
+        ) from None
     plain = str(path.absolute())
     literal = re.sub(r"([*?\[])", r"[\1]", plain)  # in brackets, what would match any name stands for itself
     connection = duckdb.connect(":memory:", config=_SETTINGS)
@@ -166,5 +174,9 @@ def _explained(path: Path, kind: str, message: str) -> Exception:
         return refusal(path, "this is not valid UTF-8; save the file as UTF-8", line)
     if kind == "zstd" and "Maximum line size" in message:
         return refusal(path, f"the line is longer than {MAX_LINE:,} bytes; one edge stands on each line", line)
+    if "UINT64" in message and "can't be cast" in message:
+        return refusal(path, "a label does not fit in 64 bits with a sign; store the labels as strings")
     reason = message.strip().split("\n")[0][:200].rstrip(".")
-    return refusal(path, f"the {kind} data are damaged or cannot be read ({reason}); write or fetch the file again", line)
+    return refusal(
+        path, f"the {kind} data are damaged or cannot be read ({reason}); write or fetch the file again", line
+    )

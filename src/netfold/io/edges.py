@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from netfold.assembly import adjacency
 from netfold.errors import InputError
 from netfold.graph import Graph, unchecked
+from netfold.io.collecting import Collected, Column, Weights
 from netfold.io.ends import Ends, IntegerEnds, NotIntegers, TextEnds
 from netfold.io.lines import LineProblem
-from netfold.io.rows import Layout, rows_of
+from netfold.io.rows import Layout, Rows, rows_of
 from netfold.io.sniffing import layout_of
 from netfold.io.source import chunks, kind_of, refusal
-
-_Column = npt.NDArray[np.signedinteger]
-_Weights = npt.NDArray[np.float64] | None
-_Piece = tuple[_Column, _Column, _Weights]
 
 _PROBE = 48
 _NEAR = 1 << 16
@@ -64,43 +59,60 @@ def read_edges(
     Graph(3 nodes, 2 edges, undirected, weighted)
     """
     path = Path(path)
+    _keep_freed_memory()
     kind = kind_of(path)
     if kind == "parquet":
-        ends, pieces = _parquet(path, weighted)
+        ends, found = _parquet(path, weighted)
     else:
         layout = layout_of(path, kind, delimiter, header, weighted)
         try:
-            ends = IntegerEnds() if layout.integers else TextEnds()
-            pieces = list(_text(path, kind, layout, ends))
+            ends, found = _text(path, kind, layout, IntegerEnds() if layout.integers else TextEnds())
         except NotIntegers:
-            ends = TextEnds()
-            pieces = list(_text(path, kind, layout, ends))
-    if not pieces:
-        raise refusal(path, "there is a header but no edges; it should hold one edge per line")
-    return _graph(path, ends, pieces, directed)
+            ends, found = _text(path, kind, layout, TextEnds())
+    columns, weights = found.take()
+    if not columns:
+        raise refusal(path, "there are no edges; it should hold one edge per line, after the header if there is one")
+    labels = ends.finish(columns)
+    pairs = list(zip(columns[0::2], columns[1::2], strict=True))
+    columns.clear()
+    try:
+        matrix = adjacency(pairs, weights, len(labels), directed=directed)
+    except InputError as e:
+        raise refusal(path, str(e)) from None
+    return unchecked(matrix, labels, directed)
 
 
-def _text(path: Path, kind: str, layout: Layout, ends: Ends) -> Iterator[_Piece]:
+def _keep_freed_memory() -> None:
+    """Let go of one large block that was never touched.
+
+    glibc takes its size as a hint for how much freed memory to keep; otherwise the arrays of every piece of a file are
+    handed back to the system and asked for again, which is a fifth of the time on large files. Others ignore it.
+    """
+    np.empty(12 << 20, np.uint8)
+
+
+def _text(path: Path, kind: str, layout: Layout, ends: Ends) -> tuple[Ends, Collected]:
+    found = Collected()
     for line, text in chunks(path, kind, layout.start):
         try:
             rows = rows_of(line, text, layout)
         except LineProblem as e:
             raise refusal(path, e.problem, e.line) from None
-        if len(rows.starts):
-            piece = (*ends.add(rows), rows.weights)
-            yield _merged(piece) if _repeats(text) else piece
+        edges = (*ends.add(rows), rows.weights)
+        found.add(*(_merged(*edges) if _repeats(text) else edges))
+    return ends, found
 
 
-def _parquet(path: Path, weighted: bool | None) -> tuple[Ends, list[_Piece]]:
+def _parquet(path: Path, weighted: bool | None) -> tuple[Ends, Collected]:
     from netfold.io.duck import open_table
 
-    pieces: list[_Piece] = []
+    found = Collected()
     with open_table(path, weighted) as table:
         integers, texts = IntegerEnds(), TextEnds()
-        for piece in table.pieces():
-            columns = integers.add_values(piece.integers) if piece.texts is None else texts.add(piece.texts)
-            pieces.append((*columns, piece.weights))
-        return integers if table.integers else texts, pieces
+        for part, weights in table.pieces():
+            u, v = texts.add(part) if isinstance(part, Rows) else integers.add_values(part)
+            found.add(u, v, weights)
+        return integers if table.integers else texts, found
 
 
 def _repeats(text: bytes) -> bool:
@@ -110,34 +122,9 @@ def _repeats(text: bytes) -> bool:
     return text.find(probe, at + 1, at + _NEAR) >= 0 and text.count(probe) >= _OFTEN
 
 
-def _merged(piece: _Piece) -> _Piece:
+def _merged(u: Column, v: Column, weights: Weights) -> tuple[Column, Column, Weights]:
     """The same edges, each once and with its weights summed: a small file that unpacks to a huge one stays small."""
-    u, v, w = piece
     order = np.lexsort((v, u))
     u, v = u[order], v[order]
     first = np.flatnonzero(np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
-    return u[first], v[first], None if w is None else np.add.reduceat(w[order], first)
-
-
-def _graph(path: Path, ends: Ends, pieces: list[_Piece], directed: bool) -> Graph:
-    weights = None if pieces[0][2] is None else np.concatenate([w for _, _, w in pieces if w is not None])
-    columns = [column for u, v, _ in pieces for column in (u, v)]
-    pieces.clear()
-    labels = ends.finish(columns)
-    both = [_joined(columns, 0), _joined(columns, 1)]
-    try:
-        matrix, _ = adjacency(both, weights, len(labels), directed=directed)
-    except InputError as e:
-        raise refusal(path, str(e)) from None
-    return unchecked(matrix, labels, directed)
-
-
-def _joined(columns: list[_Column], which: int) -> npt.NDArray[np.int32]:
-    """Every second column as one; each is let go as soon as it is copied."""
-    joined = np.empty(sum(map(len, columns[which::2])), np.int32)
-    at = 0
-    for i in range(which, len(columns), 2):
-        joined[at : at + len(columns[i])] = columns[i]
-        at += len(columns[i])
-        columns[i] = columns[i][:0].copy()
-    return joined
+    return u[first], v[first], None if weights is None else np.add.reduceat(weights[order], first)

@@ -7,14 +7,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from netfold.io.collecting import Column
+from netfold.io.digits import MOST_DIGITS, digits, plain_digits, words_of
 from netfold.io.interning import Interner
 from netfold.io.lines import is_integer
-from netfold.io.numbers import MOST_DIGITS, digits, plain_digits, words_of
 from netfold.io.rows import Rows
 from netfold.labels import Labels
 
 _Codes = npt.NDArray[np.int32]
-_Column = npt.NDArray[np.signedinteger]
 _Places = npt.NDArray[np.int64]
 
 _LONG = 64
@@ -33,10 +33,10 @@ class NotIntegers(Exception):
 class Ends(Protocol):
     """Takes edges as they are read, and numbers their nodes at last."""
 
-    def add(self, rows: Rows) -> tuple[_Column, _Column]:
-        """Keep nothing; the two columns to keep, in whatever numbering suits."""
+    def add(self, rows: Rows) -> tuple[Column, Column]:
+        """The two columns to keep for `finish`, in whatever numbering suits."""
 
-    def finish(self, columns: list[_Column]) -> Labels:
+    def finish(self, columns: list[Column]) -> Labels:
         """Turn every column, in place, into positions among the labels given back."""
 
 
@@ -46,24 +46,24 @@ class IntegerEnds:
     def __init__(self) -> None:
         self._low, self._high = 2**63 - 1, -(2**63)
 
-    def add(self, rows: Rows) -> tuple[_Column, _Column]:
+    def add(self, rows: Rows) -> tuple[Column, Column]:
         return self.add_values(_integers(rows).reshape(-1, 2))
 
-    def add_values(self, values: _Places) -> tuple[_Column, _Column]:
+    def add_values(self, values: _Places) -> tuple[Column, Column]:
         """The same of integers (rows x 2) that need no reading."""
         if values.size:
             low, high = int(values.min()), int(values.max())
             self._low, self._high = min(low, self._low), max(high, self._high)
             if low >= -(2**31) and high < 2**31:
                 return values[:, 0].astype(np.int32), values[:, 1].astype(np.int32)
-        return values[:, 0].copy(), values[:, 1].copy()
+        return values[:, 0], values[:, 1]
 
-    def finish(self, columns: list[_Column]) -> Labels:
+    def finish(self, columns: list[Column]) -> Labels:
         total = sum(map(len, columns))
         span = self._high - self._low + 1
         return self._by_table(columns, span) if span <= max(2 * total, 1 << 20) else _by_hash(columns)
 
-    def _by_table(self, columns: list[_Column], span: int) -> Labels:
+    def _by_table(self, columns: list[Column], span: int) -> Labels:
         present = np.zeros(span, bool)
         for column in columns:
             present[_shifted(column, self._low)] = True
@@ -79,15 +79,15 @@ class IntegerEnds:
         return Labels("int", {"ints": ids + self._low})
 
 
-def _shifted(column: _Column, low: int) -> _Column:
+def _shifted(column: Column, low: int) -> Column:
     return column if low == 0 else column.astype(np.int64) - low
 
 
-def _by_hash(columns: list[_Column]) -> Labels:
+def _by_hash(columns: list[Column]) -> Labels:
     table = Interner()
     for i, column in enumerate(columns):
-        columns[i] = table.intern([column.astype(np.int64, copy=False).view(np.uint64)])
-    ids = table.keys()[0].view(np.int64)
+        columns[i] = table.intern(column.astype(np.int64, copy=False).view(np.uint64).reshape(-1, 1))
+    ids = table.keys()[:, 0].view(np.int64)
     order = np.argsort(ids)
     rank = np.empty(len(ids), np.int32)
     rank[order] = np.arange(len(ids), dtype=np.int32)
@@ -126,39 +126,37 @@ class TextEnds:
         self._table = Interner()
         self._long: dict[bytes, int] = {}
 
-    def add(self, rows: Rows) -> tuple[_Column, _Column]:
+    def add(self, rows: Rows) -> tuple[Column, Column]:
         starts, ends = rows.starts.ravel(), rows.ends.ravel()
         words = _words(rows.buffer, starts, np.minimum(ends - starts, _LONG))
         long = np.flatnonzero(ends - starts > _LONG)
         if long.size:
             whole = rows.buffer.tobytes()
             texts = [whole[a:b] for a, b in zip(starts[long].tolist(), ends[long].tolist(), strict=True)]
-            for column in words:
-                column[long] = 0
+            words[long] = 0
             # No text begins with a NUL byte, so a first word of 0 leaves the second one free for a number.
-            words[1][long] = [self._long.setdefault(text, len(self._long) + 1) for text in texts]
+            words[long, 1] = [self._long.setdefault(text, len(self._long) + 1) for text in texts]
         codes = self._table.intern(words)
-        return codes[0::2].copy(), codes[1::2].copy()
+        return codes[0::2], codes[1::2]
 
-    def finish(self, columns: list[_Column]) -> Labels:
+    def finish(self, columns: list[Column]) -> Labels:
         words, long = self._table.keys(), list(self._long)
         lengths, parts = [np.zeros(1, np.int64)], [b""]
         for start in range(0, len(self._table), _STEP):
-            block = np.stack([column[start : start + _STEP] for column in words], axis=1)
-            length, text = _spelt(block.astype("<u8", copy=False), long)
+            length, text = _spelt(words[start : start + _STEP].astype("<u8", copy=False), long)
             lengths.append(length)
             parts.append(text)
         offsets = np.cumsum(np.concatenate(lengths))
         return Labels("text", {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), np.uint8)})
 
 
-def _words(buffer: npt.NDArray[np.uint8], starts: _Places, lengths: _Places) -> list[npt.NDArray[np.uint64]]:
-    """The texts as machine words, eight bytes each, zeros after their ends."""
-    view, words = words_of(buffer), []
-    for k in range(0, max(int(lengths.max(initial=0)), 1), 8):
-        word = view[starts + k]
-        word &= _FIRST_BYTES[np.clip(lengths - k, 0, 8)]
-        words.append(word)
+def _words(buffer: npt.NDArray[np.uint8], starts: _Places, lengths: _Places) -> npt.NDArray[np.uint64]:
+    """The texts as machine words (texts x words), eight bytes each, zeros after their ends."""
+    view = words_of(buffer)
+    words = np.empty((len(starts), max(1, -(-int(lengths.max(initial=0)) // 8))), np.uint64)
+    for k in range(words.shape[1]):
+        words[:, k] = view[starts + 8 * k]
+        words[:, k] &= _FIRST_BYTES[np.clip(lengths - 8 * k, 0, 8)]
     return words
 
 

@@ -6,8 +6,6 @@ decides only how fast it goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +13,7 @@ _Words = npt.NDArray[np.uint64]
 _Codes = npt.NDArray[np.int32]
 _Places = npt.NDArray[np.int64]
 
-_ROOM = 3
+_ROOM = 4
 """The table has at least this many slots for each key: most keys are then found at the first look."""
 
 _MIX = np.array([0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
@@ -27,52 +25,55 @@ class Interner:
     """Keys numbered 0, 1, 2, ... in order of first appearance.
 
     >>> table = Interner()
-    >>> table.intern([np.array([7, 3, 7, 9], np.uint64)]).tolist(), table.keys()[0].tolist()
-    ([0, 1, 0, 2], [7, 3, 9])
+    >>> table.intern(np.array([[7], [3], [7], [9]], np.uint64)).tolist(), table.keys().tolist()
+    ([0, 1, 0, 2], [[7], [3], [9]])
     """
 
     def __init__(self) -> None:
         self._n = 0
         self._bits = 10
         self._slots = np.full(1 << self._bits, -1, np.int32)
-        self._keys = [np.zeros(0, np.uint64)]
+        self._keys = np.zeros((1, 1), np.uint64)
 
     def __len__(self) -> int:
         return self._n
 
-    def keys(self) -> list[_Words]:
-        """The keys in order, one array for each word of a key."""
-        return [column[: self._n] for column in self._keys]
+    def keys(self) -> _Words:
+        """The keys in order, one row each."""
+        return self._keys[: self._n]
 
-    def intern(self, words: Sequence[_Words]) -> _Codes:
-        """The number of each key words[0][i], words[1][i], ...; missing last words count as 0."""
-        self._reserve(len(words[0]), len(words))
+    def intern(self, words: _Words) -> _Codes:
+        """The number of each key, a row of words; last words that are missing count as 0."""
+        words = self._reserve(words)
         known, slot = self._n, self._home(words)
         codes = self._slots[slot]
         pending = np.flatnonzero(self._differ(codes, words))
         firsts: list[_Places] = []
         at: list[_Places] = []
+        step = 0
         while pending.size:
-            here = slot[pending]
-            empty = self._slots[here] < 0
-            if empty.any():
-                first, where = self._claim(pending[empty], here[empty], words)
+            here, asked = slot[pending], words[pending]
+            found = self._slots[here]
+            empty = np.flatnonzero(found < 0)
+            if empty.size:
+                first, where = self._claim(pending[empty], here[empty], asked[empty])
                 firsts.append(first)
                 at.append(where)
-            found = self._slots[here]
-            differ = self._differ(found, [column[pending] for column in words])
+                found = self._slots[here]
             codes[pending] = found
-            pending = pending[differ]
-            slot[pending] = (slot[pending] + 1) & (len(self._slots) - 1)
+            left = np.flatnonzero(self._differ(found, asked))
+            step += 1  # steps of 1, 2, 3, ... come by every slot, and do not pile up as equal ones do
+            pending = pending[left]
+            slot[pending] = (here[left] + step) & (len(self._slots) - 1)
         if len(firsts) > 1:
             self._renumber(known, codes, np.concatenate(firsts), np.concatenate(at))
         return codes
 
-    def _home(self, words: Sequence[_Words]) -> _Places:
+    def _home(self, words: _Words) -> _Places:
         """The first slot to look at: a sum over words in which a 0 counts nothing, so that it may be left out."""
-        h = np.zeros(len(words[0]), np.uint64)
-        for k, column in enumerate(words):
-            x = column * _ODD[k % len(_ODD)]
+        h = np.zeros(len(words), np.uint64)
+        for k in range(words.shape[1]):
+            x = words[:, k] * _ODD[k % len(_ODD)]
             x ^= x >> np.uint64(32)
             x *= _MIX[0]
             h += x
@@ -81,25 +82,24 @@ class Interner:
         h >>= np.uint64(64 - self._bits)
         return h.view(np.int64)
 
-    def _differ(self, codes: _Codes, words: Sequence[_Words]) -> npt.NDArray[np.bool_]:
+    def _differ(self, codes: _Codes, words: _Words) -> npt.NDArray[np.bool_]:
         """Where a slot is empty or holds another key."""
         differ = codes < 0
-        for k, column in enumerate(self._keys):
-            differ |= column[codes] != (words[k] if k < len(words) else 0)
+        keys = self._keys.take(codes, axis=0, mode="wrap")
+        for k in range(words.shape[1]):
+            differ |= keys[:, k] != words[:, k]
         return differ
 
-    def _claim(self, rows: _Places, slots: _Places, words: Sequence[_Words]) -> tuple[_Places, _Places]:
+    def _claim(self, rows: _Places, slots: _Places, words: _Words) -> tuple[_Places, _Places]:
         """Give each of these empty slots to the first row that wants it; those rows and their slots."""
-        mark = np.arange(len(rows), dtype=np.int32)
-        np.subtract(-2, mark, out=mark)
+        mark = -2 - np.arange(len(rows), dtype=np.int32)
         self._slots[slots[::-1]] = mark[::-1]  # the last one written stays
-        won = self._slots[slots] == mark
-        first, where, n = rows[won], slots[won], self._n
-        self._n = n + len(first)
+        won = np.flatnonzero(self._slots[slots] == mark)
+        where, n = slots[won], self._n
+        self._n = n + len(won)
         self._slots[where] = np.arange(n, self._n, dtype=np.int32)
-        for column, given in zip(self._keys, words, strict=False):
-            column[n : self._n] = given[first]
-        return first, where
+        self._keys[n : self._n] = words[won]
+        return rows[won], where
 
     def _renumber(self, known: int, codes: _Codes, firsts: _Places, slots: _Places) -> None:
         """Put the keys from `known` on into the order in which they first appear."""
@@ -107,37 +107,32 @@ class Interner:
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(known, self._n, dtype=np.int32)
         self._slots[slots] = rank
-        for column in self._keys:
-            column[known : self._n] = column[known : self._n][order]
-        new = codes >= known
+        self._keys[known : self._n] = self._keys[known : self._n][order]
+        new = np.flatnonzero(codes >= known)
         codes[new] = rank[codes[new] - known]
 
-    def _reserve(self, more: int, width: int) -> None:
-        """Room for `more` keys of `width` words."""
-        need = self._n + more
-        room = len(self._keys[0])
-        if need > room:
-            room = max(need, 2 * room)
-            self._keys = [_lengthened(column, self._n, room) for column in self._keys]
-        self._keys += [np.zeros(room, np.uint64) for _ in range(width - len(self._keys))]
+    def _reserve(self, words: _Words) -> _Words:
+        """Room for that many more keys of that many words; the words, as many as the table has."""
+        need, (room, width) = self._n + len(words), self._keys.shape
+        if need > room or words.shape[1] > width:
+            wider = np.zeros((max(need, 2 * room if need > room else room), max(words.shape[1], width)), np.uint64)
+            wider[: self._n, :width] = self._keys[: self._n]
+            self._keys = wider
         if _ROOM * need > len(self._slots):
             self._bits = int(_ROOM * need - 1).bit_length()
             self._rebuild()
+        missing = self._keys.shape[1] - words.shape[1]
+        return np.pad(words, ((0, 0), (0, missing))) if missing else words
 
     def _rebuild(self) -> None:
         self._slots = np.full(1 << self._bits, -1, np.int32)
-        step = 1 << 16
-        for start in range(0, self._n, step):
-            codes = np.arange(start, min(start + step, self._n), dtype=np.int32)
-            slot = self._home([column[codes] for column in self._keys])
+        block = 1 << 16
+        for start in range(0, self._n, block):
+            codes = np.arange(start, min(start + block, self._n), dtype=np.int32)
+            slot, step = self._home(self._keys[codes]), 0
             while codes.size:
-                free = self._slots[slot] < 0
+                free = np.flatnonzero(self._slots[slot] < 0)
                 self._slots[slot[free]] = codes[free]
-                left = self._slots[slot] != codes
-                codes, slot = codes[left], (slot[left] + 1) & (len(self._slots) - 1)
-
-
-def _lengthened(column: _Words, used: int, room: int) -> _Words:
-    longer = np.zeros(room, np.uint64)
-    longer[:used] = column[:used]
-    return longer
+                left = np.flatnonzero(self._slots[slot] != codes)
+                step += 1
+                codes, slot = codes[left], (slot[left] + step) & (len(self._slots) - 1)

@@ -53,7 +53,9 @@ def _split_quoted(row: bytes, delimiter: bytes) -> list[bytes]:
     while more:
         match = pattern.match(row, at)
         if match is None:
-            raise ValueError("a quote is opened and not closed before the field ends")
+            raise ValueError(
+                "a quote is opened and not closed where the field ends; close it, or write two quotes for one"
+            )
         quoted, plain, more, at = match[1], match[2], bool(match[3]), match.end()
         fields.append(plain.strip(BLANK) if quoted is None else quoted.replace(b'""', b'"'))
     return fields

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.io.columns import Roles
+from netfold.io.digits import PAD, decimals, words_of
 from netfold.io.lines import (
     BLANK,
     COMMENT,
@@ -19,11 +20,9 @@ from netfold.io.lines import (
     QUOTE,
     LineProblem,
     data_lines,
-    is_number,
     split_fields,
     weight_of,
 )
-from netfold.io.numbers import PAD, decimals, words_of
 from netfold.io.source import excerpt
 
 _MARGIN = bytes(PAD)
@@ -72,7 +71,7 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
         try:
             parts = split_fields(row, layout.delimiter)
         except ValueError as e:
-            raise LineProblem(number, f"{e}; close it, or write two quotes for one") from None
+            raise LineProblem(number, str(e)) from None
         if len(parts) != layout.width:
             raise LineProblem(number, _ragged(len(parts), layout))
         if not parts[source] or not parts[target]:
@@ -134,6 +133,8 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
     if fields is None:
         return None
     starts, ends = fields
+    if layout.delimiter == b" " and np.any(starts >= ends):
+        return None  # a run of blanks, which parts fields but once
     source, target, weight = layout.roles
     if (source, target, layout.width) != (0, 1, 2):
         fields = starts[:, (source, target)], ends[:, (source, target)]
@@ -149,6 +150,8 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
 
 def _tidied(text: bytes, delimiter: bytes) -> bytes | None:
     """The text without comments, blank lines and blanks that mean nothing; None where quotes make that unsafe."""
+    if delimiter == b"\t" and (text.startswith(b"\t") or b"\n\t" in text):
+        return None  # a tab that begins a line parts an empty field from the next, but not from a comment
     text = _without_comments(text)
     quoted, blank = QUOTE in text, delimiter == b" "
     blanks = [bytes([b]) for b in BLANK if bytes([b]) != delimiter and b in text] if not blank else []
@@ -218,7 +221,9 @@ def _grid(
     opened = buffer[starts] == QUOTE[0]
     ends = grid - opened
     starts = starts + opened
-    whole = np.all(buffer[ends[opened]] == QUOTE[0]) and np.all(starts <= ends) and n_quotes == 2 * np.count_nonzero(opened)
+    whole = (
+        np.all(buffer[ends[opened]] == QUOTE[0]) and np.all(starts <= ends) and n_quotes == 2 * np.count_nonzero(opened)
+    )
     return (starts, ends) if whole else None
 
 
@@ -238,8 +243,11 @@ def _weights(
     if rest.size:
         whole = buffer.tobytes()
         texts = [whole[a:b] for a, b in zip(starts[rest].tolist(), ends[rest].tolist(), strict=True)]
-        if not all(map(is_number, texts)):
+        if b"".join(texts).translate(None, b"0123456789.eE+-"):  # float() would also take nan, inf and 1_000
             return None
-        weights[rest] = [float(t) for t in texts]
+        try:
+            weights[rest] = list(map(float, texts))
+        except ValueError:
+            return None
     fine = not weights.size or (weights.min() >= 0 and weights.max() <= LARGEST_WEIGHT)
     return weights if fine else None

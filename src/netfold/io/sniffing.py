@@ -17,8 +17,6 @@ _SAMPLE = 200
 _DELIMITERS = (b"\t", b";", b",", b" ")
 """In this order: blanks may stand inside fields that tabs part, and decimal commas inside those that semicolons do."""
 
-_Row = tuple[int, list[bytes]]
-
 
 def layout_of(path: Path, kind: str, delimiter: str | None, header: bool | None, weighted: bool | None) -> Layout:
     """How to read the lines of a text file."""
@@ -27,23 +25,25 @@ def layout_of(path: Path, kind: str, delimiter: str | None, header: bool | None,
     if not lines:
         raise refusal(path, "there are no edges, only comments or blank lines; it should hold one edge per line")
     chosen = given or _likely(lines)
-    rows = [(number, fields) for number, line in lines if (fields := _fields(line, chosen))]
-    first, fields = rows[0] if rows and rows[0][0] == lines[0][0] else (lines[0][0], [lines[0][1]])
-    named = _has_header(fields, [f for _, f in rows[1:]]) if header is None else header
+    first, rest = lines[0][0], [fields for _, line in lines[1:] if (fields := _fields(line, chosen))]
     try:
+        fields = split_fields(lines[0][1], chosen)
+        named = _has_header(fields, rest) if header is None else header
         if named:
             roles = named_roles([field.decode() for field in fields], weighted)
         else:
             roles = unnamed_roles(len(fields), weighted)
     except ValueError as e:
         raise refusal(path, str(e), first) from None
-    body = rows[1:] if named else rows
-    return Layout(chosen, len(fields), roles, first + named, _all_integers([f for _, f in body], roles))
+    body = rest if named else [fields, *rest]
+    return Layout(chosen, len(fields), roles, first + named, _all_integers(body, roles))
 
 
 def _checked(delimiter: str) -> bytes:
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter.isalnum() or delimiter in "\"'#%.+-_\r\n\0":
-        raise InputError(f"delimiter={delimiter!r} cannot part columns; give one character such as ',', ';', '|', ' ' or a tab")
+        raise InputError(
+            f"delimiter={delimiter!r} cannot part columns; give one character such as ',', ';', '|', ' ' or a tab"
+        )
     return delimiter.encode()
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from netfold.errors import InputError
 
-BLOCK = 1 << 19
-"""Bytes read at once: what the arrays made of them need then fits a processor's second-level cache."""
+BLOCK = 1 << 20
+"""Bytes read at once: enough to be worth the calls, few enough for the arrays made of them to stay in the cache."""
 
 MAX_LINE = 1 << 20
 """No line is longer than this many bytes: what is, is not a list of edges."""
@@ -50,7 +50,9 @@ def kind_of(path: Path) -> str:
         if stat.S_ISDIR(status.st_mode):
             raise refusal(path, "this is a folder; give the file of edges in it")
         if not stat.S_ISREG(status.st_mode):
-            raise refusal(path, "this is not a regular file, and edges are read more than once; write them to a file first")
+            raise refusal(
+                path, "this is not a regular file, and edges are read more than once; write them to a file first"
+            )
         with path.open("rb") as file:
             head = file.read(16)
     except FileNotFoundError:

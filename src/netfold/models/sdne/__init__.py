@@ -59,14 +59,14 @@ class SDNE(Embedder):
         "to 20,000 nodes, above that zeros are estimated from a random block of columns)",
         choices=("linear", "sigmoid"),
     )
-    alpha: float = option(0.2, "weight of the first-order term, Eq. (5)", at_least=0)
+    alpha: float = option(1.0, "weight of the first-order term, Eq. (5)", at_least=0)
     beta: float = option(10.0, "weight of a non-zero against a zero in the reconstruction: B of Eq. (3)", at_least=1)
     nu: float = option(1e-4, "weight of L_reg, half the squared weights", at_least=0)
     pretrain: str = option(
-        "none",
-        "before training: none, dbn (the chapter's deep belief network, for sigmoid activations), or svd (the start "
-        "that a linear autoencoder would end at)",
-        choices=("none", "dbn", "svd"),
+        "svd",
+        "the start: svd (where a linear autoencoder would end), dbn (the chapter's deep belief network, for sigmoid "
+        "activations) or none (random)",
+        choices=("svd", "dbn", "none"),
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
     lr: float = option(0.003, "learning rate", above=0)
@@ -82,10 +82,8 @@ class SDNE(Embedder):
         """
         self._check_fitted()
         from netfold.graph import Graph
-        from netfold.models.sdne.network import Rows
 
-        matrix = Graph.of(graph).adjacency[rows]
-        return self._fitted_network().reconstruct(Rows.of(matrix)).numpy(force=True)
+        return self._fitted_network().reconstruct(Graph.of(graph).adjacency[rows])
 
     # ---------------------------------------------------------------- what an Embedder asks
 

@@ -14,15 +14,15 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold import losses
-from netfold.modules import ACTIVATIONS, RowDecoder, RowEncoder, SparseRows, Stack, xavier_
+from netfold.modules import ACTIVATIONS, PIECE, RowDecoder, RowEncoder, SparseRows, Stack, xavier_
 from netfold.pretrain import deep_belief_network, truncated_svd, unit_scale
 
 DENSE_LIMIT = 20_000
 """Up to so many nodes a sigmoid output is summed exactly over all columns."""
 COLUMNS = 2_048
 """Above that, so many random columns stand for all."""
-_CHUNK_NUMBERS = {"cpu": 1 << 24, "cuda": 1 << 30}
-"""Activations of one layer that may be alive at a time, by device."""
+_FEATURES = 32
+"""Dimensions of the embedding whose first-order term is taken at a time."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,11 +40,6 @@ class Rows:
     columns: Tensor | None = None
     """The columns that stand for all in a sigmoid output; None: all do."""
 
-    @staticmethod
-    def of(matrix: sparse.csr_array, *, chunk: int = 1 << 14, device: Any = "cpu", dtype: torch.dtype = torch.float32) -> Rows:
-        """All rows of a matrix, to be encoded or decoded and no more."""
-        return Rows(list(_chunks(matrix, chunk, device, dtype)), matrix.shape[0], None, 1.0)
-
 
 class SDNENetwork(nn.Module):
     """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²)."""
@@ -54,7 +49,7 @@ class SDNENetwork(nn.Module):
     ):
         super().__init__()
         self.alpha, self.beta, self.nu, self.output = alpha, beta, nu, output
-        self.activation = ACTIVATIONS[activation]
+        self.activation, self.dim = ACTIVATIONS[activation], widths[-1]
         self.first = RowEncoder(n, widths[0])
         self.encoder = Stack(widths, activation)
         self.decoder = Stack(widths[::-1], activation)
@@ -115,16 +110,30 @@ class SDNENetwork(nn.Module):
         return squares + losses.second_order_correction(found.sigmoid(), rows.values, self.beta, counted)
 
     def _first_order(self, batch: Rows) -> tuple[Tensor | None, Tensor]:
-        """The gradient of alpha L_1st at the vectors of U, and its value."""
+        """The gradient of alpha L_1st at the vectors of U (|U| x dim), and its value.
+
+        The term is a sum over dimensions, so a few are taken at a time, and their gradient replaces them.
+        """
         assert batch.edges is not None
-        with torch.no_grad():
-            vectors = torch.cat([self.encode(rows) for rows in batch.chunks])
-        vectors.requires_grad_(torch.is_grad_enabled())
-        value = self.alpha * losses.first_order(vectors, batch.edges)
-        if not vectors.requires_grad:
-            return None, value
-        value.backward()  # type: ignore[no-untyped-call]
-        return vectors.grad, value.detach()
+        wanted, total = torch.is_grad_enabled(), self.first.bias.new_zeros(())
+        vectors = self._vectors(batch)
+        for start in range(0, vectors.shape[1], _FEATURES):
+            some = vectors[:, start : start + _FEATURES].contiguous().requires_grad_(wanted)
+            value = self.alpha * losses.first_order(some, batch.edges)
+            total = total + value.detach()
+            if wanted:
+                value.backward()  # type: ignore[no-untyped-call]
+                vectors[:, start : start + _FEATURES] = some.grad
+        return (vectors if wanted else None), total
+
+    @torch.no_grad()
+    def _vectors(self, batch: Rows) -> Tensor:
+        out = self.first.bias.new_empty(sum(map(len, batch.chunks)), self.dim)
+        start = 0
+        for rows in batch.chunks:
+            out[start : start + len(rows)] = self.encode(rows)
+            start += len(rows)
+        return out
 
     def _regularization(self, share: float) -> Tensor:
         """The batch's share of nu L_reg; its gradient is the weights themselves, added in place."""
@@ -139,21 +148,24 @@ class SDNENetwork(nn.Module):
     @torch.no_grad()
     def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """The vectors of rows over the known nodes, in chunks: m x dim."""
-        device, dtype = self.first.table.device, self.first.table.dtype
-        parts = [self.encode(r).cpu() for r in _chunks(matrix, self.chunk_rows(), device, dtype)]
-        made: npt.NDArray[np.float32] = torch.cat(parts).numpy()
+        made: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
         return made
 
     @torch.no_grad()
-    def reconstruct(self, batch: Rows) -> Tensor:
+    def reconstruct(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """x̂ in whole rows, for a bounded number of rows: m x n."""
-        parts = [self.last.rows(self.decoder(self.encode(rows))) for rows in batch.chunks]
-        return torch.cat(parts).sigmoid() if self.output == "sigmoid" else torch.cat(parts)
+        found = torch.cat([self.last.rows(self.decoder(self.encode(rows))) for rows in self._walk(matrix)])
+        made: npt.NDArray[np.float32] = (found.sigmoid() if self.output == "sigmoid" else found).numpy(force=True)
+        return made
+
+    def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
+        table = self.first.table
+        return _chunks(matrix, self.chunk_rows(), table.device, table.dtype)
 
     def chunk_rows(self) -> int:
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""
         widest = max(w for w in (self.first.table.shape[1], *(x.shape[1] for x in self.encoder.weights)))
-        return max(1024, _CHUNK_NUMBERS[self.first.table.device.type] // widest)
+        return max(256, PIECE[self.first.table.device.type] // widest)
 
 
 @torch.no_grad()
