@@ -2,10 +2,10 @@
 
     PYTHONPATH=src python benchmarks/reading.py --edges 20000000 --nodes 2000000 --repeat 3
 
-Each contender runs in a fresh process, one after another, and the rounds are interleaved, so that what else the machine
-does hits all of them alike. CPU seconds are user + system of the process, its import of libraries included, since a user
-pays for it too. pandas' own parser (its C engine, default settings) appears twice: reading alone, and the same
-job as ours, which is a numbered, symmetric sparse matrix.
+Each contender runs in a fresh process, one after another, and the rounds are interleaved, so that what else the
+machine does hits all of them alike. CPU seconds are user + system of the process, its import of libraries included,
+since a user pays for it too. pandas' own parser (its C engine, default settings) appears twice: reading alone, and the
+same job as ours, which is a numbered, symmetric sparse matrix.
 """
 
 from __future__ import annotations

@@ -112,6 +112,11 @@ def test_quotes_around_everything_take_the_fast_way(tmp_path: Path) -> None:
     assert same(read_edges(write(tmp_path, text)), Graph.from_edges(EDGES))
 
 
+def test_quotes_inside_fields(tmp_path: Path) -> None:
+    graph = read_edges(write(tmp_path, '"a""b",c\n5" pipe,6" pipe\nx"y",z\n"a""b","q"\n'))
+    assert list(graph.nodes) == ['a"b', "c", '5" pipe', '6" pipe', 'x"y"', "z", "q"]
+
+
 def test_quotes_part_blanks(tmp_path: Path) -> None:
     assert list(read_edges(write(tmp_path, '"Jean Valjean"  Javert\nJavert Cosette\n')).nodes) == [
         "Jean Valjean",
@@ -160,7 +165,7 @@ def test_a_name_that_would_match_other_names(tmp_path: Path) -> None:
     for other in ("e1.parquet", "ea.parquet"):
         parquet(tmp_path, other, a=[8, 9], b=[9, 8])
     for name in ("e[1a]*.parquet", "e?'\".parquet", "e*.parquet"):
-        os.replace(parquet(tmp_path, "tmp.parquet", a=[1, 2, 7], b=[2, 3, 1]), tmp_path / name)
+        parquet(tmp_path, "tmp.parquet", a=[1, 2, 7], b=[2, 3, 1]).replace(tmp_path / name)
         assert same(read_edges(tmp_path / name), Graph.from_edges(EDGES))
     path = write(tmp_path, zstd(b"1,2\n2,3\n7,1\n"), "e[1]*.zst")
     assert same(read_edges(path), Graph.from_edges(EDGES))
@@ -429,7 +434,7 @@ def test_refused_parquet(tmp_path: Path) -> None:
     refused("the column 'a' holds DOUBLE; labels are integers or strings", a=[1.5], b=[2])
     with pytest.raises(InputError, match="does not fit in 64 bits"):
         read_edges(parquet(tmp_path, types="a::UBIGINT AS a, b", a=[2**63], b=[1]))
-    with pytest.raises(InputError, match="row 1: the label .* holds a NUL byte"):
+    with pytest.raises(InputError, match=r"row 1: the label .* holds a NUL byte"):
         read_edges(parquet(tmp_path, types="a || chr(0) AS a, b", a=["x"], b=["y"]))
     with pytest.raises(InputError, match="there are no edges"):
         path = parquet(tmp_path, a=[1], b=[2])

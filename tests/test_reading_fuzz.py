@@ -120,64 +120,11 @@ def test_damaged_files(folder: Path, suffix: str, data: st.DataObject) -> None:
     read(folder / f"c{suffix}", bytes(content[:cut]))
 
 
-tokens = st.sampled_from(
-    [
-        ",",
-        ",",
-        ",",
-        "\n",
-        "\n",
-        "\n",
-        ";",
-        "\t",
-        " ",
-        "  ",
-        "\r\n",
-        "\r",
-        '"',
-        '""',
-        "#",
-        "%",
-        "\ufeff",
-        "\0",
-        "é",
-        "\u2028",
-    ]
-    + [
-        "0",
-        "1",
-        "2",
-        "17",
-        "007",
-        "-1",
-        "+1",
-        "1.5",
-        ".5",
-        "5.",
-        "1e3",
-        "1e400",
-        "nan",
-        "inf",
-        "-inf",
-        "NaN",
-        "0x10",
-        "1_0",
-    ]
-    + [
-        "a",
-        "b",
-        "source",
-        "target",
-        "weight",
-        "u",
-        "v",
-        "9223372036854775807",
-        "9223372036854775808",
-        "1" * 30,
-        "x" * 70,
-    ]
-    + ["1,2\n", "2,3\n", "a,b\n", "1,2,3\n", "1,2,0.5\n", "1 2\n", "1\t2\n", '"a","b"\n', "1, 2\n", "# c\n", "\n\n"]
-)
+MARKS = [*",,,", *"\n\n\n", *';\t \r"#%\0é', "  ", "\r\n", '""', "\ufeff", "\u2028"]
+NUMBERS = "0 1 2 17 007 -1 +1 1.5 .5 5. 1e3 1e400 nan inf -inf NaN 0x10 1_0 9223372036854775807 9223372036854775808"
+NAMES = ["a", "b", "source", "target", "weight", "u", "v", "1" * 30, "x" * 70]
+LINES = ["1,2\n", "2,3\n", "a,b\n", "1,2,3\n", "1,2,0.5\n", "1 2\n", "1\t2\n", '"a","b"\n', "1, 2\n", "# c\n", "\n\n"]
+tokens = st.sampled_from([*MARKS, *NUMBERS.split(), *NAMES, *LINES])
 
 
 @fuzz(700)

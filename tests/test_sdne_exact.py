@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from netfold import losses
+from netfold.evaluate import reconstruction
+from netfold.graph import Graph
+from netfold.models import SDNE
 from netfold.models.sdne import network as sdne
 from netfold.models.sdne.network import SDNENetwork, batches
+from netfold.modules import SparseRows
 
 N = 23
 
@@ -84,3 +92,124 @@ def test_loss_and_gradients_equal_the_dense_formula(output, widths, directed, we
         torch.testing.assert_close(sums[name], value.detach(), rtol=1e-9, atol=1e-12)
     for name, grad in gradients(network).items():
         assert (grad - wanted[name]).norm() <= 1e-9 * wanted[name].norm(), name
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "leaky_relu", "linear"])
+def test_every_activation_is_differentiated(activation):
+    matrix = random_matrix(directed=False, weighted=True)
+    network = make_network((6, 4), activation, "linear")
+    expected = naive_terms(network, matrix.toarray())
+    sum(expected.values()).backward()
+    wanted = gradients(network)
+    network.zero_grad()
+    (batch,) = batches(matrix, network, None, torch.float64)(torch.Generator())
+    network.loss(batch)
+    for name, grad in gradients(network).items():
+        assert (grad - wanted[name]).norm() <= 1e-9 * wanted[name].norm(), name
+
+
+def test_the_gradient_of_eq_3_has_b_squared_where_the_chapter_prints_b():
+    """The chapter's erratum: ∂L_2nd/∂X̂ = 2 (X̂ - X) ⊙ B ⊙ B."""
+    matrix = random_matrix(directed=False, weighted=True)
+    x, network = torch.tensor(matrix.toarray()), make_network((4,), "tanh", "linear")
+    network.alpha = network.nu = 0.0
+    (batch,) = batches(matrix, network, None, torch.float64)(torch.Generator())
+    network.loss(batch)
+    with torch.no_grad():
+        y = torch.tanh(x @ network.first.table + network.first.bias)
+        error = y @ network.last.table.T + network.last.bias - x
+        b = torch.where(x != 0, network.beta, 1.0)
+        right, printed = (2 * error * b * b).T @ y, (2 * error * b).T @ y
+    torch.testing.assert_close(network.last.table.grad, right, rtol=1e-9, atol=1e-12)
+    assert (network.last.table.grad - printed).norm() > 0.1 * right.norm()
+
+
+def test_loss_without_gradients_gives_the_same_values_and_touches_no_gradient():
+    matrix = random_matrix(directed=False, weighted=False)
+    network = make_network((7, 4), "tanh", "linear")
+    (batch,) = batches(matrix, network, None, torch.float64)(torch.Generator())
+    with torch.no_grad():
+        without = network.loss(batch)
+    assert all(p.grad is None for p in network.parameters())
+    for name, value in network.loss(batch).items():
+        torch.testing.assert_close(value, without[name], rtol=1e-12, atol=0)
+
+
+def test_first_order_is_twice_the_trace_with_the_laplacian():
+    matrix = random_matrix(directed=False, weighted=True)
+    y = torch.randn(N, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    laplacian = torch.tensor(np.diag(matrix.sum(axis=1)) - matrix.toarray())
+    found = losses.first_order(y, SparseRows.from_scipy(matrix, dtype=torch.float64))
+    torch.testing.assert_close(found, 2 * torch.trace(y.T @ laplacian @ y), rtol=1e-12, atol=0)
+
+
+def test_half_squares_against_a_loop():
+    weights = [torch.randn(3, 2, dtype=torch.float64), torch.randn(2, 5, dtype=torch.float64)]
+    naive = sum(0.5 * float(w[i, j]) ** 2 for w in weights for i in range(w.shape[0]) for j in range(w.shape[1]))
+    assert float(losses.half_squares(weights)) == pytest.approx(naive, rel=1e-12)
+
+
+def test_the_column_block_estimate_is_unbiased(monkeypatch):
+    """Over all blocks of columns of one size, the estimated loss and gradient average to the exact ones."""
+    matrix = random_matrix(directed=False, weighted=True)
+    network = make_network((5, 3), "tanh", "sigmoid")
+    (exact,) = batches(matrix, network, None, torch.float64)(torch.Generator())
+    value = network.loss(exact)["second_order"]
+    wanted = gradients(network)
+    network.zero_grad()
+    shift, size, sums = N, 4, 0.0
+    for start in range(shift):  # every column is in exactly `size` of these blocks
+        columns = (torch.arange(size) + start) % N
+        sums = sums + network.loss(dataclasses.replace(exact, columns=columns))["second_order"] / shift
+    torch.testing.assert_close(sums, value, rtol=1e-10, atol=0)
+    for name, p in network.named_parameters():
+        assert (p.grad / shift - wanted[name]).norm() <= 1e-9 * wanted[name].norm(), name
+
+
+def test_large_sigmoid_graphs_draw_fresh_columns_each_epoch(monkeypatch):
+    monkeypatch.setattr(sdne, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(sdne, "COLUMNS", 6)
+    network = make_network((4,), "tanh", "sigmoid").float()
+    of = batches(random_matrix(directed=False, weighted=True), network, None)
+    drawn = [next(iter(of(torch.Generator().manual_seed(s)))).columns for s in (1, 1, 2)]
+    assert all(len(set(c.tolist())) == 6 for c in drawn)
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
+
+
+@pytest.mark.parametrize("batch_size", [1, 5, 22, None])
+def test_batches_hold_every_node_once_with_all_its_edges(batch_size):
+    matrix = random_matrix(directed=True, weighted=True)
+    network = make_network((4,), "tanh", "linear")
+    weight, nodes = 0.0, 0
+    for batch in batches(matrix, network, batch_size, torch.float64)(torch.Generator().manual_seed(0)):
+        weight += float(batch.edges.values.sum())
+        nodes += batch.n_batch
+        assert len(batch.edges) == batch.n_batch and batch.edges.width == sum(map(len, batch.chunks))
+    assert nodes == N
+    assert weight == pytest.approx(float(matrix.sum()), rel=1e-9)  # first order over ALL edges, not those inside a batch
+
+
+def test_no_array_of_n_by_n_numbers_is_made():
+    """Training, embedding and evaluation of 3,000 nodes: no tensor has as many numbers as there are pairs."""
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 3000, (9000, 2))
+    graph = Graph.from_edges(ends)
+    for output in ("linear", "sigmoid"):
+        with LargestTensor() as largest:
+            model = SDNE(dim=8, hidden=(16,), epochs=2, output=output).fit(graph, progress=False)
+            reconstruction(model, graph, score="cosine")
+            reconstruction(model, graph, score="decoder")
+        assert 0 < largest.numbers < graph.n_nodes**2
+
+
+class LargestTensor(TorchDispatchMode):
+    """Watches every operation for the largest tensor that it makes."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for made in out if isinstance(out, (tuple, list)) else (out,):
+            if isinstance(made, torch.Tensor) and made.layout == torch.strided:
+                self.numbers = max(self.numbers, made.numel())
+        return out

@@ -128,7 +128,8 @@ def _load(network: Any, optimizers: Sequence[torch.optim.Optimizer], state: Mapp
     try:
         network.load_state_dict({k.removeprefix("network."): v for k, v in state.items() if k.startswith("network.")})
         for i, optimizer in enumerate(optimizers):
-            whole, slots = optimizer.state_dict(), {}
+            whole = optimizer.state_dict()
+            slots: dict[int, dict[str, Tensor]] = {}
             for k, v in state.items():
                 if k.startswith(f"optimizer.{i}."):
                     _, _, j, name = k.split(".", 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from netfold.errors import InputError
@@ -16,6 +18,7 @@ from netfold.graph import Graph
 
 __all__ = ["Result", "reconstruction"]
 
+_SCORES = ("dot", "cosine", "distance", "decoder")
 _BLOCK_NUMBERS = 1 << 24
 """Scores that are alive at a time."""
 
@@ -48,6 +51,9 @@ def reconstruction(
     Result(MAP 1.0000, precision@4 1.0000)
     """
     known = Graph.of(graph)
+    if known.n_edges == known.n_self_loops:
+        raise InputError("the graph has no edges between two nodes; there is nothing to give back")
+    _check_counts(k, nodes)
     scorer = _scorer(model, known, score)
     rows = np.arange(known.n_nodes)
     if known.n_nodes > nodes:
@@ -75,6 +81,11 @@ def average_precision(scores: Tensor, linked: Tensor) -> Tensor:
     return ((hit.cumsum(1) / place) * hit).sum(1, dtype=torch.float64) / hit.sum(1)
 
 
+def _check_counts(k: Sequence[int], nodes: int) -> None:
+    if not k or not all(isinstance(x, numbers.Integral) and x > 0 for x in (*k, nodes)):
+        raise InputError(f"k={list(k)} and nodes={nodes} are whole numbers of at least 1")
+
+
 class _Best:
     """The k best pairs seen so far, and whether each is a link."""
 
@@ -84,7 +95,8 @@ class _Best:
 
     def add(self, scores: Tensor, linked: Tensor) -> None:
         flat = scores.flatten()
-        at = flat.topk(min(self._k, len(flat))).indices
+        limit = flat.topk(min(self._k, len(flat))).values[-1]
+        at = torch.nonzero(flat >= limit)[:, 0]  # all that tie there: `topk` alone would pick any of them
         scores = torch.cat([self._scores, flat[at]])
         linked = torch.cat([self._linked, linked.flatten()[at]])
         order = scores.argsort(descending=True, stable=True)[: self._k]
@@ -95,22 +107,37 @@ class _Best:
 
 
 def _scorer(model: Any, graph: Graph, score: str) -> Callable[[npt.NDArray[np.int64]], Tensor]:
-    """A function of rows that gives their scores against all nodes, in the graph's order."""
+    """A function of rows that gives their scores against all nodes, in the graph's order.
+
+    Computed in float64 and rounded afterwards, so that equal vectors tie whichever block they are in.
+    """
+    if score not in _SCORES:
+        raise InputError(f"score={score!r} is not one of {', '.join(_SCORES)}")
     if score == "decoder":
-        if not hasattr(model, "score"):
-            raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
-        back = torch.from_numpy(model.embedding_.nodes.positions(graph.nodes))
-        return lambda rows: torch.from_numpy(model.score(rows, graph))[:, back]
+        return _decoder(model, graph)
     embedding = getattr(model, "embedding_", model)
     at = embedding.nodes.positions(graph.nodes)
-    vectors = torch.tensor(embedding.coordinates[at])
+    vectors = torch.tensor((embedding.coordinates if score == "distance" else embedding.vectors)[at]).double()
     if score == "distance":
-        return lambda rows: -torch.cdist(vectors[rows], vectors)
+        return lambda rows: -torch.cdist(vectors[rows], vectors).float()
     if score == "cosine":
         vectors = torch.nn.functional.normalize(vectors)
-    elif score != "dot":
-        raise InputError(f"score={score!r} is not one of dot, cosine, distance, decoder")
-    return lambda rows: vectors[rows] @ vectors.T
+    return lambda rows: (vectors[rows] @ vectors.T).float()
+
+
+def _decoder(model: Any, graph: Graph) -> Callable[[npt.NDArray[np.int64]], Tensor]:
+    """The model's own scores; it reads and writes rows in the order of the nodes that it was fitted to."""
+    if not hasattr(model, "score"):
+        raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
+    nodes = model.embedding_.nodes
+    at = nodes.positions(graph.nodes)
+    if len(nodes) == graph.n_nodes and np.array_equal(at, np.arange(len(nodes))):
+        return lambda rows: torch.from_numpy(model.score(rows, graph))
+    links = graph.adjacency.tocoo()
+    ends = (at[links.coords[0]], at[links.coords[1]])
+    over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
+    seen = Graph(over, nodes, directed=graph.directed)
+    return lambda rows: torch.from_numpy(model.score(at[rows], seen)[:, at])
 
 
 def _blocks(rows: npt.NDArray[np.int64], n: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -93,9 +93,12 @@ class SparseRows:
         """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
         starts = self.by_column[0]
         size = max(1, PIECE[dense.device.type] // dense.shape[1])
-        edges = list(range(0, len(starts) - 1, size)) + [len(starts) - 1]
-        at = starts[edges].tolist() if len(edges) > 2 else [0, len(self.values)]
-        yield from zip(edges[:-1], edges[1:], at[:-1], at[1:], strict=True)
+        bounds = [*range(0, len(starts) - 1, size), len(starts) - 1]
+        if len(bounds) == 2:  # as a rule: no need to ask a GPU where its entries are
+            yield 0, bounds[1], 0, len(self.values)
+        elif len(bounds) > 2:
+            at = starts[bounds].tolist()
+            yield from zip(bounds[:-1], bounds[1:], at[:-1], at[1:], strict=True)
 
     def sampled(self, left: Tensor, right: Tensor) -> Tensor:
         """left_i · right_j at every entry (i, j): nnz values, in O(nnz h)."""

@@ -56,10 +56,10 @@ class Option:
         return isinstance(value, (tuple, list)) and all(Option._number(dataclasses.replace(self, type=int), x) for x in value)
 
     def _number(self, value: Any) -> bool:
-        kind = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
-        if not isinstance(value, kind) or isinstance(value, bool) or not _is_finite(value):
-            return False
-        return (self.at_least is None or value >= self.at_least) and (self.above is None or value > self.above)
+        kind: type = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
+        number = isinstance(value, kind) and not isinstance(value, bool) and _is_finite(value)
+        low = self.at_least is None or (number and value >= self.at_least)
+        return number and low and (self.above is None or value > self.above)
 
     def plain(self, value: Any) -> Any:
         """The value as json knows it: numpy's scalars as Python's own."""
@@ -87,9 +87,13 @@ def option(
     return dataclasses.field(default=default, metadata=facts)
 
 
-@functools.cache
 def options(cls: type) -> tuple[Option, ...]:
     """The hyper-parameters of a model, in the order in which they are declared."""
+    return _declared(cls)
+
+
+@functools.cache
+def _declared(cls: type) -> tuple[Option, ...]:
     declared = [f for f in dataclasses.fields(cls) if "help" in f.metadata]
     return tuple(Option(name=f.name, default=f.default, **f.metadata) for f in declared)
 

@@ -18,7 +18,7 @@ class Progress:
         self._title = title
         self._stream = stream or sys.stderr
         self._bar: Any = None
-        self._silent = False
+        self._silent = self._stream is None  # a program without a console
 
     @staticmethod
     def silent() -> Progress:

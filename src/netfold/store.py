@@ -133,7 +133,7 @@ def read_records(path: Path) -> list[dict[str, float]]:
 
 def check_records(found: Any, path: Path) -> list[dict[str, float]]:
     """What was read, if it is a record of numbers for each epoch."""
-    records = found if isinstance(found, list) else [None]
+    records: list[Any] = found if isinstance(found, list) else [None]
     for i, record in enumerate(records):
         numbers = isinstance(record, dict) and all(type(x) in (int, float) for x in record.values())
         if not numbers or record.get("epoch") != i + 1 or "objective" not in record:

@@ -167,7 +167,8 @@ def _interrupts(wanted: bool) -> Iterator[list[int]]:
 
 
 def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.optim.Optimizer], epoch: int) -> Record:
-    start, sums = time.perf_counter(), {}
+    start = time.perf_counter()
+    sums: dict[str, Any] = {}
     for batch in batches:
         for optimizer in optimizers:
             optimizer.zero_grad(set_to_none=False)
@@ -179,11 +180,9 @@ def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.
         for name, value in terms.items():  # as seen by the last block
             sums[name] = sums.get(name, 0.0) + value.detach().double()
     record = {name: float(value) for name, value in sums.items()}
-    for name, value in record.items():
-        if not math.isfinite(value):
-            raise TrainingError(
-                f"the loss term {name} is {value} in epoch {epoch + 1}; {_ADVICE}"
-            )
+    for name, total in record.items():
+        if not math.isfinite(total):
+            raise TrainingError(f"the loss term {name} is {total} in epoch {epoch + 1}; {_ADVICE}")
     return {"epoch": epoch + 1, **record, "objective": sum(record.values()), "seconds": time.perf_counter() - start}
 
 

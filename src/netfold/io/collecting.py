@@ -21,6 +21,7 @@ class Collected:
         self._used = _BLOCK
 
     def add(self, u: Column, v: Column, weights: Weights) -> None:
+        """Copy some edges to the end."""
         done = 0
         while done < len(u):
             if self._used == _BLOCK or self._ends[-1].dtype != u.dtype:

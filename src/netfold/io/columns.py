@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_SOURCE = frozenset(
-    ("source", "source_id", "source_node", "src", "from", "from_id", "from_node", "u", "start", "head")
-    + ("node1", "node_1", "id1", "id_1")
+_ENDS = (
+    ("source", "target"),
+    ("source_id", "target_id"),
+    ("source_node", "target_node"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("from_id", "to_id"),
+    ("from_node", "to_node"),
+    ("start", "end"),
+    ("head", "tail"),
+    ("u", "v"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
 )
-_TARGET = frozenset(
-    ("target", "target_id", "target_node", "dst", "dest", "destination", "to", "to_id", "to_node", "v", "end", "tail")
-    + ("node2", "node_2", "id2", "id_2")
-)
+_SOURCE, _TARGET = (frozenset(names) for names in zip(*_ENDS, strict=True))
 _WEIGHT = frozenset(
     ("weight", "weights", "edge_weight", "w", "value", "val", "count", "counts", "freq", "frequency", "strength")
 )
@@ -60,7 +71,8 @@ def unnamed_roles(width: int, weighted: bool | None) -> Roles:
         )
     if width > 3:
         raise ValueError(
-            f"there are {width} columns and no header; name them in a first line (source,target,weight), or keep two or three"
+            f"there are {width} columns and no header; name them in a first line (source,target,weight),"
+            " or keep two or three"
         )
     if weighted and width == 2:
         raise ValueError("there is no column of weights; add a third column, or leave weighted=True out")

@@ -15,7 +15,7 @@ from netfold.io.columns import named_roles
 from netfold.io.lines import weight_of
 from netfold.io.rows import Rows, joined_rows
 from netfold.io.source import BLOCK, MAX_LINE, excerpt, refusal
-from netfold.io.zstd import CutShort, check_whole
+from netfold.io.zstd import CutShortError, check_whole
 
 _LINES = BLOCK // 16
 _ROWS = 1 << 19
@@ -37,12 +37,12 @@ def zstd_blocks(path: Path) -> Iterator[bytes]:
     """The text of a zstd file in pieces of whole lines."""
     try:
         check_whole(path)
-    except CutShort as e:
+    except CutShortError as e:
         raise refusal(path, f"the zstd data are damaged or cut short ({e}); fetch the file again") from None
     with _open(path, "zstd") as (connection, name):
         query = (
-            "SELECT line FROM read_csv(?, columns = {'line': 'VARCHAR'}, delim = ?, auto_detect = false, header = false,"
-            " quote = '', escape = '', compression = 'zstd', max_line_size = ?)"
+            "SELECT line FROM read_csv(?, columns = {'line': 'VARCHAR'}, delim = ?, auto_detect = false,"
+            " header = false, quote = '', escape = '', compression = 'zstd', max_line_size = ?)"
         )
         result = connection.execute(query, [name, _NEVER, MAX_LINE])
         while lines := result.fetchmany(_LINES):

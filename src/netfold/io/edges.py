@@ -11,8 +11,8 @@ from netfold.assembly import adjacency
 from netfold.errors import InputError
 from netfold.graph import Graph, unchecked
 from netfold.io.collecting import Collected, Column, Weights
-from netfold.io.ends import Ends, IntegerEnds, NotIntegers, TextEnds
-from netfold.io.lines import LineProblem
+from netfold.io.ends import Ends, IntegerEnds, NotIntegersError, TextEnds
+from netfold.io.lines import LineError
 from netfold.io.rows import Layout, Rows, rows_of
 from netfold.io.sniffing import layout_of
 from netfold.io.source import chunks, kind_of, refusal
@@ -67,7 +67,7 @@ def read_edges(
         layout = layout_of(path, kind, delimiter, header, weighted)
         try:
             ends, found = _text(path, kind, layout, IntegerEnds() if layout.integers else TextEnds())
-        except NotIntegers:
+        except NotIntegersError:
             ends, found = _text(path, kind, layout, TextEnds())
     columns, weights = found.take()
     if not columns:
@@ -96,7 +96,7 @@ def _text(path: Path, kind: str, layout: Layout, ends: Ends) -> tuple[Ends, Coll
     for line, text in chunks(path, kind, layout.start):
         try:
             rows = rows_of(line, text, layout)
-        except LineProblem as e:
+        except LineError as e:
             raise refusal(path, e.problem, e.line) from None
         edges = (*ends.add(rows), rows.weights)
         found.add(*(_merged(*edges) if _repeats(text) else edges))

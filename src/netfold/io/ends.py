@@ -26,7 +26,7 @@ _FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
 """Which bits of a word the first k bytes of a text are."""
 
 
-class NotIntegers(Exception):
+class NotIntegersError(Exception):
     """A label turned up that is not an integer: the file is to be read again, with texts for labels."""
 
 
@@ -47,6 +47,7 @@ class IntegerEnds:
         self._low, self._high = 2**63 - 1, -(2**63)
 
     def add(self, rows: Rows) -> tuple[Column, Column]:
+        """The integers themselves; a `NotIntegersError` where a label is none."""
         return self.add_values(_integers(rows).reshape(-1, 2))
 
     def add_values(self, values: _Places) -> tuple[Column, Column]:
@@ -59,6 +60,7 @@ class IntegerEnds:
         return values[:, 0], values[:, 1]
 
     def finish(self, columns: list[Column]) -> Labels:
+        """By a table of all integers in their range where that is not too large, by hashing otherwise."""
         total = sum(map(len, columns))
         span = self._high - self._low + 1
         return self._by_table(columns, span) if span <= max(2 * total, 1 << 20) else _by_hash(columns)
@@ -97,7 +99,7 @@ def _by_hash(columns: list[Column]) -> Labels:
 
 
 def _integers(rows: Rows) -> _Places:
-    """The labels of rows as integers, source, target, source, ...; `NotIntegers` where one is none."""
+    """The labels of rows as integers, source, target, source, ...; `NotIntegersError` where one is none."""
     starts, ends, words = rows.starts.ravel(), rows.ends.ravel(), words_of(rows.buffer)
     lengths = ends - starts
     if rows.digits and lengths.max(initial=0) <= MOST_DIGITS:
@@ -114,7 +116,7 @@ def _integers(rows: Rows) -> _Places:
         for i in np.flatnonzero(~good).tolist():
             text = whole[starts[i] : ends[i]]
             if not is_integer(text):
-                raise NotIntegers
+                raise NotIntegersError
             signed[i] = int(text)
     return signed
 
@@ -127,6 +129,7 @@ class TextEnds:
         self._long: dict[bytes, int] = {}
 
     def add(self, rows: Rows) -> tuple[Column, Column]:
+        """Numbers in order of first appearance, which are positions already."""
         starts, ends = rows.starts.ravel(), rows.ends.ravel()
         words = _words(rows.buffer, starts, np.minimum(ends - starts, _LONG))
         long = np.flatnonzero(ends - starts > _LONG)
@@ -140,6 +143,7 @@ class TextEnds:
         return codes[0::2], codes[1::2]
 
     def finish(self, columns: list[Column]) -> Labels:
+        """The texts; the columns stay as they are."""
         words, long = self._table.keys(), list(self._long)
         lengths, parts = [np.zeros(1, np.int64)], [b""]
         for start in range(0, len(self._table), _STEP):

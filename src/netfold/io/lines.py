@@ -19,7 +19,7 @@ _BLANKS = re.compile(rb"[ \t]+")
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 
 
-class LineProblem(Exception):
+class LineError(Exception):
     """Why a line cannot be read; whoever knows the file and the line's number makes an `InputError` of it."""
 
     def __init__(self, line: int, problem: str):

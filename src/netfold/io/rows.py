@@ -18,7 +18,7 @@ from netfold.io.lines import (
     COMMENT,
     LARGEST_WEIGHT,
     QUOTE,
-    LineProblem,
+    LineError,
     data_lines,
     split_fields,
     weight_of,
@@ -57,7 +57,7 @@ class Rows:
 
 
 def rows_of(line: int, text: bytes, layout: Layout) -> Rows:
-    """The edges in a piece of a file that begins with line `line`; a `LineProblem` names the line that is wrong."""
+    """The edges in a piece of a file that begins with line `line`; a `LineError` names the line that is wrong."""
     rows = fast_rows(text, layout)
     return slow_rows(line, text, layout) if rows is None else rows
 
@@ -71,11 +71,11 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
         try:
             parts = split_fields(row, layout.delimiter)
         except ValueError as e:
-            raise LineProblem(number, str(e)) from None
+            raise LineError(number, str(e)) from None
         if len(parts) != layout.width:
-            raise LineProblem(number, _ragged(len(parts), layout))
+            raise LineError(number, _ragged(len(parts), layout))
         if not parts[source] or not parts[target]:
-            raise LineProblem(number, "the label of a node is empty; every edge needs a label at both ends")
+            raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
         fields += parts[source], parts[target]
         if weight is not None:
             weights.append(_weight(number, parts[weight]))
@@ -101,7 +101,7 @@ def _weight(line: int, text: bytes) -> float:
     try:
         return weight_of(text)
     except ValueError as e:
-        raise LineProblem(line, f"the weight {excerpt(text)} {e} (weighted=False reads the edges without it)") from None
+        raise LineError(line, f"the weight {excerpt(text)} {e} (weighted=False reads the edges without it)") from None
 
 
 # -------------------------------------------------------------------- with numpy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import stat
 import zlib
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ def excerpt(text: bytes) -> str:
 def kind_of(path: Path) -> str:
     """`text`, `gzip`, `zstd` or `parquet`, by its first bytes; the name only tells what was meant."""
     try:
-        status = os.stat(path)
+        status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise refusal(path, "this is a folder; give the file of edges in it")
         if not stat.S_ISREG(status.st_mode):

@@ -13,12 +13,12 @@ _SKIPPABLE = 0x184D2A50  # and the fifteen numbers after it
 _RLE, _RESERVED = 1, 3
 
 
-class CutShort(Exception):
+class CutShortError(Exception):
     """The file ends inside a frame, or what follows a frame is not another one."""
 
 
 def check_whole(path: Path) -> None:
-    """Raise `CutShort` unless the file is a row of complete frames."""
+    """Raise `CutShortError` unless the file is a row of complete frames."""
     size = path.stat().st_size
     with path.open("rb") as file:
         while file.tell() < size:
@@ -28,9 +28,9 @@ def check_whole(path: Path) -> None:
             elif magic & ~0xF == _SKIPPABLE:
                 file.seek(_number(file, 4), 1)
             else:
-                raise CutShort("what follows a frame is not another one")
+                raise CutShortError("what follows a frame is not another one")
         if file.tell() > size:
-            raise CutShort("the last frame is not complete")
+            raise CutShortError("the last frame is not complete")
 
 
 def _pass_frame(file: BinaryIO) -> None:
@@ -43,7 +43,7 @@ def _pass_frame(file: BinaryIO) -> None:
         block = _number(file, 3)
         last, kind = block & 1, block >> 1 & 3
         if kind == _RESERVED:
-            raise CutShort("a block is of no known kind")
+            raise CutShortError("a block is of no known kind")
         file.seek(1 if kind == _RLE else block >> 3, 1)
     file.seek(4 * checksum, 1)
 
@@ -51,5 +51,5 @@ def _pass_frame(file: BinaryIO) -> None:
 def _number(file: BinaryIO, size: int) -> int:
     found = file.read(size)
     if len(found) < size:
-        raise CutShort("the last frame is not complete")
+        raise CutShortError("the last frame is not complete")
     return int.from_bytes(found, "little")

@@ -1,0 +1,46 @@
+# The two commands of the README are `make demo` and `make test`.
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?= python3.11
+PYTHON := $(shell command -v $(PYTHON) >/dev/null 2>&1 && echo $(PYTHON) || echo python3)
+
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+install: $(READY)  ## make .venv with the project, its tools and its pins
+
+demo: $(READY)  ## fit SDNE to Les Misérables and write demo/
+	$(BIN)/python -m netfold.demo demo
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest
+
+test-slow: $(READY)  ## run the slow tests too (set NETFOLD_DATA for those on real data)
+	$(BIN)/python -m pytest -m 'slow or not slow'
+
+check: $(READY)  ## lint, format, types, imports, doctests and tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --doctest-modules src/netfold
+	$(BIN)/python -m pytest
+
+format: $(READY)  ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: help install demo test test-slow check format clean

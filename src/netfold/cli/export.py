@@ -1,0 +1,34 @@
+"""`netfold export MODEL -o FILE`: the embedding in a format that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from netfold.cli.reading import embedding_of
+from netfold.cli.saying import json_flag, say
+from netfold.cli.writing import check_new_file, force_flag
+
+__all__ = ["export"]
+
+
+@click.command(epilog="Example: netfold export sdne.netfold -o vectors.parquet")
+@click.argument("model")
+@click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .txt, .w2v or .bin.")
+@force_flag
+@json_flag
+def export(model: str, out: str, force: bool, as_json: bool) -> None:
+    """Write the embedding of MODEL to a file of the format that its ending names.
+
+    parquet and npz keep everything; npy has the labels in a file beside it; txt and w2v are word2vec's text, bin its
+    binary. MODEL is a folder that `netfold fit` wrote, or a file exported before.
+    """
+    from netfold import formats
+
+    formats.writer(Path(out))  # refuses an unknown ending
+    check_new_file(out, force=force)
+    embedding = embedding_of(model)
+    embedding.save(out, force=force)
+    facts = {"nodes": len(embedding), "dim": embedding.dim, "path": out}
+    say(facts, f"{len(embedding):,} nodes in {embedding.dim:,} dimensions\n{out}", as_json=as_json)

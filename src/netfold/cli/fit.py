@@ -1,0 +1,157 @@
+"""`netfold fit MODEL EDGES -o FOLDER`: one subcommand for each model, its flags those of the model's options."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from netfold.base import Embedder
+from netfold.cli.flags import ModelFlag, flags, from_toml
+from netfold.cli.outcome import Interrupted
+from netfold.cli.reading import READING, directed_flag, graph_of, reading_flags
+from netfold.cli.saying import json_flag, say
+from netfold.cli.writing import check_new_folder, force_flag
+from netfold.errors import InputError
+from netfold.models import MODELS
+
+__all__ = ["fit"]
+
+
+class Models(click.Group):
+    """A subcommand for every model there is, made when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(MODELS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return _command(MODELS[name]) if name in MODELS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in MODELS:
+            raise click.UsageError(f"no model is called {args[0]!r}; there is {', '.join(MODELS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Models, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
+def fit() -> None:
+    """Fit a model to a graph and save it.
+
+    `netfold fit MODEL --help` lists a model's options.
+    """
+
+
+class FitCommand(click.Command):
+    """One whose help shows the model's own options apart from those that every model has."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        flags = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        own = [p for p in flags if isinstance(p, ModelFlag)]
+        for title, listed in (("Options", [p for p in flags if p not in own]), (f"Options of {self.name}", own)):
+            with formatter.section(title):
+                formatter.write_dl([record for p in listed if (record := p.get_help_record(ctx))])
+
+
+def _command(cls: type[Embedder]) -> click.Command:
+    name = cls.__name__.lower()
+
+    @click.argument("edges")
+    @click.option("-o", "--out", required=True, metavar="FOLDER", help="The folder to write the model to.")
+    @force_flag
+    @directed_flag
+    @reading_flags
+    @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
+    @click.option(
+        "--checkpoint", metavar="FOLDER", help="Keep the training's state here; the same command goes on from it."
+    )
+    @click.option(
+        "--checkpoint-every",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        default=30.0,
+        show_default=True,
+        help="The least time between two states.",
+    )
+    @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
+    @json_flag
+    @click.pass_context
+    def run(ctx: click.Context, /, **given: Any) -> None:
+        try:
+            _fit(ctx, cls, **given)
+        except KeyboardInterrupt:
+            raise Interrupted(_how_to_go_on(ctx)) from None
+
+    epilog = f"Example: netfold fit {name} edges.csv -o {name}.netfold --dim 64 --checkpoint {name}.state"
+    short = str(cls.__doc__).splitlines()[0]
+    command = click.command(name, cls=FitCommand, help=_help(cls), short_help=short, epilog=epilog)(run)
+    command.params += flags(cls)
+    return command
+
+
+def _help(cls: type) -> str:
+    """The class's docstring up to its examples, and what EDGES may be."""
+    words = inspect.cleandoc(str(cls.__doc__)).split(">>>")[0]
+    edges = "EDGES is a file with an edge, and perhaps its weight, on each line (csv, tsv, blanks, parquet; plain,"
+    return f"{words}\n{edges} .gz or .zst), or a folder that Graph.save wrote."
+
+
+def _fit(ctx: click.Context, cls: type[Embedder], edges: str, out: str, **given: Any) -> None:
+    model = cls(**_hyper_parameters(ctx, cls, given))
+    check_new_folder(out, force=given["force"])
+    _check_apart(out, given["checkpoint"])
+    graph = graph_of(edges, **{name: given[name] for name in READING})
+    start = time.perf_counter()
+    model.fit(
+        graph, checkpoint=given["checkpoint"], checkpoint_every=given["checkpoint_every"], progress=not given["quiet"]
+    )
+    seconds = time.perf_counter() - start
+    model.save(out, force=given["force"])
+    facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges, "dim": model.dim}
+    facts |= _training(model) | {"seconds": round(seconds, 3), "checkpoint": given["checkpoint"]}
+    say(facts, _summary(facts), as_json=given["as_json"])
+
+
+def _check_apart(out: str, checkpoint: str | None) -> None:
+    """The model takes the place of whatever has its name: a state in there would be in the way, or be lost."""
+    model = Path(out).resolve()
+    if checkpoint is not None and model in (Path(checkpoint).resolve(), *Path(checkpoint).resolve().parents):
+        raise InputError(f"the checkpoint {checkpoint} is in {out}, where the model will be; give another folder")
+
+
+def _hyper_parameters(ctx: click.Context, cls: type, given: dict[str, Any]) -> dict[str, Any]:
+    """What the command line says, over what the file says, over the defaults."""
+    default = click.core.ParameterSource.DEFAULT
+    names = [str(p.name) for p in ctx.command.params if isinstance(p, ModelFlag)]
+    typed = {name: given[name] for name in names if ctx.get_parameter_source(name) is not default}
+    return (from_toml(given["config"], cls) if given["config"] else {}) | typed
+
+
+def _training(model: Embedder) -> dict[str, Any]:
+    last = model.history_[-1] if model.history_ else {}
+    losses = {name: value for name, value in last.items() if name not in ("epoch", "seconds", "objective")}
+    return {"epochs": len(model.history_), "objective": last.get("objective"), "losses": losses}
+
+
+def _summary(facts: dict[str, Any]) -> str:
+    terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
+    ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
+    return (
+        f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} edges in {facts['dim']} dimensions: "
+        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}\n{facts['path']}"
+    )
+
+
+def _how_to_go_on(ctx: click.Context) -> str:
+    command, checkpoint = ["netfold", *ctx.obj], ctx.params["checkpoint"]
+    if checkpoint and (Path(checkpoint) / "manifest.json").exists():
+        return f"interrupted; the training so far is in {checkpoint}; to go on, run: {shlex.join(command)}"
+    if checkpoint:
+        return (
+            f"interrupted before there was anything to keep in {checkpoint}; to start again, run: {shlex.join(command)}"
+        )
+    command += ["--checkpoint", f"{str(ctx.params['out']).rstrip('/')}.state"]
+    return f"interrupted, and nothing was kept; a run that can be interrupted and go on is: {shlex.join(command)}"

@@ -1,0 +1,116 @@
+"""A model's hyper-parameters as flags of the command line, and as a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from netfold.errors import InputError
+from netfold.options import Option, options
+
+__all__ = ["ModelFlag", "OptionValue", "flags", "from_toml"]
+
+_NONE = "none"
+_METAVAR = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class ModelFlag(click.Option):
+    """The flag of a hyper-parameter."""
+
+
+def flags(cls: type) -> list[click.Option]:
+    """A flag for each hyper-parameter of a model: `batch_size` is --batch-size, `lambda_` is --lambda.
+
+    >>> from netfold.models import SDNE
+    >>> [flag.opts[0] for flag in flags(SDNE) if flag.name.startswith("b")]
+    ['--beta', '--batch-size']
+    """
+    return [_flag(o) for o in options(cls)]
+
+
+def _flag(o: Option) -> click.Option:
+    name = o.name.rstrip("_").replace("_", "-")
+    text = o.help[:1].upper() + o.help[1:] + "."
+    if o.type is bool and not o.none:
+        return ModelFlag([f"--{name}/--no-{name}", o.name], default=o.default, help=text, show_default=True)
+    return ModelFlag([f"--{name}", o.name], type=OptionValue(o), default=_text(o.default), help=text, show_default=True)
+
+
+class OptionValue(click.ParamType):  # type: ignore[type-arg]
+    """Text that becomes a value its hyper-parameter admits: 500,100 a tuple, none None."""
+
+    def __init__(self, o: Option):
+        self._option = o
+        self.name = o.name
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: D102
+        o = self._option
+        words = "|".join(o.choices) or _METAVAR.get(o.type, "N,N,...")
+        return f"[{words}]" if o.choices else f"{words}|{_NONE}" if o.none else words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: D102
+        if not isinstance(value, str):
+            return value
+        try:
+            made = _value(self._option, value)
+            self._option.check(made)
+        except ValueError:  # no number, or an InputError of the check
+            self.fail(f"{value!r} is not allowed; {self._option.accepted().replace('None', _NONE)}", param, ctx)
+        return made
+
+
+def from_toml(path: str, cls: type) -> dict[str, Any]:
+    """The hyper-parameters in a file whose keys are their names; the first that is wrong is named with the file."""
+    known = {o.name: o for o in options(cls)}
+    read = {}
+    for key, value in _toml(path).items():
+        o = known.get(key.replace("-", "_")) or known.get(f"{key}_")
+        if o is None:
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            raise InputError(f"{path}: {cls.__name__} has no option {key!r}; {hint}")
+        read[o.name] = _from_toml(o, value)
+        try:
+            o.check(read[o.name])
+        except InputError as e:
+            raise InputError(f"{path}: {e}") from None
+    return read
+
+
+def _toml(path: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}") from None
+    except (ValueError, RecursionError) as e:  # its grammar, its encoding, its depth
+        raise InputError(f"{path} is not a TOML file: {e}") from None
+
+
+def _from_toml(o: Option, value: Any) -> Any:
+    if o.none and value == _NONE:  # TOML has no null
+        return None
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _value(o: Option, text: str) -> Any:
+    if o.none and text.lower() == _NONE:
+        return None
+    if o.type is bool:
+        return _TRUTH.get(text.lower())
+    if o.choices or o.type is str:
+        return text
+    if o.type is int or o.type is float:
+        return o.type(text)
+    return tuple(int(part) for part in text.split(",")) if text.strip() else ()
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return _NONE
+    return ",".join(str(x) for x in value) if isinstance(value, (tuple, list)) else str(value)

@@ -1,0 +1,100 @@
+"""`netfold info PATH`: what a file of edges, a saved graph, a model or a checkpoint holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netfold.cli.reading import directed_flag, graph_of, reading_flags, refuse_reading_flags
+from netfold.cli.saying import json_flag, say, shown, table
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.graph import Graph
+
+__all__ = ["info"]
+
+_EXAMPLES = 3
+
+
+@click.command(epilog="Example: netfold info edges.csv.gz; netfold info sdne.netfold --json")
+@click.argument("path")
+@directed_flag
+@reading_flags
+@json_flag
+def info(path: str, as_json: bool, **reading: Any) -> None:
+    """Say what PATH holds: a file of edges, a saved graph, a model folder or a checkpoint.
+
+    The flags on reading are for a file of edges.
+    """
+    if (Path(path) / "manifest.json").exists():
+        refuse_reading_flags(path, reading)
+        facts = _of_folder(Path(path))
+    else:
+        facts = _of_graph(graph_of(path, **reading))
+    facts = {"path": path, **facts}
+    say(facts, table(_rows(facts)), as_json=as_json)
+
+
+def _of_folder(folder: Path) -> dict[str, Any]:
+    from netfold.store import read_manifest, read_records
+
+    kind = _kind(folder)
+    manifest = read_manifest(folder, kind)
+    try:
+        run = manifest if kind == "model" else manifest["run"]
+        history = read_records(folder / "metrics.jsonl") if kind == "model" else manifest["history"]
+        losses = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds")} if history else None
+        facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
+        facts |= {"directed": run["graph"]["directed"], "epochs": len(history), "losses": losses}
+        facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
+    except (KeyError, TypeError, AttributeError, ValueError) as e:
+        raise InputError(f"{folder} is damaged: its manifest does not say what it holds ({e})") from None
+    return facts | {"bytes": sum(f["size"] for f in manifest["files"])}
+
+
+def _kind(folder: Path) -> str:
+    """A checkpoint where the manifest is one's; whatever else is wrong with it, reading it as a model will tell."""
+    from netfold.interop import read_facts
+    from netfold.store import FORMAT
+
+    try:
+        read_facts(folder / "manifest.json", FORMAT, "checkpoint")
+    except InputError:
+        return "model"
+    return "checkpoint"
+
+
+def _of_graph(graph: Graph) -> dict[str, Any]:
+    import numpy as np
+    from scipy.sparse.csgraph import connected_components
+
+    degrees, weights = graph.degrees, graph.adjacency.data
+    linked = np.diff(graph.adjacency.indptr) + np.bincount(graph.adjacency.indices, minlength=graph.n_nodes)
+    facts: dict[str, Any] = {"kind": "graph", "nodes": graph.n_nodes, "edges": graph.n_edges}
+    facts |= {"directed": graph.directed, "weighted": graph.is_weighted, "self_loops": graph.n_self_loops}
+    facts["isolated"] = int((linked == 0).sum())
+    facts["components"] = int(connected_components(graph.adjacency, directed=graph.directed, connection="weak")[0])
+    if graph.n_nodes:
+        facts["degrees"] = {"min": int(degrees.min()), "mean": float(degrees.mean()), "max": int(degrees.max())}
+    if len(weights):
+        facts["weights"] = {"min": float(weights.min()), "max": float(weights.max())}
+    return facts | {"labels": graph.nodes[:_EXAMPLES]}
+
+
+def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
+    return [(name.replace("_", " "), _words(value)) for name, value in facts.items() if value is not None]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
+    return ", ".join(shown(x) for x in value) if isinstance(value, list) else shown(value)

@@ -1,0 +1,66 @@
+"""`main`: the program `netfold` and its verbs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from netfold.cli.export import export
+from netfold.cli.fit import fit
+from netfold.cli.info import info
+from netfold.cli.map import map_
+from netfold.cli.nearest import nearest
+from netfold.cli.outcome import exit_code
+from netfold.cli.transform import transform
+
+__all__ = ["main"]
+
+
+class Program(click.Group):
+    """A group that ends every run, however it went, with the exit code and the one sentence that `outcome` gives it."""
+
+    def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> Any:
+        argv = list(sys.argv[1:] if args is None else args)
+        _escape_what_stdout_cannot_show()
+        run = super().main
+        extra |= {"standalone_mode": False, "obj": tuple(argv)}
+        sys.exit(exit_code(lambda: run(argv, "netfold", *rest, **extra)))
+
+
+@click.group(
+    cls=Program,
+    epilog="Example: netfold fit sdne edges.csv -o sdne.netfold && netfold nearest sdne.netfold alice -k 5",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, help="Show the version and exit.",
+              callback=lambda ctx, _, wanted: _show_version(ctx) if wanted else None)  # fmt: skip
+def main() -> None:
+    """Fold a network into vectors: fit a model to edges, then ask it for neighbors, new nodes, files and a picture.
+
+    Results go to standard output, progress and messages to standard error. The exit code is 0 when all went well, 1
+    when training failed or was interrupted, 2 when something given cannot be used. NETFOLD_TRACEBACK=1 in the
+    environment shows where an error arose.
+    """
+
+
+for verb in (fit, transform, nearest, export, info, map_):
+    main.add_command(verb)
+
+
+def _escape_what_stdout_cannot_show() -> None:
+    """A label that the terminal's encoding lacks becomes \\u escapes, never a traceback."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _show_version(ctx: click.Context) -> None:
+    from importlib import metadata
+
+    try:
+        found = metadata.version("netfold")
+    except metadata.PackageNotFoundError:
+        found = "(not installed)"
+    click.echo(f"netfold {found}")
+    ctx.exit()

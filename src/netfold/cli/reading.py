@@ -1,0 +1,68 @@
+"""What a command reads: edges from a file or a saved graph, an embedding from a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.embedding import Embedding
+    from netfold.graph import Graph
+
+__all__ = ["READING", "directed_flag", "embedding_of", "graph_of", "reading_flags", "refuse_reading_flags"]
+
+READING = ("directed", "weighted", "delimiter", "header")
+"""The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
+
+directed_flag: Callable[[Any], Any] = click.option(
+    "--directed", is_flag=True, default=None, help="Each line is an edge from the first node to the second."
+)
+
+
+def reading_flags(command: Any) -> Any:
+    """The flags that every command with a file of edges has."""
+    for flag in (
+        click.option(
+            "--header/--no-header", default=None, help="Whether line 1 names the columns.  [default: found out]"
+        ),
+        click.option("--delimiter", metavar="CHAR", help="What parts the columns.  [default: found out]"),
+        click.option("--weighted/--unweighted", default=None, help="Insist on a weight column, or pass it over."),
+    ):
+        command = flag(command)
+    return command
+
+
+def graph_of(path: str, **reading: Any) -> Graph:
+    """The graph in a file of edges, or in a folder that `Graph.save` wrote; None stands for a flag not given."""
+    given = {name: value for name, value in reading.items() if value is not None}
+    if (Path(path) / "graph.json").exists():
+        refuse_reading_flags(path, given)
+        from netfold.graph import Graph
+
+        return Graph.load(path)
+    from netfold.io import read_edges
+
+    return read_edges(path, **given)
+
+
+def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
+    """A folder knows what it holds: a flag that would say otherwise is not passed over in silence."""
+    given = [f"--{name}" for name, value in reading.items() if value is not None]
+    if given:
+        raise InputError(f"{path} is a folder that netfold wrote, and {given[0]} is for a file of edges; leave it out")
+
+
+def embedding_of(path: str) -> Embedding:
+    """The embedding of a model folder, or of a file that an embedding was exported to."""
+    if Path(path).is_file():
+        from netfold.embedding import Embedding
+
+        return Embedding.load(path)
+    from netfold.models import load
+
+    return load(path).embedding_

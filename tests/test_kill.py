@@ -1,0 +1,169 @@
+"""Runs that are really killed: whenever SIGKILL comes, starting again ends with the bits of an uninterrupted run.
+
+This file is two things. As a test it starts itself as a program; as a program it imports torch once and forks a child for
+every run, so that a run costs milliseconds to start, and kills the children.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KILLS = 24
+EPOCHS = 40
+
+
+def fit(folder: Path | None) -> str:
+    """Fit a small SDNE and give the hash of all that it learned."""
+    import numpy as np
+
+    from netfold.graph import Graph
+    from netfold.models import SDNE
+
+    graph = Graph.from_edges(np.random.default_rng(0).integers(0, 150, (500, 2)))
+    model = SDNE(dim=8, hidden=(32,), epochs=EPOCHS, batch_size=40, tolerance=0.0)
+    model.fit(graph, progress=False, checkpoint=folder, checkpoint_every=0)
+    history = [{k: v for k, v in r.items() if k != "seconds"} for r in model.history_]
+    return hashlib.sha256(model.embedding_.vectors.tobytes() + json.dumps(history).encode()).hexdigest()
+
+
+def forked(task: Callable[[], str], result: Path) -> int:
+    """A child that writes what `task` gives to a file."""
+    child = os.fork()
+    if child == 0:
+        try:
+            result.write_text(task())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
+
+
+def ended(child: int) -> int:
+    """The return code as subprocess counts it: -9 where a signal 9 ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kill_at_random(work: Path) -> dict[str, Any]:
+    """Kill runs at random moments until there were enough kills and the last run could finish."""
+    started = time.monotonic()
+    assert ended(forked(lambda: fit(work / "timed"), work / "timed.txt")) == 0
+    whole = time.monotonic() - started
+    draw, facts = random.Random(0), {"kills": 0, "while_writing": 0, "resumed": 0, "results": []}
+    while facts["kills"] < KILLS:
+        folder, result = work / f"run{len(facts['results'])}", work / "result.txt"
+        result.unlink(missing_ok=True)
+        while not result.exists():
+            child = forked(lambda folder=folder: fit(folder), result)  # type: ignore[misc]
+            time.sleep(draw.uniform(0, whole / 4))
+            os.kill(child, signal.SIGKILL)
+            code = ended(child)
+            assert code in (0, -9), code
+            if code == -9:
+                facts["kills"] += 1
+                facts["while_writing"] += any(folder.glob(".*"))
+                facts["resumed"] += (folder / "manifest.json").exists()
+        facts["results"].append(result.read_text())
+        epochs = [json.loads(line)["epoch"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert epochs == list(range(1, EPOCHS + 1)), epochs
+        assert sorted(os.listdir(folder)) == ["manifest.json", "metrics.jsonl", f"state-{EPOCHS:06d}.safetensors"]
+    return facts
+
+
+def kill_at_every_step(work: Path) -> dict[str, Any]:
+    """Let a run kill itself at its n-th call that changes the disk, for every n of the first epochs, then go on."""
+    calls = ("mkdir", "fsync", "replace", "unlink", "rmdir")
+
+    def doomed(folder: Path, n: int) -> str:
+        left = [n]
+
+        def counted(call: Any) -> Any:
+            def counting(*args: Any, **kwargs: Any) -> Any:
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return call(*args, **kwargs)
+
+            return counting
+
+        for name in calls:
+            setattr(os, name, counted(getattr(os, name)))
+        return fit(folder)
+
+    codes, results = [], set()
+    for n in range(1, 31):
+        folder, result = work / f"step{n}", work / "step.txt"
+        codes.append(ended(forked(lambda folder=folder, n=n: doomed(folder, n), result)))  # type: ignore[misc]
+        assert ended(forked(lambda folder=folder: fit(folder), result)) == 0  # type: ignore[misc]
+        results.add(result.read_text())
+    return {"codes": codes, "results": sorted(results)}
+
+
+def main(work: Path) -> None:
+    """Everything, in a process that has imported torch but started none of its threads."""
+    import torch
+
+    import netfold.models.sdne.network
+    import netfold.training  # noqa: F401
+
+    torch.set_num_threads(1)
+    assert ended(forked(lambda: fit(None), work / "whole.txt")) == 0
+    found = {"whole": (work / "whole.txt").read_text()}
+    print(json.dumps(found | {"random": kill_at_random(work), "steps": kill_at_every_step(work)}))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    work = tmp_path_factory.mktemp("killed")
+    done = subprocess.run([sys.executable, __file__, str(work)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
+
+
+def test_killed_at_random_moments(killed: dict[str, Any]) -> None:
+    facts = killed["random"]
+    assert facts["kills"] >= 20
+    assert facts["resumed"] >= 5, "most kills must come after a state was written"
+    assert facts["while_writing"] >= 1, "some kills must come while one is written"
+    assert set(facts["results"]) == {killed["whole"]}
+
+
+def test_killed_at_every_step_of_writing(killed: dict[str, Any]) -> None:
+    assert set(killed["steps"]["codes"]) == {-9}
+    assert killed["steps"]["results"] == [killed["whole"]]
+
+
+def test_a_process_of_its_own_is_killed(tmp_path: Path) -> None:
+    """The same without forking: a fresh interpreter, killed as soon as it has a state, and another that goes on."""
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import torch; torch.set_num_threads(1);"
+    code += f"from pathlib import Path; from test_kill import fit; print(fit(Path({str(tmp_path / 'run')!r})))"
+    slow = "import netfold.files, time; f = netfold.files._fsync;"
+    slow += "netfold.files._fsync = lambda p: (time.sleep(0.02), f(p));"  # so that it cannot finish before it is killed
+    child = subprocess.Popen([sys.executable, "-c", slow + code], stdout=subprocess.PIPE)
+    while not (tmp_path / "run" / "manifest.json").exists():
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.kill()
+    child.communicate()
+    assert child.returncode == -9
+    again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    plain = code.replace(f"Path({str(tmp_path / 'run')!r})", "None")
+    whole = subprocess.run([sys.executable, "-c", plain], capture_output=True, text=True, timeout=120, check=True)
+    assert again.stdout == whole.stdout
+    assert len(whole.stdout) == 65
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

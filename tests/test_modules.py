@@ -1,0 +1,135 @@
+"""Sparse rows, tables and layers against dense loops in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from netfold import losses, modules
+from netfold.modules import RowDecoder, RowEncoder, SparseRows, Stack, product, xavier_
+
+sizes = st.integers(1, 12)
+
+
+def some_rows(m: int, n: int, density: float, seed: int) -> tuple[SparseRows, torch.Tensor]:
+    rng = np.random.default_rng(seed)
+    dense = (rng.random((m, n)) < density) * rng.uniform(0.1, 2, (m, n))
+    return SparseRows.from_scipy(sparse.csr_array(dense), dtype=torch.float64), torch.tensor(dense)
+
+
+def noise(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+@settings(max_examples=60, deadline=None)
+@given(m=sizes, n=sizes, h=st.integers(1, 5), density=st.sampled_from([0.0, 0.05, 0.4, 1.0]), seed=st.integers(0, 99))
+def test_products_from_both_sides(m, n, h, density, seed):
+    rows, dense = some_rows(m, n, density, seed)
+    right, left, start = noise(n, h, seed=seed), noise(m, h, seed=seed + 1), noise(n, h, seed=seed + 2)
+    torch.testing.assert_close(rows.matmul(right), dense @ right)
+    out = start.clone()
+    rows.add_transposed_matmul(left, out)
+    torch.testing.assert_close(out, start + dense.T @ left)
+    pairs = [(i, j) for i in range(m) for j in range(n) if dense[i, j] != 0]
+    naive = torch.tensor([float(left[i] @ right[j]) for i, j in pairs], dtype=torch.float64)
+    torch.testing.assert_close(rows.sampled(left, right), naive)
+    torch.testing.assert_close(rows.row_sums(), dense.sum(1))
+    torch.testing.assert_close(rows.column_sums(), dense.sum(0))
+
+
+def test_blocks_of_columns_change_nothing(monkeypatch):
+    for n in (9, 200):  # nearly all columns touched, and few of them
+        rows, dense = some_rows(7, n, 0.03 if n > 9 else 0.8, 3)
+        assert (rows.touched is None) == (n == 9)
+        whole, parts = torch.zeros(n, 4, dtype=torch.float64), torch.zeros(n, 4, dtype=torch.float64)
+        rows.add_transposed_matmul(noise(7, 4), whole)
+        monkeypatch.setitem(modules.PIECE, "cpu", 8)
+        rows.add_transposed_matmul(noise(7, 4), parts)
+        monkeypatch.undo()
+        torch.testing.assert_close(parts, whole, rtol=0, atol=0)
+        torch.testing.assert_close(whole, dense.T @ noise(7, 4))
+
+
+def test_product_is_differentiated():
+    rows, dense = some_rows(6, 9, 0.4, 1)
+    x = noise(9, 3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: product(rows, x), x)
+    product(rows, x).square().sum().backward()
+    torch.testing.assert_close(x.grad, 2 * dense.T @ dense @ x.detach())
+
+
+def test_gradients_of_tables_are_added_in_place():
+    rows, dense = some_rows(6, 9, 0.4, 2)
+    encoder = RowEncoder(9, 4).double()
+    xavier_(encoder.table, torch.Generator().manual_seed(0))
+    encoder(rows).square().sum().backward()
+    once, buffer = encoder.table.grad.clone(), encoder.table.grad
+    torch.testing.assert_close(once, 2 * dense.T @ (dense @ encoder.table.detach() + encoder.bias.detach()))
+    encoder(rows).square().sum().backward()
+    assert encoder.table.grad is buffer
+    torch.testing.assert_close(buffer, 2 * once)
+
+
+def test_the_gram_identity_of_the_decoder():
+    """Σ_ij x̂_ij² over all entries, without the entries, and its gradients."""
+    decoder, hidden = RowDecoder(11, 3).double(), noise(5, 3, seed=1).requires_grad_()
+    with torch.no_grad():
+        decoder.table.copy_(noise(11, 3, seed=2))
+        decoder.bias.copy_(noise(11, seed=3))
+    fast = decoder.energy(hidden, decoder.gram())
+    fast.backward()
+    found = [hidden.grad.clone(), decoder.table.grad.clone(), decoder.bias.grad.clone()]
+    table, bias, h = (x.detach().clone().requires_grad_() for x in (decoder.table, decoder.bias, hidden))
+    slow = sum((h[i] @ table[j] + bias[j]) ** 2 for i in range(5) for j in range(11))
+    slow.backward()
+    torch.testing.assert_close(fast, slow, rtol=1e-12, atol=0)
+    for mine, naive in zip(found, (h.grad, table.grad, bias.grad), strict=True):
+        torch.testing.assert_close(mine, naive, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [None, torch.tensor([4, 1, 7])])
+def test_the_sigmoid_energy_against_a_loop(columns, monkeypatch):
+    monkeypatch.setitem(modules.PIECE, "cpu", 10)  # several blocks
+    decoder, hidden = RowDecoder(9, 3).double(), noise(4, 3, seed=1).requires_grad_()
+    with torch.no_grad():
+        decoder.table.copy_(noise(9, 3, seed=2))
+        decoder.bias.copy_(noise(9, seed=3))
+    fast = decoder.sigmoid_energy(hidden, columns)
+    fast.backward()
+    found = [hidden.grad.clone(), decoder.table.grad.clone(), decoder.bias.grad.clone()]
+    table, bias, h = (x.detach().clone().requires_grad_() for x in (decoder.table, decoder.bias, hidden))
+    which = range(9) if columns is None else columns.tolist()
+    slow = sum((1 / (1 + torch.exp(-(h[i] @ table[j] + bias[j])))) ** 2 for i in range(4) for j in which)
+    slow.backward()
+    torch.testing.assert_close(fast, slow)
+    for mine, naive in zip(found, (h.grad, table.grad, bias.grad), strict=True):
+        torch.testing.assert_close(mine, naive)
+
+
+def test_second_order_correction_against_a_loop():
+    found, given = noise(6, seed=1), noise(6, seed=2).abs()
+    naive = sum(25 * (float(a) - float(b)) ** 2 - 0.5 * float(a) ** 2 for a, b in zip(found, given, strict=True))
+    assert float(losses.second_order_correction(found, given, 5.0, 0.5)) == pytest.approx(naive, rel=1e-12)
+    empty = torch.zeros(0, dtype=torch.float64)
+    assert float(losses.second_order_correction(empty, empty, 5.0)) == 0
+
+
+def test_a_stack_is_its_layers():
+    stack = Stack((3, 5, 2), "tanh").double()
+    for i, w in enumerate(stack.weights):
+        xavier_(w, torch.Generator().manual_seed(i))
+    x = noise(4, 3)
+    torch.testing.assert_close(stack(x), torch.tanh(torch.tanh(x @ stack.weights[0]) @ stack.weights[1]))
+
+
+def test_xavier_is_seeded_and_within_its_bounds():
+    one, two = torch.zeros(50, 30), torch.zeros(50, 30)
+    xavier_(one, torch.Generator().manual_seed(1))
+    xavier_(two, torch.Generator().manual_seed(1))
+    assert torch.equal(one, two)
+    limit = (6 / 80) ** 0.5
+    assert 0.95 * limit < one.abs().max() <= limit
