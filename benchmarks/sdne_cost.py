@@ -129,7 +129,9 @@ def saved(folder: Path, n: int, m: int) -> Path:
 
 
 def against_dense(folder: Path) -> None:
-    print("| nodes | layers | dense CPU-s/epoch | ours | times less | dense peak GiB | ours |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| nodes | layers | dense CPU-s/epoch | ours | times less | dense peak GiB | ours |\n| --- | --- | --- | --- | --- | --- | --- |"
+    )
     for n, hidden, dim, epochs, ours_epochs, bound in ((10_000, 1000, 128, 2, 6, 7), (50_000, 256, 128, 1, 6, 80)):
         path = saved(folder, n, 5 * n)
         ours = measure("ours", path, hidden, dim, ours_epochs)
@@ -149,7 +151,10 @@ def scaling(folder: Path) -> None:
     for n in sizes:
         found = measure("ours", saved(folder, n, 5 * n), 256, 128, 6 if n < 10**6 else 4)
         seconds.append(found["cpu"])
-        print(f"| {n:,} | {found['m']:,} | {found['cpu']:.3f} | {found['wall']:.3f} | {found['peak_gib']:.2f} |", flush=True)
+        print(
+            f"| {n:,} | {found['m']:,} | {found['cpu']:.3f} | {found['wall']:.3f} | {found['peak_gib']:.2f} |",
+            flush=True,
+        )
     slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
     ends = np.log(seconds[-1] / seconds[0]) / np.log(sizes[-1] / sizes[0])
     print(f"exponent {slope:.3f} (least squares), {ends:.3f} (first to last); target at most 1.1")
@@ -162,7 +167,8 @@ def on_gpu(folder: Path) -> None:
     for n, m, hidden, dim, target in ((1_138_499, 2_990_443, 256, 128, 0.1), (10_000_000, 50_000_000, 128, 64, 0.5)):
         found = measure("ours", saved(folder, n, m), hidden, dim, 12, "cuda")
         print(
-            f"| {n:,} | {found['m']:,} | {hidden}-{dim} | {found['wall']:.4f} | {found['gpu_gib']:.1f} | {target} |", flush=True
+            f"| {n:,} | {found['m']:,} | {hidden}-{dim} | {found['wall']:.4f} | {found['gpu_gib']:.1f} | {target} |",
+            flush=True,
         )
 
 

@@ -1,6 +1,6 @@
 """The same code on CPU and GPU: losses after ten steps from the same seed, and bits of two runs on each.
 
-    python benchmarks/sdne_gpu_parity.py     # on a machine with CUDA
+python benchmarks/sdne_gpu_parity.py     # on a machine with CUDA
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ def main() -> None:
 
 def compare() -> None:
     graph = heavy_tailed(5_000, 25_000)
-    for changed in ({}, {"output": "sigmoid"}, {"hidden": ()}, {"batch_size": 1000}, {"optimizer": "row_adagrad", "lr": 0.1}):
+    for changed in (
+        {},
+        {"output": "sigmoid"},
+        {"hidden": ()},
+        {"batch_size": 1000},
+        {"optimizer": "row_adagrad", "lr": 0.1},
+    ):
         fitted = {}
         for device in ("cpu", "cuda", "cuda again"):
             model = SDNE(dim=64, epochs=10, device=device.split()[0], tolerance=0.0, **changed)  # type: ignore[arg-type]

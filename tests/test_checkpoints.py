@@ -39,7 +39,9 @@ GRAPH = random_graph()
 SMALL: dict[str, Any] = {"dim": 4, "hidden": (8,), "epochs": 6, "tolerance": 0.0}
 
 
-def fit(folder: Path | None = None, *, graph: Graph = GRAPH, every: float = 0, on_epoch: Any = None, **config: Any) -> SDNE:
+def fit(
+    folder: Path | None = None, *, graph: Graph = GRAPH, every: float = 0, on_epoch: Any = None, **config: Any
+) -> SDNE:
     model = SDNE(**SMALL | config)
     return model.fit(graph, progress=False, checkpoint=folder, checkpoint_every=every, on_epoch=on_epoch)
 
@@ -145,7 +147,15 @@ def test_every_block_resumes(first: str, second: str, tmp_path: Path) -> None:
         network = Pair()
         blocks = [Block([network.x], first, 0.003), Block([network.y], second, 0.01)]
         saved = Checkpoint(tmp_path / folder, {}, every=0)
-        train(network, lambda e: [1.0, 0.5 + e], blocks, epochs=epochs, schedule="linear", checkpoint=saved, on_epoch=on_epoch)
+        train(
+            network,
+            lambda e: [1.0, 0.5 + e],
+            blocks,
+            epochs=epochs,
+            schedule="linear",
+            checkpoint=saved,
+            on_epoch=on_epoch,
+        )
         return network
 
     whole = run("whole", 8)
@@ -181,7 +191,9 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
     assert {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.glob("state-*")} == before
 
 
-@pytest.mark.parametrize("config", [{}, {"epochs": 60, "tolerance": 0.05, "patience": 4}], ids=["all epochs", "converged"])
+@pytest.mark.parametrize(
+    "config", [{}, {"epochs": 60, "tolerance": 0.05, "patience": 4}], ids=["all epochs", "converged"]
+)
 def test_the_last_state_is_written_however_short_the_run(config: dict[str, Any], tmp_path: Path) -> None:
     model = fit(tmp_path, every=3600, **config)
     assert len(manifest(tmp_path)["history"]) == len(model.history_)
@@ -281,7 +293,9 @@ def test_a_hook_that_raises_leaves_its_epoch_in_the_checkpoint(error: type[BaseE
     assert_same(fit(), fit(tmp_path))
 
 
-def test_a_disk_that_fills_up_is_one_sentence_and_keeps_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_is_one_sentence_and_keeps_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stopped(tmp_path, 3)
 
     def full(path: Any) -> None:

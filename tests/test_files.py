@@ -28,6 +28,7 @@ def write(kind: str, path: Path, text: str) -> None:
     else:
         with staged_folder(path, force=True) as part:
             (part / "a.txt").write_text(text)
+            (part / "manifest.json").write_text("{}")
             (part / "inner").mkdir()
             (part / "inner" / "b.txt").write_text(text)
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from netfold import losses, modules
-from netfold.modules import RowDecoder, RowEncoder, SparseRows, Stack, product, xavier_
+from netfold import losses, sparse_rows
+from netfold.modules import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.sparse_rows import SparseRows, product
 
 sizes = st.integers(1, 12)
 
@@ -47,7 +48,7 @@ def test_blocks_of_columns_change_nothing(monkeypatch):
         assert (rows.touched is None) == (n == 9)
         whole, parts = torch.zeros(n, 4, dtype=torch.float64), torch.zeros(n, 4, dtype=torch.float64)
         rows.add_transposed_matmul(noise(7, 4), whole)
-        monkeypatch.setitem(modules.PIECE, "cpu", 8)
+        monkeypatch.setitem(sparse_rows.PIECE, "cpu", 8)
         rows.add_transposed_matmul(noise(7, 4), parts)
         monkeypatch.undo()
         torch.testing.assert_close(parts, whole, rtol=0, atol=0)
@@ -93,7 +94,7 @@ def test_the_gram_identity_of_the_decoder():
 
 @pytest.mark.parametrize("columns", [None, torch.tensor([4, 1, 7])])
 def test_the_sigmoid_energy_against_a_loop(columns, monkeypatch):
-    monkeypatch.setitem(modules.PIECE, "cpu", 10)  # several blocks
+    monkeypatch.setitem(sparse_rows.PIECE, "cpu", 10)  # several blocks
     decoder, hidden = RowDecoder(9, 3).double(), noise(4, 3, seed=1).requires_grad_()
     with torch.no_grad():
         decoder.table.copy_(noise(9, 3, seed=2))

@@ -85,7 +85,13 @@ def test_extremes_are_refused_and_not_crashed_into() -> None:
 
 def test_what_is_allowed_stays_as_it_was_given() -> None:
     trays = [1, 2]
-    given = {"heat": np.float32(0.5), "shelves": np.int64(3), "trays": trays, "minutes": np.uint8(7), "name": np.str_("o")}
+    given = {
+        "heat": np.float32(0.5),
+        "shelves": np.int64(3),
+        "trays": trays,
+        "minutes": np.uint8(7),
+        "name": np.str_("o"),
+    }
     made = Oven(**given).get_params()
     for name, value in given.items():
         assert made[name] is value

@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy import sparse
 
-from netfold.modules import SparseRows
 from netfold.pretrain import RBM, SparseRBM, contrastive_divergence, deep_belief_network, truncated_svd, unit_scale
+from netfold.sparse_rows import SparseRows
 
 
 def blocks(n: int = 60, seed: int = 0) -> np.ndarray:
@@ -74,7 +74,11 @@ def test_a_deep_belief_network_tells_the_groups_apart():
     scaled = rows.with_values(rows.values / unit_scale([rows]))
     reported: list[int] = []
     stack = deep_belief_network(
-        [scaled], (12, 4), torch.Generator().manual_seed(0), epochs=600, report=lambda layer, _, __: reported.append(layer)
+        [scaled],
+        (12, 4),
+        torch.Generator().manual_seed(0),
+        epochs=600,
+        report=lambda layer, _, __: reported.append(layer),
     )
     assert [tuple(r.weight.shape) for r in stack] == [(60, 12), (12, 4)] and reported.count(1) == 600
     top = stack[1].up(stack[0].up(scaled)).numpy()

@@ -131,7 +131,7 @@ def test_a_new_node_is_placed_by_its_edges_to_known_ones_alone():
 def test_new_nodes_without_an_edge_to_known_ones_are_named():
     model = fit(karate())
     later = nf.Graph.from_edges([("x", 0), ("y", "z")])
-    with pytest.raises(nf.InputError, match="'y', 'z'.*SDNE"):
+    with pytest.raises(nf.InputError, match=r"'y', 'z'.*SDNE"):
         model.transform(later)
 
 
@@ -147,7 +147,9 @@ def test_a_later_graph_of_the_other_direction_is_refused():
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_every_optimizer_descends(optimizer, batch_size):
     lr = {"adam": 0.01, "sgd": 1e-5, "row_adagrad": 0.05}[optimizer]
-    history = fit(karate(), optimizer=optimizer, lr=lr, batch_size=batch_size, pretrain="none", schedule="linear").history_
+    history = fit(
+        karate(), optimizer=optimizer, lr=lr, batch_size=batch_size, pretrain="none", schedule="linear"
+    ).history_
     assert history[-1]["objective"] < 0.95 * history[0]["objective"]
 
 

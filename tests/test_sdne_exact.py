@@ -16,7 +16,7 @@ from netfold.graph import Graph
 from netfold.models import SDNE
 from netfold.models.sdne import network as sdne
 from netfold.models.sdne.network import SDNENetwork, batches
-from netfold.modules import SparseRows
+from netfold.sparse_rows import SparseRows
 
 N = 23
 
@@ -186,7 +186,9 @@ def test_batches_hold_every_node_once_with_all_its_edges(batch_size):
         nodes += batch.n_batch
         assert len(batch.edges) == batch.n_batch and batch.edges.width == sum(map(len, batch.chunks))
     assert nodes == N
-    assert weight == pytest.approx(float(matrix.sum()), rel=1e-9)  # first order over ALL edges, not those inside a batch
+    assert weight == pytest.approx(
+        float(matrix.sum()), rel=1e-9
+    )  # first order over ALL edges, not those inside a batch
 
 
 def test_no_array_of_n_by_n_numbers_is_made():

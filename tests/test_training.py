@@ -359,7 +359,9 @@ def test_a_model_that_diverges_says_so() -> None:
 
 def test_sigint_without_a_checkpoint_is_left_alone() -> None:
     network, handlers = Bowl(), []
-    train(network, one_batch, sgd(network), epochs=1, on_epoch=lambda r: handlers.append(signal.getsignal(signal.SIGINT)))
+    train(
+        network, one_batch, sgd(network), epochs=1, on_epoch=lambda r: handlers.append(signal.getsignal(signal.SIGINT))
+    )
     assert handlers == [signal.getsignal(signal.SIGINT)]
 
 

@@ -13,7 +13,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netfold import datasets, evaluate
+    import netfold.datasets as datasets
+    import netfold.evaluate as evaluate
     from netfold.base import Embedder, load, option
     from netfold.embedding import Embedding
     from netfold.errors import InputError, TrainingError

@@ -43,7 +43,9 @@ class Embedder(Configured):
     dim: int = option(128, "numbers per node: the width of the embedding", at_least=1)
     epochs: int = option(200, "passes over all nodes, at the most", at_least=0)
     seed: int = option(0, "same seed, same machine, same threads: same bits", at_least=0)
-    device: str = option("auto", "where to compute; auto takes CUDA where there is one", choices=("auto", "cpu", "cuda"))
+    device: str = option(
+        "auto", "where to compute; auto takes CUDA where there is one", choices=("auto", "cpu", "cuda")
+    )
 
     models: ClassVar[dict[str, type[Embedder]]] = {}
     """Every model by its name on the command line."""
@@ -117,7 +119,9 @@ class Embedder(Configured):
         later = self._read(graph)
         if later.directed != self.graph_facts_["directed"]:
             kinds = {True: "directed", False: "undirected"}
-            raise InputError(f"the model was fitted to a {kinds[not later.directed]} graph and this one is {kinds[later.directed]}")
+            raise InputError(
+                f"the model was fitted to a {kinds[not later.directed]} graph and this one is {kinds[later.directed]}"
+            )
         known = self.embedding_.nodes.find(later.nodes)
         new = np.flatnonzero(known < 0)
         if not len(new):
@@ -136,7 +140,10 @@ class Embedder(Configured):
         if emb.std is not None:
             tensors["std"] = emb.std
         facts = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
-        facts |= {"labels": emb.nodes.kind, "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
+        facts |= {
+            "labels": emb.nodes.kind,
+            "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")},
+        }
         with staged_folder(path, force=force) as folder:
             store.write_tensors(folder / _TENSORS, tensors)
             store.write_records(folder / _METRICS, self.history_)
@@ -209,7 +216,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     name = manifest.get("model")
     cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
-        raise InputError(f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}")
+        raise InputError(
+            f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
+        )
     if {entry["name"] for entry in manifest["files"]} != {_TENSORS, _METRICS}:
         raise InputError(f"{folder} is damaged: its manifest does not list {_TENSORS} and {_METRICS}")
     try:
@@ -225,7 +234,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
         model.history_ = store.read_records(folder / _METRICS)
     except (KeyError, TypeError, AttributeError, RuntimeError) as e:
-        raise InputError(f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})") from None
+        raise InputError(
+            f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
+        ) from None
     if model.embedding_.dim != model.dim:
         raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={model.dim}")
     return model

@@ -68,7 +68,12 @@ class Checkpoint:
         return history
 
     def epoch(
-        self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[dict[str, float]], *, now: bool = False
+        self,
+        network: Any,
+        optimizers: Sequence[torch.optim.Optimizer],
+        history: list[dict[str, float]],
+        *,
+        now: bool = False,
     ) -> None:
         """Write the state if the last one is old enough (or `now`), and the epoch's metrics in any case."""
         if now or time.monotonic() - self._last >= self._every:

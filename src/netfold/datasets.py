@@ -19,7 +19,9 @@ def load(name: str, *, directed: bool = False) -> Graph:
         if path.is_file():
             return read_edges(path, directed=directed)
     looked = " or ".join(str(f) for f in _folders())
-    raise InputError(f"no data set {name!r} in {looked}; put NAME/edges.csv.gz there, or set NETFOLD_DATA to where it is")
+    raise InputError(
+        f"no data set {name!r} in {looked}; put NAME/edges.csv.gz there, or set NETFOLD_DATA to where it is"
+    )
 
 
 def _folders() -> list[Path]:

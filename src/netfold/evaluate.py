@@ -35,7 +35,13 @@ class Result:
 
 
 def reconstruction(
-    model: Any, graph: Any, *, score: str = "cosine", k: Sequence[int] = (100, 1000, 10_000), seed: int = 0, nodes: int = 20_000
+    model: Any,
+    graph: Any,
+    *,
+    score: str = "cosine",
+    k: Sequence[int] = (100, 1000, 10_000),
+    seed: int = 0,
+    nodes: int = 20_000,
 ) -> Result:
     """How well an embedding gives back the graph that it was learned from.
 
@@ -69,7 +75,12 @@ def reconstruction(
     figures = {"MAP": float(torch.cat(precisions).mean())}
     whole = len(rows) == known.n_nodes  # a global ranking needs all pairs
     figures |= {f"precision@{x}": float(hits[:x].double().mean()) for x in k if whole and x <= len(hits)}
-    protocol = {"task": "reconstruction", "score": score, "ranked": "all ordered pairs but the diagonal", "nodes": len(rows)}
+    protocol = {
+        "task": "reconstruction",
+        "score": score,
+        "ranked": "all ordered pairs but the diagonal",
+        "nodes": len(rows),
+    }
     return Result(figures, protocol)
 
 
@@ -149,6 +160,8 @@ def _blocks(rows: npt.NDArray[np.int64], n: int) -> Iterator[npt.NDArray[np.int6
 def _linked(graph: Graph, rows: npt.NDArray[np.int64]) -> Tensor:
     linked = torch.zeros(len(rows), graph.n_nodes, dtype=torch.bool)
     picked = graph.adjacency[rows].tocoo()
-    linked[torch.from_numpy(picked.coords[0].astype(np.int64)), torch.from_numpy(picked.coords[1].astype(np.int64))] = True
+    linked[torch.from_numpy(picked.coords[0].astype(np.int64)), torch.from_numpy(picked.coords[1].astype(np.int64))] = (
+        True
+    )
     linked[torch.arange(len(rows)), torch.from_numpy(rows)] = False
     return linked

@@ -19,11 +19,17 @@ def check_writable(path: Path, *, force: bool = False) -> None:
     """Refuse early what could not be written later: before hours of training, not after."""
     if os.path.lexists(path) and not force:
         raise InputError(f"{path} exists; give another name, or force (--force) to replace it")
+    if path.is_dir() and not path.is_symlink() and not _is_ours(path):
+        raise InputError(f"{path} is a folder that netfold did not write, and is not replaced; give another name")
     parent = path.absolute().parent
     if not parent.is_dir():
         raise InputError(f"{parent} is not a folder; make it first")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise InputError(f"{parent} cannot be written to; choose another folder")
+
+
+def _is_ours(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("manifest.json", "graph.json")) or not any(folder.iterdir())
 
 
 @contextmanager

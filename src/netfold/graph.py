@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold import interop
+from netfold import graph_folder, interop
 from netfold.assembly import adjacency
 from netfold.errors import InputError
-from netfold.files import staged_folder
 from netfold.labels import Labels
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Graph"]
 
-_FORMAT = 1
 _DUPLICATES = ("sum", "one", "error")
 
 
@@ -115,7 +112,7 @@ class Graph:
             raise InputError(f"duplicates={duplicates!r} is not one of {', '.join(_DUPLICATES)}")
         if weights is not None:
             _check_weights(weights)
-        return unchecked(_assemble(u, v, weights, len(nodes), directed, rule, nodes), nodes, directed)
+        return unchecked(_assemble(u, v, weights, directed, rule, nodes), nodes, directed)
 
     @staticmethod
     def from_scipy(matrix: Any, nodes: Iterable[Any] | None = None, *, directed: bool | None = None) -> Graph:
@@ -247,33 +244,12 @@ class Graph:
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a folder of arrays that `Graph.load` maps into memory."""
-        a, labels = self.adjacency, self.nodes
-        arrays: dict[str, npt.NDArray[Any]] = {f"label_{k}": v for k, v in labels.arrays().items()}
-        arrays |= {"indptr": a.indptr.astype(np.int64), "indices": a.indices, "weights": a.data}
-        with staged_folder(path, force=force) as folder:
-            for name, array in arrays.items():
-                np.save(folder / f"{name}.npy", array, allow_pickle=False)
-            facts = {"format": _FORMAT, "kind": "graph", "directed": self.directed, "labels": labels.kind}
-            facts |= {"n_nodes": self.n_nodes, "arrays": sorted(arrays)}
-            (folder / "graph.json").write_text(json.dumps(facts, indent=1))
+        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
-        """Open a folder that `Graph.save` wrote; its arrays stay on disk until they are read."""
-        folder = Path(path)
-        facts = interop.read_facts(folder / "graph.json", _FORMAT, "graph")
-        kind, n = facts.get("labels"), facts.get("n_nodes")
-        label_arrays = ["ints"] if kind == "int" else ["offsets", "bytes"]
-        try:
-            mapped = {k: _mapped(folder, k) for k in ("indptr", "indices", "weights", *(f"label_{x}" for x in label_arrays))}
-            labels = Labels(str(kind), {x: mapped[f"label_{x}"] for x in label_arrays})
-            csr = _stored_csr(mapped["weights"], mapped["indices"], mapped["indptr"], len(labels))
-            if n != len(labels) or not isinstance(facts.get("directed"), bool):
-                raise InputError(f"graph.json does not describe its {len(labels):,} labels")
-        except (OSError, ValueError, TypeError, OverflowError, TokenError) as e:
-            raise InputError(f"{folder} is damaged: {e}") from None
-        csr.has_sorted_indices = csr.has_canonical_format = True
-        return unchecked(csr, labels, facts["directed"])  # it was checked when it was written: do not read it all again
+        """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
+        return unchecked(*graph_folder.read(Path(path)))
 
 
 def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:
@@ -291,7 +267,8 @@ def _factorize(u: Any, v: Any) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArr
         return Labels.of(values), codes[: len(u)], codes[len(u) :]
     index: dict[Any, int] = {}
     try:
-        codes = np.fromiter((index.setdefault(x, len(index)) for ends in zip(u, v, strict=True) for x in ends), dtype=np.int64)
+        ends = chain.from_iterable(zip(u, v, strict=True))
+        codes = np.fromiter((index.setdefault(x, len(index)) for x in ends), dtype=np.int64)
     except TypeError as e:
         raise InputError(f"a label cannot be a key: {e}") from None
     labels = Labels.of(index)
@@ -302,7 +279,7 @@ def _factorize(u: Any, v: Any) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArr
 
 
 def _assemble(
-    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, n: int, directed: bool, rule: str, nodes: Labels
+    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, directed: bool, rule: str, nodes: Labels
 ) -> sparse.csr_array:
     """The adjacency matrix of edges between positions."""
     if rule == "one" and w is not None:
@@ -312,7 +289,7 @@ def _assemble(
         w = np.ones(len(u))
     if rule == "error":
         _check_once(u, v, directed, nodes)
-    return adjacency([(u, v)], w, n, directed=directed)
+    return adjacency([(u, v)], w, len(nodes), directed=directed)
 
 
 def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Labels) -> None:
@@ -321,7 +298,8 @@ def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes:
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     if same.any():
         at = order[np.argmax(same)]
-        raise InputError(f"the edge {nodes[u[at]]!r} - {nodes[v[at]]!r} is given twice; remove one, or sum them (duplicates='sum')")
+        edge = f"{nodes[u[at]]!r} - {nodes[v[at]]!r}"
+        raise InputError(f"the edge {edge} is given twice; remove one, or sum them (duplicates='sum')")
 
 
 def _check_square(shape: tuple[int, ...]) -> None:
@@ -353,19 +331,3 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
     made = sparse.csr_array(tuple(views), shape=matrix.shape, copy=False)
     made.has_sorted_indices = made.has_canonical_format = True
     return made
-
-
-def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
-    return np.lib.format.open_memmap(folder / f"{name}.npy", mode="r")  # unlike np.load, never a zip or a pickle
-
-
-def _stored_csr(
-    weights: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], n: int
-) -> sparse.csr_array:
-    """The mapped arrays as a matrix, after what can be checked without reading every edge."""
-    if weights.dtype != np.float32 or indices.dtype not in (np.int32, np.int64) or indptr.dtype != np.int64:
-        raise InputError(f"its arrays hold {weights.dtype}, {indices.dtype} and {indptr.dtype}, which no graph's do")
-    if indptr.shape != (n + 1,) or np.any(np.diff(indptr) < 0) or indptr[-1] != len(indices):
-        raise InputError("indptr.npy does not fit indices.npy")
-    indptr = indptr.astype(indices.dtype)  # of one width, or scipy would copy every index
-    return sparse.csr_array((weights, indices, indptr), shape=(n, n))

@@ -33,17 +33,23 @@ def kind_of(x: Any) -> str:
         return "igraph"
     if getattr(x, "edge_index", None) is not None:
         return "pyg"
-    if sparse.issparse(x) or (isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == x.shape[1] and x.shape[0] > 3):
+    if sparse.issparse(x) or (
+        isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == x.shape[1] and x.shape[0] > 3
+    ):
         return "scipy"
     if isinstance(x, (str, Path)):
         return f"{str(x)!r} is the name of a file; read it first: nf.read_edges({str(x)!r})"
     if type(x).__name__ == "Hypergraph":
-        return "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE embeds hypergraphs)"
+        return (
+            "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE will embed those)"
+        )
     if isinstance(x, Mapping):
         return "a dict cannot be read as a graph; give edges: pairs (source, target), or triples with a weight"
     if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):
         return "edges"
-    return f"a {type(x).__name__} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
+    return (
+        f"a {type(x).__name__} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
+    )
 
 
 def columns(edges: Any, weights: Any) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
@@ -74,7 +80,9 @@ def _transposed(edges: Iterable[Any]) -> list[Any]:
     rows = list(edges)
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) not in (2, 3) or len(row) != len(rows[0]):
-            raise InputError(f"edge {i} is {row!r}; edges are pairs (source, target), or triples with a weight, all alike")
+            raise InputError(
+                f"edge {i} is {row!r}; edges are pairs (source, target), or triples with a weight, all alike"
+            )
     return [list(part) for part in zip(*rows, strict=True)] if rows else [[], []]
 
 
@@ -86,6 +94,7 @@ def _as_weights(weights: Any) -> npt.NDArray[np.float64]:
 
 
 def from_networkx(graph: Any, weight: str) -> Edges:
+    """Nodes and edges of a networkx graph."""
     nodes = list(graph.nodes)
     index = {node: i for i, node in enumerate(nodes)}
     triples = [(index[a], index[b], w) for a, b, w in graph.edges(data=weight)]
@@ -95,6 +104,7 @@ def from_networkx(graph: Any, weight: str) -> Edges:
 
 
 def from_igraph(graph: Any, weight: str) -> Edges:
+    """Nodes and edges of an igraph graph."""
     nodes = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     given = graph.es[weight] if weight in graph.es.attributes() else [None] * len(ends)
@@ -109,6 +119,7 @@ def _weights_or_ones(given: list[Any], *, multiple: bool) -> npt.NDArray[np.floa
 
 
 def from_pyg(data: Any) -> sparse.csr_array:
+    """The adjacency matrix of PyTorch Geometric data."""
     ends = _as_array(data.edge_index)
     if ends.ndim != 2 or ends.shape[0] != 2 or ends.dtype.kind not in "iu":
         raise InputError(f"edge_index holds integers in 2 rows, not {ends.dtype} in the shape {ends.shape}")
@@ -139,6 +150,7 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
 
 
 def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> networkx.Graph[Any]:
+    """A networkx graph with labels as nodes and weights as attributes."""
     import networkx as nx
 
     made: Any = nx.DiGraph() if directed else nx.Graph()
@@ -161,11 +173,15 @@ def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
             raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
         facts = json.loads(path.read_text())
     except OSError:
-        raise InputError(f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing") from None
+        raise InputError(
+            f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
+        ) from None
     except (ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it is not json") from None
     if not isinstance(facts, dict) or facts.get("kind") != kind:
         raise InputError(f"{path} does not describe a {kind}")
     if facts.get("format") != version:
-        raise InputError(f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold")
+        raise InputError(
+            f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold"
+        )
     return facts

@@ -190,7 +190,9 @@ class Labels(Sequence[Any]):
             values, _ = self._sorted
             twice = np.flatnonzero(values[1:] == values[:-1])
             if twice.size:
-                raise InputError(f"the label {int(values[twice[0]])} stands twice among the nodes; each node needs its own")
+                raise InputError(
+                    f"the label {int(values[twice[0]])} stands twice among the nodes; each node needs its own"
+                )
         elif len(self._index) < len(self):
             first = next(x for i, x in enumerate(self) if self._index[x] != i)
             raise InputError(f"the label {first!r} stands twice among the nodes; each node needs its own")
@@ -199,7 +201,13 @@ class Labels(Sequence[Any]):
         among = [str(x) for x in self[:_SUGGEST_AMONG]]
         folded = {x.casefold(): x for x in reversed(among)}
         near = get_close_matches(str(_plain(label)).casefold(), list(folded), n=_SUGGESTIONS, cutoff=0.6)
-        hint = f"; did you mean {' or '.join(folded[x] for x in near)}?" if near else f"; labels look like {among[0]}" if among else ""
+        hint = (
+            f"; did you mean {' or '.join(folded[x] for x in near)}?"
+            if near
+            else f"; labels look like {among[0]}"
+            if among
+            else ""
+        )
         return f"no node is labelled {_plain(label)!r}{hint}"
 
 
@@ -276,7 +284,9 @@ def _as_rows(rows: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
 
 def _as_int64(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     if values.dtype == np.uint64 and values.size and values.max() >= 2**63:
-        raise InputError(f"the label {int(values.max())} does not fit in 64 bits with a sign; use strings for such labels")
+        raise InputError(
+            f"the label {int(values.max())} does not fit in 64 bits with a sign; use strings for such labels"
+        )
     return values.astype(np.int64, copy=False)
 
 

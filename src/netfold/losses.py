@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from netfold.modules import SparseRows, product
+from netfold.sparse_rows import SparseRows, product
 
 __all__ = ["first_order", "half_squares", "second_order_correction"]
 

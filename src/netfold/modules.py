@@ -8,18 +8,17 @@ of a batch grows with its non-zeros.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "SparseRows", "Stack", "product", "xavier_"]
+from netfold.sparse_rows import PIECE, SparseRows
+
+__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "xavier_"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -27,123 +26,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "leaky_relu": functional.leaky_relu,
     "linear": lambda x: x,
 }
-
-PIECE = {"cpu": 1 << 22, "cuda": 1 << 30}
-"""How many numbers one temporary array may hold, by device.
-
-On the CPU 16 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page, every
-time, and they fall out of the cache besides.
-"""
-
-
-@dataclass(frozen=True, eq=False)
-class SparseRows:
-    """Rows of a sparse matrix (m x n, nnz entries) and the same entries by column, ready for products from both sides."""
-
-    crow: Tensor
-    """m + 1: where each row starts."""
-    col: Tensor
-    """nnz: the column of each entry."""
-    values: Tensor
-    """nnz"""
-    width: int
-    """n"""
-    by_column: tuple[Tensor, Tensor, Tensor]
-    """Per touched column: where it starts; per entry: its row, and which entry of `values` it is."""
-    touched: Tensor | None
-    """The columns that have entries; None where that is (nearly) all of them, and `by_column` lists all."""
-
-    @staticmethod
-    def from_scipy(matrix: sparse.csr_array, *, dtype: torch.dtype = torch.float32, device: Any = "cpu") -> SparseRows:
-        """Rows of a sorted CSR matrix."""
-        m, n = matrix.shape
-        order = sparse.csr_array((np.arange(matrix.nnz, dtype=np.int32), matrix.indices, matrix.indptr), shape=(m, n)).tocsc()
-        starts, touched = order.indptr, np.flatnonzero(np.diff(order.indptr))
-        if 2 * len(touched) < n:
-            starts = starts[np.append(touched, n)]
-        index = [_tensor(x, np.int32, device) for x in (matrix.indptr, matrix.indices, starts, order.indices, order.data)]
-        return SparseRows(
-            index[0], index[1], torch.tensor(matrix.data, dtype=dtype, device=device), n,
-            (index[2], index[3], index[4]), _tensor(touched, np.int64, device) if 2 * len(touched) < n else None,
-        )  # fmt: skip
-
-    def __len__(self) -> int:
-        return len(self.crow) - 1
-
-    def with_values(self, values: Tensor) -> SparseRows:
-        """The same pattern with other values."""
-        return replace(self, values=values)
-
-    def matmul(self, dense: Tensor) -> Tensor:
-        """X D: (m x n) times (n x h), in O(nnz h)."""
-        return _csr_matmul(self.crow, self.col, self.values, dense)
-
-    def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
-        """out += Xᵀ D with D m x h and out n x h, at the touched columns only."""
-        starts, rows, entries = self.by_column
-        values = self.values[entries]
-        for a, b, first, last in self._column_blocks(dense):
-            made = _csr_matmul(starts[a : b + 1] - first, rows[first:last], values[first:last], dense)
-            if self.touched is None:
-                out[a:b] += made
-            else:
-                _add_rows(out, self.touched[a:b], made)
-
-    def _column_blocks(self, dense: Tensor) -> Iterator[tuple[int, int, int, int]]:
-        """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
-        starts = self.by_column[0]
-        size = max(1, PIECE[dense.device.type] // dense.shape[1])
-        bounds = [*range(0, len(starts) - 1, size), len(starts) - 1]
-        if len(bounds) == 2:  # as a rule: no need to ask a GPU where its entries are
-            yield 0, bounds[1], 0, len(self.values)
-        elif len(bounds) > 2:
-            at = starts[bounds].tolist()
-            yield from zip(bounds[:-1], bounds[1:], at[:-1], at[1:], strict=True)
-
-    def sampled(self, left: Tensor, right: Tensor) -> Tensor:
-        """left_i · right_j at every entry (i, j): nnz values, in O(nnz h)."""
-        crow, col = (self.crow, self.col) if left.is_cuda else (self.crow.long(), self.col.long())
-        empty = _csr(crow, col, torch.zeros_like(self.values), (len(self), self.width))
-        return torch.sparse.sampled_addmm(empty, left.contiguous(), right.t(), beta=0.0).values()
-
-    def row_sums(self) -> Tensor:
-        """Σ_j x_ij: m values."""
-        return self.matmul(self.values.new_ones(self.width, 1))[:, 0]
-
-    def column_sums(self) -> Tensor:
-        """Σ_i x_ij: n values."""
-        out = self.values.new_zeros(self.width, 1)
-        self.add_transposed_matmul(self.values.new_ones(len(self), 1), out)
-        return out[:, 0]
-
-
-def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
-    return torch.tensor(array.astype(dtype, copy=False), device=device)
-
-
-def _csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    with warnings.catch_warnings():  # torch calls its CSR tensors beta at their first use
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.sparse_csr_tensor(crow, col, values, shape)
-
-
-def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
-        return _csr(crow, col, values, (len(crow) - 1, len(dense))) @ dense
-    # a weighted embedding bag: on the CPU half the time of MKL's sparse product, on the GPU slower than cuSPARSE but exact
-    # to the bit from run to run
-    return functional.embedding_bag(
-        col, dense, crow, mode="sum", per_sample_weights=values, include_last_offset=True
-    )  # fmt: skip
-
-
-def _add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:
-    """out[at] += rows, for distinct rows."""
-    if out.is_cuda:
-        out.index_add_(0, at, rows)
-    else:  # index_add_ on the CPU takes time for every row of `out`, touched or not
-        shape = tuple(out.shape)
-        out += torch.sparse_coo_tensor(at[None], rows, shape, is_coalesced=True, check_invariants=False)
 
 
 def _grad(table: Tensor) -> Tensor:
@@ -161,7 +43,7 @@ class _RowsTimesTable(torch.autograd.Function):
         return rows.matmul(table.detach())
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         ctx.rows.add_transposed_matmul(grad, _grad(ctx.table))
         return None, None
 
@@ -176,7 +58,7 @@ class _Sampled(torch.autograd.Function):
         return rows.sampled(hidden, table.detach()) + bias.detach()[rows.col]
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         (hidden,), (table, bias) = ctx.saved_tensors, ctx.tables
         errors = ctx.rows.with_values(grad)
         errors.add_transposed_matmul(hidden, _grad(table))
@@ -193,8 +75,24 @@ class _Gram(torch.autograd.Function):
         return table.detach().t() @ table.detach()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         _grad(ctx.table).addmm_(ctx.table.detach(), grad + grad.t())
+
+
+class _TableTimes(torch.autograd.Function):
+    """Wᵀ b, whose gradient for the table, b gᵀ, goes into `table.grad` in place."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, vector: Tensor) -> Tensor:
+        ctx.table = table
+        ctx.save_for_backward(vector)
+        return table.detach().t() @ vector
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (vector,) = ctx.saved_tensors
+        _grad(ctx.table).addr_(vector, grad)
+        return None, ctx.table.detach() @ grad
 
 
 class _GramEnergy(torch.autograd.Function):
@@ -207,7 +105,7 @@ class _GramEnergy(torch.autograd.Function):
         return torch.dot(through.flatten(), hidden.flatten())
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         hidden, through = ctx.saved_tensors
         return through.mul_(2 * grad), (hidden.t() @ hidden).mul_(grad)
 
@@ -225,7 +123,7 @@ class _SigmoidEnergy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         (hidden,), (table, bias) = ctx.saved_tensors, ctx.tables
         grad_hidden = torch.zeros_like(hidden)
         for at, x in _sigmoid_blocks(hidden, table.detach(), bias.detach(), ctx.columns):
@@ -236,32 +134,14 @@ class _SigmoidEnergy(torch.autograd.Function):
         return grad_hidden, None, None, None
 
 
-def _sigmoid_blocks(hidden: Tensor, table: Tensor, bias: Tensor, columns: Tensor | None) -> Iterator[tuple[Any, Tensor]]:
+def _sigmoid_blocks(
+    hidden: Tensor, table: Tensor, bias: Tensor, columns: Tensor | None
+) -> Iterator[tuple[Any, Tensor]]:
     n = len(table) if columns is None else len(columns)
     width = min(max(1, PIECE[table.device.type] // len(hidden)), math.ceil(len(table) / 2))  # never a whole row
     for start in range(0, n, width):
         at = slice(start, min(n, start + width)) if columns is None else columns[start : start + width]
         yield at, torch.addmm(bias[at], hidden, table[at].t()).sigmoid_()
-
-
-class _Product(torch.autograd.Function):
-    """X D for a dense D that is no table: the gradient is returned."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: SparseRows, dense: Tensor) -> Tensor:
-        ctx.rows = rows
-        return rows.matmul(dense)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
-        out = grad.new_zeros(ctx.rows.width, grad.shape[1])
-        ctx.rows.add_transposed_matmul(grad, out)
-        return None, out
-
-
-def product(rows: SparseRows, dense: Tensor) -> Tensor:
-    """X D with the gradient Xᵀ G for D: m x h."""
-    return _apply(_Product, rows, dense)
 
 
 def _apply(function: Any, *args: Any) -> Tensor:
@@ -314,29 +194,13 @@ class RowDecoder(nn.Module):
         return torch.addmm(self.bias, hidden, self.table.t())
 
 
-class _TableTimes(torch.autograd.Function):
-    """Wᵀ b, whose gradient for the table, b gᵀ, goes into `table.grad` in place."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, vector: Tensor) -> Tensor:
-        ctx.table = table
-        ctx.save_for_backward(vector)
-        return table.detach().t() @ vector
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
-        (vector,) = ctx.saved_tensors
-        _grad(ctx.table).addr_(vector, grad)
-        return None, ctx.table.detach() @ grad
-
-
 class Stack(nn.Module):
     """Dense layers of the given widths, each followed by the activation."""
 
     def __init__(self, widths: Sequence[int], activation: str):
         super().__init__()
         self.activation = ACTIVATIONS[activation]
-        pairs = list(zip(widths[:-1], widths[1:], strict=True))
+        pairs = list(pairwise(widths))
         self.weights = nn.ParameterList(nn.Parameter(torch.zeros(a, b)) for a, b in pairs)
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(b)) for _, b in pairs)
 

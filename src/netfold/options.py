@@ -41,7 +41,9 @@ class Option:
         """What may be given, in words."""
         if self.choices:
             return f"it is one of {', '.join(self.choices)}" + (" or None" if self.none else "")
-        words = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}.get(self.type, "whole numbers")
+        words = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}.get(
+            self.type, "whole numbers"
+        )
         bound = f" of at least {self.at_least:g}" if self.at_least is not None else ""
         bound = f" above {self.above:g}" if self.above is not None else bound
         return f"it is {words}{bound}" + (" or None" if self.none else "")
@@ -53,7 +55,9 @@ class Option:
             return isinstance(value, self.type)
         if self.type is int or self.type is float:
             return self._number(value)
-        return isinstance(value, (tuple, list)) and all(Option._number(dataclasses.replace(self, type=int), x) for x in value)
+        return isinstance(value, (tuple, list)) and all(
+            Option._number(dataclasses.replace(self, type=int), x) for x in value
+        )
 
     def _number(self, value: Any) -> bool:
         kind: type = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too

@@ -78,7 +78,7 @@ def map(
     known = None if graph is None else Graph.of(graph)
     points, axis_names = project(embedding.vectors, method)
     kinds = _Kinds.of(embedding, colors)
-    figure, axes = _canvas(points, axis_names)
+    figure, axes = _canvas(axis_names)
     if known is not None:
         _draw_edges(axes, points, embedding, known)
     _draw_points(axes, points, kinds)
@@ -194,7 +194,7 @@ def _named(embedding: Embedding, labels: int | Iterable[Any], graph: Graph | Non
 
 def _heading(model: Any, embedding: Embedding) -> str:
     made_by = "" if model is embedding else f"{type(model).__name__} of "
-    return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimensions"
+    return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimension{'s' * (embedding.dim > 1)}"
 
 
 def _caption(label: Any) -> str:
@@ -206,9 +206,10 @@ def _caption(label: Any) -> str:
 # -------------------------------------------------------------------- drawing
 
 
-def _canvas(points: Floats, names: tuple[str, str]) -> tuple[Any, Any]:
+def _canvas(names: tuple[str, str]) -> tuple[Any, Any]:
     """A figure that pyplot knows nothing of, with thin axes around the points."""
-    figure = _imported("matplotlib.figure").Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
+    figure = _imported("matplotlib.figure").Figure(figsize=_INCHES, dpi=_DPI)
+    figure.set_layout_engine("constrained", w_pad=0.15, h_pad=0.15)
     _imported("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set_xticks([])
@@ -219,15 +220,9 @@ def _canvas(points: Floats, names: tuple[str, str]) -> tuple[Any, Any]:
         axes.spines[side].set(linewidth=0.6, color=_REST)
     axes.set_xlabel(names[0], color="#666666", fontsize=11)
     axes.set_ylabel(names[1], color="#666666", fontsize=11)
-    for values, limit in ((points[:, 0], axes.set_xlim), (points[:, 1], axes.set_ylim)):
-        limit(*_range(values))
+    axes.margins(0.06)
+    axes.set_aspect("equal", adjustable="datalim")  # a distance looks the same whichever way it goes
     return figure, axes
-
-
-def _range(values: Floats) -> tuple[float, float]:
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-    margin = 0.06 * (high - low) or max(abs(low), 1.0)
-    return low - margin, high + margin
 
 
 def _draw_edges(axes: Any, points: Floats, embedding: Embedding, graph: Graph) -> None:
@@ -240,7 +235,7 @@ def _draw_edges(axes: Any, points: Floats, embedding: Embedding, graph: Graph) -
     if not len(keep):
         return
     weights = np.sqrt(coo.data[keep] / coo.data[keep].max())
-    opacity = float(np.clip(30 / np.sqrt(len(keep)), 0.08, 0.35))
+    opacity = float(np.clip(100 / len(keep), 0.03, 0.35))
     lines = _imported("matplotlib.collections").LineCollection(
         np.stack([points[u[keep]], points[v[keep]]], axis=1),
         linewidths=0.4 + 1.4 * weights * (weights < 1).any(),
@@ -255,7 +250,7 @@ def _draw_edges(axes: Any, points: Floats, embedding: Embedding, graph: Graph) -
 def _draw_points(axes: Any, points: Floats, kinds: _Kinds) -> None:
     """Dots that leave room for one another, in the order of the nodes: no kind covers another by coming last."""
     n = len(points)
-    size = float(np.clip(6000 / max(n, 1), 4, 70))
+    size = float(np.clip(6000 / n, 6, 70))
     axes.scatter(
         points[:, 0],
         points[:, 1],
@@ -263,7 +258,7 @@ def _draw_points(axes: Any, points: Floats, kinds: _Kinds) -> None:
         c=np.array(kinds.colors)[kinds.of_node],
         edgecolors="white" if n <= _MANY else "none",
         linewidths=0.6,
-        alpha=1.0 if n <= _MANY else 0.6,
+        alpha=1.0 if n <= _MANY else 0.8,
         zorder=2,
         rasterized=n > _MANY,
     )

@@ -12,7 +12,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from netfold.modules import SparseRows
+from netfold.sparse_rows import SparseRows
 
 __all__ = ["RBM", "SparseRBM", "contrastive_divergence", "deep_belief_network", "truncated_svd", "unit_scale"]
 
@@ -79,7 +79,9 @@ class SparseRBM(RBM):
         assert isinstance(v, SparseRows)
         return torch.sigmoid(v.matmul(self.weight) + self.hidden)
 
-    def divergence(self, v: Tensor | SparseRows, generator: torch.Generator) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
+    def divergence(
+        self, v: Tensor | SparseRows, generator: torch.Generator
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
         """As `RBM.divergence`, with the mean reconstruction."""
         assert isinstance(v, SparseRows)
         h = self.up(v)

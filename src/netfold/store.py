@@ -88,7 +88,9 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], files: lis
 def _check_file(folder: Path, entry: Any) -> None:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or Path(name).name != name or name in ("", ".", ".."):
-        raise InputError(f"{folder} is not safe to open: its manifest names {reprlib.repr(name)}, which is outside the folder")
+        raise InputError(
+            f"{folder} is not safe to open: its manifest names {reprlib.repr(name)}, which is outside the folder"
+        )
     path = folder / name
     if path.is_symlink() or not path.is_file():
         raise InputError(f"{folder} is damaged: {reprlib.repr(name)} is missing, or is not a plain file")

@@ -20,7 +20,9 @@ from netfold.progress import Progress
 
 __all__ = ["OPTIMIZERS", "SCHEDULES", "Block", "Network", "RowAdagrad", "converged", "train"]
 
-_ADVICE = "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
+_ADVICE = (
+    "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
+)
 
 Record = dict[str, float]
 """What one epoch measured: `epoch`, each loss term by name, `objective` (their sum) and `seconds`."""
@@ -37,9 +39,13 @@ class Network(Protocol):
         """
         ...
 
-    def state_dict(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Any]:
+        """As `torch.nn.Module`."""
+        ...
 
-    def load_state_dict(self, state_dict: Any) -> Any: ...
+    def load_state_dict(self, state_dict: Any) -> Any:
+        """As `torch.nn.Module`."""
+        ...
 
 
 class RowAdagrad(torch.optim.Optimizer):
@@ -53,6 +59,7 @@ class RowAdagrad(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Take one step on all parameters that have a gradient."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:

@@ -102,7 +102,7 @@ def _value(o: Option, text: str) -> Any:
     if o.none and text.lower() == _NONE:
         return None
     if o.type is bool:
-        return _TRUTH.get(text.lower())
+        return _TRUTH.get(text.lower(), text)
     if o.choices or o.type is str:
         return text
     if o.type is int or o.type is float:

@@ -24,9 +24,7 @@ def check_new_file(path: str, *, force: bool) -> None:
 
 
 def check_new_folder(path: str, *, force: bool) -> None:
-    """Refuse a name that no folder can be written under; even by force, only a model gives way to a model."""
+    """Refuse a name that no folder can be written under; even by force, a model does not replace a file."""
     check_writable(Path(path), force=force)
     if Path(path).is_file():
         raise InputError(f"{path} is a file, and a model is a folder; give another name")
-    if Path(path).is_dir() and any(Path(path).iterdir()) and not (Path(path) / "manifest.json").is_file():
-        raise InputError(f"{path} is a folder that holds no model, and is not replaced; give another name")

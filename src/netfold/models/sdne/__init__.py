@@ -13,7 +13,6 @@ from netfold.options import option
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import torch
 
     from netfold.embedding import Embedding
     from netfold.graph import Graph
@@ -70,9 +69,13 @@ class SDNE(Embedder):
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
     lr: float = option(0.003, "learning rate", above=0)
-    schedule: str = option("cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine"))
+    schedule: str = option(
+        "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
+    )
     batch_size: int | None = option(None, "nodes a step; None takes all at once", type=int, at_least=1)
-    tolerance: float = option(1e-4, "training has converged when the objective improves by less than this share", at_least=0)
+    tolerance: float = option(
+        1e-4, "training has converged when the objective improves by less than this share", at_least=0
+    )
     patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
 
     def score(self, rows: npt.NDArray[np.int64], graph: Any) -> npt.NDArray[np.float32]:
@@ -102,7 +105,13 @@ class SDNE(Embedder):
         from netfold.models.sdne.network import SDNENetwork
 
         return SDNENetwork(
-            n_nodes, (*self.hidden, self.dim), self.activation, self.output, alpha=self.alpha, beta=self.beta, nu=self.nu
+            n_nodes,
+            (*self.hidden, self.dim),
+            self.activation,
+            self.output,
+            alpha=self.alpha,
+            beta=self.beta,
+            nu=self.nu,
         )
 
     def _start(self, network: SDNENetwork, graph: Graph, progress: Progress) -> None:
@@ -151,7 +160,9 @@ class SDNE(Embedder):
         if len(lost):
             names = listed([graph.nodes[i] for i in new[lost]])
             links = "link to" if graph.directed else "links to"
-            raise InputError(f"{names}: no {links} any known node, and SDNE can place a new node only by such {links.split()[0]}s")
+            raise InputError(
+                f"{names}: no {links} any known node, and SDNE can place a new node only by such {links.split()[0]}s"
+            )
         return Embedding(graph.nodes.take(new), self._encode(over_known))
 
     def _encode(self, matrix: Any) -> npt.NDArray[np.float32]:

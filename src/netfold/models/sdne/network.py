@@ -14,8 +14,9 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold import losses
-from netfold.modules import ACTIVATIONS, PIECE, RowDecoder, RowEncoder, SparseRows, Stack, xavier_
+from netfold.modules import ACTIVATIONS, RowDecoder, RowEncoder, Stack, xavier_
 from netfold.pretrain import deep_belief_network, truncated_svd, unit_scale
+from netfold.sparse_rows import PIECE, SparseRows
 
 DENSE_LIMIT = 20_000
 """Up to so many nodes a sigmoid output is summed exactly over all columns."""
@@ -118,11 +119,12 @@ class SDNENetwork(nn.Module):
         wanted, total = torch.is_grad_enabled(), self.first.bias.new_zeros(())
         vectors = self._vectors(batch)
         for start in range(0, vectors.shape[1], _FEATURES):
-            some = vectors[:, start : start + _FEATURES].contiguous().requires_grad_(wanted)
-            value = self.alpha * losses.first_order(some, batch.edges)
+            some = vectors[:, start : start + _FEATURES].clone(memory_format=torch.contiguous_format)
+            value = self.alpha * losses.first_order(some.requires_grad_(wanted), batch.edges)
             total = total + value.detach()
             if wanted:
                 value.backward()  # type: ignore[no-untyped-call]
+                assert some.grad is not None
                 vectors[:, start : start + _FEATURES] = some.grad
         return (vectors if wanted else None), total
 
@@ -164,13 +166,16 @@ class SDNENetwork(nn.Module):
 
     def chunk_rows(self) -> int:
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""
-        widest = max(w for w in (self.first.table.shape[1], *(x.shape[1] for x in self.encoder.weights)))
+        widest = max(int(w.shape[1]) for w in (self.first.table, *self.encoder.weights))
         return max(256, PIECE[self.first.table.device.type] // widest)
 
 
 @torch.no_grad()
 def start_from_dbn(
-    network: SDNENetwork, matrix: sparse.csr_array, generator: torch.Generator, report: Callable[[int, int, float], None]
+    network: SDNENetwork,
+    matrix: sparse.csr_array,
+    generator: torch.Generator,
+    report: Callable[[int, int, float], None],
 ) -> None:
     """Unroll a deep belief network into the autoencoder: each RBM upwards in the encoder, downwards in the decoder."""
     parts = list(_chunks(matrix, max(512, math.ceil(matrix.shape[0] / 8)), "cpu", torch.float32))
@@ -204,13 +209,15 @@ def start_from_svd(network: SDNENetwork, matrix: sparse.csr_array, generator: to
     layers = [*network.encoder.weights, *network.decoder.weights]
     rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), *matrix.shape])
     _, v = truncated_svd(rows, rank, generator)
-    scale = 0.5 / rows.matmul(v).abs().flatten().kthvalue(int(0.99 * matrix.shape[0] * rank)).values.item()
-    network.first.table *= 0.1
-    network.last.table *= 0.1
+    reach = rows.matmul(v).abs().amax(1)
+    reach = reach[reach > 1e-6 * reach.max()]  # rows with edges
+    scale = 0.5 / float(reach.kthvalue(max(1, int(0.9 * len(reach)))).values)
+    network.first.table.mul_(0.1)
+    network.last.table.mul_(0.1)
     network.first.table[:, :rank] = scale * v
     network.last.table[:, :rank] = v / scale
     for w in layers:
-        w *= 0.1
+        w.mul_(0.1)
         w[:rank, :rank] = torch.eye(rank)
 
 
@@ -237,19 +244,25 @@ def batches(
         order = torch.randperm(n, generator=generator).numpy()
         for start in range(0, n, batch_size):
             part = np.sort(order[start : start + batch_size])
-            yield dataclasses.replace(_batch(matrix, part, chunk, device, dtype, wants_edges), columns=columns(generator))
+            yield dataclasses.replace(
+                _batch(matrix, part, chunk, device, dtype, wants_edges), columns=columns(generator)
+            )
 
     return of
 
 
-def _batch(matrix: sparse.csr_array, part: npt.NDArray[np.int64], chunk: int, device: Any, dtype: Any, wants_edges: bool) -> Rows:
+def _batch(
+    matrix: sparse.csr_array, part: npt.NDArray[np.int64], chunk: int, device: Any, dtype: Any, wants_edges: bool
+) -> Rows:
     rows = matrix[part]
     chunks, edges, share = list(_chunks(rows, chunk, device, dtype)), None, len(part) / matrix.shape[0]
     if wants_edges:
         others = np.setdiff1d(rows.indices, part)
         place = np.empty(matrix.shape[0], np.int32)
         place[part], place[others] = np.arange(len(part)), np.arange(len(others)) + len(part)
-        local = sparse.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(len(part), len(part) + len(others)))
+        local = sparse.csr_array(
+            (rows.data, place[rows.indices], rows.indptr), shape=(len(part), len(part) + len(others))
+        )
         edges = SparseRows.from_scipy(local, dtype=dtype, device=device)
         chunks += _chunks(matrix[others], chunk, device, dtype)
     return Rows(chunks, len(part), edges, share)
