@@ -129,9 +129,8 @@ def saved(folder: Path, n: int, m: int) -> Path:
 
 
 def against_dense(folder: Path) -> None:
-    print(
-        "| nodes | layers | dense CPU-s/epoch | ours | times less | dense peak GiB | ours |\n| --- | --- | --- | --- | --- | --- | --- |"
-    )
+    print("| nodes | layers | dense CPU-s/epoch | ours | times less | dense peak GiB | ours |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for n, hidden, dim, epochs, ours_epochs, bound in ((10_000, 1000, 128, 2, 6, 7), (50_000, 256, 128, 1, 6, 80)):
         path = saved(folder, n, 5 * n)
         ours = measure("ours", path, hidden, dim, ours_epochs)

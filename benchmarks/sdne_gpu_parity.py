@@ -38,8 +38,11 @@ def compare() -> None:
         same = np.array_equal(fitted["cuda"].embedding_.vectors, fitted["cuda again"].embedding_.vectors)
         apart = np.abs(fitted["cuda"].embedding_.vectors - fitted["cpu"].embedding_.vectors).max()
         verdict = "within 1e-4" if far < 1e-4 else "NOT within 1e-4"
-        print(f"{changed or 'defaults'}: objective cpu {cpu:.6g}, cuda {cuda:.6g}, relative difference {far:.1e} ({verdict}); "
-              f"vectors at most {apart:.1e} apart; two cuda runs equal bit for bit: {same}", flush=True)  # fmt: skip
+        print(
+            f"{changed or 'defaults'}: objective cpu {cpu:.6g}, cuda {cuda:.6g}, relative difference {far:.1e} "
+            f"({verdict}); vectors at most {apart:.1e} apart; two cuda runs equal bit for bit: {same}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

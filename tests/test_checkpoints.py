@@ -244,6 +244,13 @@ def test_leftovers_of_a_killed_run_are_swept(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["manifest.json", "metrics.jsonl", "notes.txt", "state-000006.safetensors"]
 
 
+def test_an_old_state_that_a_killed_run_left_is_swept_though_all_epochs_are_done(tmp_path: Path) -> None:
+    fit(tmp_path)
+    (tmp_path / "state-000005.safetensors").write_bytes(b"killed before this was removed")
+    fit(tmp_path)
+    assert [p.name for p in tmp_path.glob("state-*")] == ["state-000006.safetensors"]
+
+
 # -------------------------------------------------------------------- interrupts
 
 

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from netfold.options import Configured, option, options
 
 EDGES = "Ann,Bob,1\nBob,Cid,2\nCid,Ann,1\nCid,Dan,1\nDan,Zoë,3\nZoë,Ann,1\n"
 QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3", "--quiet"]
+KEPT = ["--checkpoint", "state", "--checkpoint-every", "0"]
 
 
 def netfold(*args: object) -> Result:
@@ -360,7 +362,7 @@ def test_info_of_edges_a_graph_a_model_and_a_checkpoint(fitted: Path) -> None:
     assert json.loads(succeed("info", "graph", "--json").stdout) == facts | {"path": "graph"}
     model = json.loads(succeed("info", fitted, "--json").stdout)
     assert (model["kind"], model["model"], model["nodes"], model["epochs"]) == ("model", "SDNE", 5, 3)
-    succeed("fit", "sdne", "edges.csv", "-o", "model", *QUICK, "--checkpoint", "state", "--checkpoint-every", 0)
+    succeed("fit", "sdne", "edges.csv", "-o", "model", *QUICK, *KEPT)
     assert json.loads(succeed("info", "state", "--json").stdout)["kind"] == "checkpoint"
     for path in ("edges.csv", "graph", fitted, "state"):
         assert "nodes" in succeed("info", path).stdout
@@ -477,7 +479,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
     monkeypatch.setattr("netfold.files._fsync", full)
     args: dict[str, list[object]] = {
         "fit": ["fit", "sdne", "edges.csv", "-o", "m", *QUICK],
-        "fit with a checkpoint": ["fit", "sdne", "edges.csv", "-o", "m", *QUICK, "--checkpoint", "state", "--checkpoint-every", 0],
+        "fit with a checkpoint": ["fit", "sdne", "edges.csv", "-o", "m", *QUICK, *KEPT],
         "export": ["export", fitted, "-o", "v.npz"],
         "transform": ["transform", fitted, "later.csv", "-o", "v.npz"],
         "map": ["map", fitted, "-o", "m.png"],
@@ -578,8 +580,6 @@ main()
 
 
 def test_ctrl_c_leaves_a_checkpoint_from_which_the_same_command_goes_on() -> None:
-    import signal
-
     args = [
         "fit",
         "sdne",
@@ -591,27 +591,28 @@ def test_ctrl_c_leaves_a_checkpoint_from_which_the_same_command_goes_on() -> Non
         "--hidden",
         "5",
         "--epochs",
-        "900",
+        "500",
         "--tolerance",
         "0",
     ]
     args += ["--checkpoint", "the state", "--json"]
     command = [sys.executable, "-W", "error", "-c", INTERRUPTIBLE, *args]
-    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ(), text=True)
-    assert first.stderr is not None
-    assert "epoch 1/900" in first.stderr.readline()
-    first.send_signal(signal.SIGINT)
-    out, err = first.communicate(timeout=60)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environ(), "text": True}
+    with subprocess.Popen(command, **pipes) as first:
+        assert first.stderr is not None
+        assert "epoch 1/500" in first.stderr.readline()
+        first.send_signal(signal.SIGINT)
+        out, err = first.communicate(timeout=60)
     assert first.returncode == 1 and out == ""
     assert "Traceback" not in err
     last = err.splitlines()[-1]
     assert "the state" in last and shlex.join(["netfold", *args]) in last
     assert not Path("model").exists()
 
-    second = subprocess.run(command, capture_output=True, env=environ(), text=True, timeout=60)
+    second = subprocess.run(command, timeout=60, **pipes)
     assert second.returncode == 0, second.stderr
     assert "going on after epoch" in second.stderr
-    assert json.loads(second.stdout)["epochs"] == len(nf.load("model").history_) == 900
+    assert json.loads(second.stdout)["epochs"] == len(nf.load("model").history_) == 500
 
 
 # -------------------------------------------------------------------- as a process of its own
@@ -636,10 +637,8 @@ def test_labels_are_printed_as_the_terminal_can(encoding: str) -> None:
 def test_a_closed_pipe_is_no_error_message() -> None:
     nf.Embedding(range(5000), np.random.default_rng(0).normal(size=(5000, 2))).save("e.npz")
     command = [sys.executable, "-m", "netfold.cli", "nearest", "e.npz", "7", "-k", "4999"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ())
-    assert process.stdout is not None and process.stderr is not None
-    process.stdout.close()
-    said = process.stderr.read()
-    process.stderr.close()
-    process.wait(timeout=60)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ()) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
     assert said == b""

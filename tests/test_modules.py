@@ -11,7 +11,7 @@ from scipy import sparse
 
 from netfold import losses, sparse_rows
 from netfold.modules import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.sparse_rows import SparseRows, product
+from netfold.sparse_rows import SparseRows
 
 sizes = st.integers(1, 12)
 
@@ -53,14 +53,6 @@ def test_blocks_of_columns_change_nothing(monkeypatch):
         monkeypatch.undo()
         torch.testing.assert_close(parts, whole, rtol=0, atol=0)
         torch.testing.assert_close(whole, dense.T @ noise(7, 4))
-
-
-def test_product_is_differentiated():
-    rows, dense = some_rows(6, 9, 0.4, 1)
-    x = noise(9, 3).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: product(rows, x), x)
-    product(rows, x).square().sum().backward()
-    torch.testing.assert_close(x.grad, 2 * dense.T @ dense @ x.detach())
 
 
 def test_gradients_of_tables_are_added_in_place():

@@ -318,6 +318,7 @@ REFUSED = [
     ),
     ("negative", "1,2,1\n3,4,-0.5\n", {}, r", line 2: the weight '-0.5' is negative; .*weighted=False"),
     ("nan", "1,2,1\n3,4,NaN\n", {}, r", line 2: the weight 'NaN' is not finite"),
+    ("nan in the first line", "a,b,nan\nb,c,1\n", {}, r", line 1: the weight 'nan' is not finite"),
     ("infinite", "1,2,1\n3,4,-inf\n", {}, r", line 2: the weight '-inf' is not finite"),
     ("overflow", "1,2,1\n3,4,1e999\n", {}, r", line 2: the weight '1e999' is not finite"),
     ("large", "1,2,1\n3,4,1e39\n", {}, r", line 2: the weight '1e39' is too large; weights are at most 3.4e\+38"),

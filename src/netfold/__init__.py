@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import netfold.datasets as datasets
     import netfold.evaluate as evaluate
+    import netfold.plot as plot
     from netfold.base import Embedder, load, option
     from netfold.embedding import Embedding
     from netfold.errors import InputError, TrainingError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError", "TrainingError",
-    "datasets", "evaluate", "load", "option", "read_edges",
+    "datasets", "evaluate", "load", "option", "plot", "read_edges",
 ]  # fmt: skip
 
 _WHERE = {
@@ -41,6 +42,7 @@ _WHERE = {
     "evaluate": "netfold",
     "load": "netfold.models",
     "option": "netfold.options",
+    "plot": "netfold",
     "read_edges": "netfold.io",
 }
 """Names are imported at their first use: `import netfold` costs nothing, and no dependency is loaded unasked."""

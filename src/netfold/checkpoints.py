@@ -56,14 +56,16 @@ class Checkpoint:
     def restore(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> list[dict[str, float]]:
         """Load the state, where there is one, and give the records of the epochs that led to it."""
         history: list[dict[str, float]] = []
+        name = ""
         if self.exists():
             manifest = read_manifest(self._folder, "checkpoint")
             self._check_run(manifest.get("run"))
             history = check_records(manifest.get("history"), self._folder / "manifest.json")
-            state = read_tensors(self._folder / manifest["files"][0]["name"])
+            name = manifest["files"][0]["name"]
+            state = read_tensors(self._folder / name)
             _load(network, optimizers, {k: torch.from_numpy(v) for k, v in state.items()}, self._folder)
             self._saved = len(history)
-        self._sweep()
+        self._sweep(name)
         self._write_metrics(history)
         return history
 
@@ -94,9 +96,7 @@ class Checkpoint:
         facts = {"format": FORMAT, "kind": "checkpoint", "run": self._run, "history": history}
         with staged_file(self._folder / "manifest.json") as part:
             part.write_text(json.dumps({**facts, "files": [describe(self._folder / name)]}), encoding="utf-8")
-        for old in self._folder.glob("state-*.safetensors"):
-            if old.name != name:
-                old.unlink(missing_ok=True)
+        self._sweep(name)
         self._saved, self._last = len(history), time.monotonic()
 
     def _check_run(self, theirs: Any) -> None:
@@ -110,9 +110,12 @@ class Checkpoint:
             what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
         raise InputError(f"{self._folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
 
-    def _sweep(self) -> None:
-        """Remove what a killed run was writing: it was never part of the checkpoint."""
-        for name in ("state-", "manifest.json", "metrics.jsonl"):
+    def _sweep(self, keep: str) -> None:
+        """Remove other states than the one that the manifest names, and what a killed run was just writing."""
+        for state in self._folder.glob("state-[0-9]*.safetensors"):
+            if state.name != keep:
+                state.unlink(missing_ok=True)
+        for name in ("state-[0-9]", "manifest.json.", "metrics.jsonl."):
             for stage in self._folder.glob(f".{name}*"):
                 shutil.rmtree(stage, ignore_errors=True)
 

@@ -29,6 +29,7 @@ _SCORES = {"cosine": "cosine of the vectors", "dot": "product of the vectors", "
 def run(folder: Path) -> None:
     """Fit, ask, measure, and write the model, the vectors and the map into a folder, over what was there."""
     start = time.perf_counter()
+    _make(folder)
     novel = _imported("networkx").les_miserables_graph()
     scenes = nf.Graph.from_networkx(novel)
     graph = nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)
@@ -49,12 +50,18 @@ def run(folder: Path) -> None:
         "those met in the novel come first. precision@k is the share of the k best pairs that meet.\n\n"
         + _figures(untrained, model, graph),
     )
-    folder.mkdir(parents=True, exist_ok=True)
     _write(folder, model, graph, novel)
     width = max(len(str(folder / name)) for name in _FILES)
     files = "\n".join(f"    {folder / name!s:<{width}}  {what}" for name, what in _FILES.items())
     _say(f"Written in {time.perf_counter() - start:.1f} s altogether:\n\n{files}")
     _say(f"Go on with: netfold nearest {folder / 'sdne.netfold'} Javert -k 5")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"the folder {folder} cannot be made: {e.strerror}") from None
 
 
 def _neighbors(model: nf.SDNE, graph: nf.Graph) -> str:
@@ -124,7 +131,8 @@ def main() -> None:
     try:
         run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))
     except InputError as e:
-        sys.exit(f"netfold: {e}")
+        print(f"netfold: {e}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

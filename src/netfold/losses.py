@@ -7,8 +7,6 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from netfold.sparse_rows import SparseRows, product
-
 __all__ = ["first_order", "half_squares", "second_order_correction"]
 
 
@@ -24,16 +22,13 @@ def second_order_correction(found: Tensor, given: Tensor, beta: float, zeros: Te
     return (beta**2 * (found - given).square() - zeros * found.square()).sum()
 
 
-def first_order(vectors: Tensor, edges: SparseRows) -> Tensor:
-    """`L_1st` = Σ_ij s_ij ‖y_i - y_j‖², Eq. (4), over the edges of the first rows of `vectors` to any of them.
+def first_order(vectors: Tensor, pulled: Tensor) -> Tensor:
+    """`L_1st` = Σ_ij s_ij ‖y_i - y_j‖² = tr(Yᵀ (L + Lᵀ) Y), Eq. (4), for some rows of Y and of (L + Lᵀ) Y: both m x d.
 
-    `vectors`: u x d; `edges`: m x u with m <= u. It equals 2 tr(YᵀLY) where the edges are a whole undirected graph; for
-    a directed one it is the same sum over its arcs.
+    L + Lᵀ = D - (S + Sᵀ) with D the row sums of S + Sᵀ. For an undirected graph that is 2 L, and the sum the chapter's
+    2 tr(YᵀLY); for a directed one it is the sum over arcs. Its gradient at these rows is 2 (L + Lᵀ) Y, as printed.
     """
-    mine = vectors[: len(edges)]
-    squares = vectors.square().sum(1)
-    towards = torch.dot(edges.row_sums(), squares[: len(edges)]) + torch.dot(edges.column_sums(), squares)
-    return towards - 2 * (mine * product(edges, vectors)).sum()
+    return (vectors * pulled).sum()
 
 
 def half_squares(weights: Iterable[Tensor]) -> Tensor:

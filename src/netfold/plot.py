@@ -138,8 +138,10 @@ def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:
 
 def _tsne(centred: Floats) -> Floats:
     module = _imported("openTSNE")
+    start, _ = _pca(centred)
+    start *= 1e-4 / (start[:, 0].std() or 1.0)  # small, as the method asks
     perplexity = min(30.0, (len(centred) - 1) / 3)
-    found = module.TSNE(perplexity=perplexity, random_state=0, initialization="pca").fit(centred)
+    found = module.TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
     return np.asarray(found, np.float64)
 
 

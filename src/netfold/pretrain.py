@@ -58,7 +58,7 @@ class RBM:
         return torch.sigmoid(torch.addmm(self.hidden, v, self.weight))
 
     def divergence(self, v: Tensor, generator: torch.Generator) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
-        """One step of contrastive divergence on m rows: the ascent directions of W, b, c, and the mean squared error."""
+        """One step of contrastive divergence on m rows: the directions for W, b, c, and the sum of squared errors."""
         h = self.up(v)
         drawn = torch.bernoulli(h, generator=generator)
         again = torch.sigmoid(torch.addmm(self.visible, drawn, self.weight.T))

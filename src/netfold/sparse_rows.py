@@ -13,7 +13,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows", "product"]
+__all__ = ["PIECE", "SparseRows"]
 
 PIECE = {"cpu": 1 << 22, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -122,8 +122,8 @@ def _csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> T
 def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Tensor:
     if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
         return _csr(crow, col, values, (len(crow) - 1, len(dense))) @ dense
-    # a weighted embedding bag: on the CPU half the time of MKL's sparse product, on the GPU slower than cuSPARSE but the
-    # same to the bit from run to run
+    # a weighted embedding bag: on the CPU half the time of MKL's sparse product; on the GPU slower than cuSPARSE, but
+    # the same to the bit from run to run
     return functional.embedding_bag(
         col, dense, crow, mode="sum", per_sample_weights=values, include_last_offset=True
     )  # fmt: skip
@@ -136,24 +136,3 @@ def _add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:
     else:  # index_add_ on the CPU takes time for every row of `out`, touched or not
         shape = tuple(out.shape)
         out += torch.sparse_coo_tensor(at[None], rows, shape, is_coalesced=True, check_invariants=False)
-
-
-class _Product(torch.autograd.Function):
-    """X D for a dense D that is no table: the gradient is returned."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: SparseRows, dense: Tensor) -> Tensor:
-        ctx.rows = rows
-        return rows.matmul(dense)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        out = grad.new_zeros(ctx.rows.width, grad.shape[1])
-        ctx.rows.add_transposed_matmul(grad, out)
-        return None, out
-
-
-def product(rows: SparseRows, dense: Tensor) -> Tensor:
-    """X D with the gradient Xᵀ G for D: m x h."""
-    made: Tensor = _Product.apply(rows, dense)  # type: ignore[no-untyped-call]
-    return made

@@ -85,7 +85,16 @@ def _has_header(first: list[bytes], rest: list[list[bytes]]) -> bool:
         return False
     if not any(map(is_integer, first[:2])) and all(is_integer(x) for fields in alike for x in fields[:2]):
         return True
-    return len(first) > 2 and not is_number(first[2]) and all(is_number(fields[2]) for fields in alike)
+    return len(first) > 2 and not _is_float(first[2]) and all(is_number(fields[2]) for fields in alike)
+
+
+def _is_float(field: bytes) -> bool:
+    """Whether Python reads a number: nan and inf are no weights, but no names of columns either."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def _all_integers(rows: list[list[bytes]], roles: Roles) -> bool:

@@ -54,8 +54,8 @@ class SDNE(Embedder):
     )
     output: str = option(
         "linear",
-        "of the last layer: linear (exact in linear time at any size) or the chapter's sigmoid (exact in dense blocks up "
-        "to 20,000 nodes, above that zeros are estimated from a random block of columns)",
+        "of the last layer: linear (exact in linear time at any size) or the chapter's sigmoid (exact in dense blocks "
+        "up to 20,000 nodes, above that zeros are estimated from a random block of columns)",
         choices=("linear", "sigmoid"),
     )
     alpha: float = option(1.0, "weight of the first-order term, Eq. (5)", at_least=0)
@@ -95,7 +95,8 @@ class SDNE(Embedder):
         heaviest = float(found.adjacency.data.max())
         if self.output == "sigmoid" and heaviest > 1:
             raise InputError(
-                f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; use output='linear', or divide the weights"
+                f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; "
+                "use output='linear', or divide the weights"
             )
         if self.pretrain == "dbn" and self.activation != "sigmoid":
             raise InputError(f"pretrain='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")

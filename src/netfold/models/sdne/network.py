@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -22,20 +23,25 @@ DENSE_LIMIT = 20_000
 """Up to so many nodes a sigmoid output is summed exactly over all columns."""
 COLUMNS = 2_048
 """Above that, so many random columns stand for all."""
-_FEATURES = 32
-"""Dimensions of the embedding whose first-order term is taken at a time."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a batch, walked together."""
+
+    rows: SparseRows
+    """m x n: their rows of the adjacency matrix."""
+    links: SparseRows | None
+    """m x |U|: their rows of M + Mᵀ, where M holds the batch's edges; None where the first order is not asked for."""
+    decoded: bool
+    """Whether these nodes are of the batch B, and not only neighbors of it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """A batch: rows of the adjacency matrix in chunks, those to be reconstructed first, then their other neighbors."""
+    """A batch: the nodes U, which are the batch B and then the neighbors of B outside it, in chunks."""
 
-    chunks: Sequence[SparseRows]
-    """|U| x n in all: U is the batch B, then the neighbors of B outside it, in chunks that never mix the two."""
-    n_batch: int
-    """|B|"""
-    edges: SparseRows | None
-    """|B| x |U|: the same rows of B with columns by their place in U; None where the first order is not asked for."""
+    chunks: Sequence[Chunk]
     share: float
     """|B| / n: the batch's part in what is counted once an epoch."""
     columns: Tensor | None = None
@@ -72,26 +78,28 @@ class SDNENetwork(nn.Module):
         """The three terms of Eq. (5), weighted, summed over the batch.
 
         Walks the chunks and, where gradients are on, adds each chunk's to `grad` before the next: the activations of
-        one chunk are all that is ever alive. The first-order term needs the vectors of all neighbors at once, so it
-        is differentiated at the vectors (|U| x dim), and that gradient is handed to the chunks.
+        one chunk are all that is ever alive. The first-order term needs the vectors of all neighbors, so those are
+        encoded once beforehand (|U| x dim), and the term's gradient at a chunk's vectors, 2 alpha (L + Lᵀ) Y, is known.
         """
-        pull, first = self._first_order(batch) if self.alpha else (None, self.first.bias.new_zeros(()))
-        whole, parts = self._output_sum(), self.first.bias.new_zeros(())
+        everyone = self._vectors(batch) if self.alpha else None
+        whole = self._output_sum()
         held = tuple(x.detach().requires_grad_(x.requires_grad) for x in whole)
-        start = 0
-        for rows in batch.chunks:
-            decoded = start < batch.n_batch
-            if decoded or pull is not None:
-                y = self.encode(rows)
-                part = self._second_order(rows, y, batch.columns, held) if decoded else y.new_zeros(())
-                parts = parts + part.detach()
-                if part.requires_grad or y.requires_grad:
-                    pulled = (y * pull[start : start + len(rows)]).sum() if pull is not None else 0.0
-                    (part + pulled).backward()  # type: ignore[no-untyped-call]
-            start += len(rows)
+        second, first, start = self.first.bias.new_zeros(()), self.first.bias.new_zeros(()), 0
+        for chunk in batch.chunks:
+            y = self.encode(chunk.rows)
+            part = self._second_order(chunk.rows, y, batch.columns, held) if chunk.decoded else y.new_zeros(())
+            second = second + part.detach()
+            if everyone is not None and chunk.links is not None:
+                mine = everyone[start : start + len(chunk.rows)]
+                pulled = self.alpha * (chunk.links.row_sums()[:, None] * mine - chunk.links.matmul(everyone))
+                first = first + losses.first_order(mine, pulled)
+                part = part + (y * (2 * pulled)).sum()  # whose gradient is that of the term
+            if part.requires_grad:
+                part.backward()  # type: ignore[no-untyped-call]
+            start += len(chunk.rows)
         if whole and whole[0].requires_grad:
             torch.autograd.backward(whole, [x.grad for x in held])
-        return {"second_order": parts, "first_order": first, "regularization": self._regularization(batch.share)}
+        return {"second_order": second, "first_order": first, "regularization": self._regularization(batch.share)}
 
     def _output_sum(self) -> tuple[Tensor, ...]:
         return self.last.gram() if self.output == "linear" else ()
@@ -110,31 +118,13 @@ class SDNENetwork(nn.Module):
             counted = found.new_zeros(rows.width).index_fill_(0, columns, scale)[rows.col]
         return squares + losses.second_order_correction(found.sigmoid(), rows.values, self.beta, counted)
 
-    def _first_order(self, batch: Rows) -> tuple[Tensor | None, Tensor]:
-        """The gradient of alpha L_1st at the vectors of U (|U| x dim), and its value.
-
-        The term is a sum over dimensions, so a few are taken at a time, and their gradient replaces them.
-        """
-        assert batch.edges is not None
-        wanted, total = torch.is_grad_enabled(), self.first.bias.new_zeros(())
-        vectors = self._vectors(batch)
-        for start in range(0, vectors.shape[1], _FEATURES):
-            some = vectors[:, start : start + _FEATURES].clone(memory_format=torch.contiguous_format)
-            value = self.alpha * losses.first_order(some.requires_grad_(wanted), batch.edges)
-            total = total + value.detach()
-            if wanted:
-                value.backward()  # type: ignore[no-untyped-call]
-                assert some.grad is not None
-                vectors[:, start : start + _FEATURES] = some.grad
-        return (vectors if wanted else None), total
-
     @torch.no_grad()
     def _vectors(self, batch: Rows) -> Tensor:
-        out = self.first.bias.new_empty(sum(map(len, batch.chunks)), self.dim)
+        out = self.first.bias.new_empty(sum(len(c.rows) for c in batch.chunks), self.dim)
         start = 0
-        for rows in batch.chunks:
-            out[start : start + len(rows)] = self.encode(rows)
-            start += len(rows)
+        for chunk in batch.chunks:
+            out[start : start + len(chunk.rows)] = self.encode(chunk.rows)
+            start += len(chunk.rows)
         return out
 
     def _regularization(self, share: float) -> Tensor:
@@ -162,7 +152,8 @@ class SDNENetwork(nn.Module):
 
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
         table = self.first.table
-        return _chunks(matrix, self.chunk_rows(), table.device, table.dtype)
+        for part in _parts(matrix.shape[0], self.chunk_rows()):
+            yield SparseRows.from_scipy(matrix[part], dtype=table.dtype, device=table.device)
 
     def chunk_rows(self) -> int:
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""
@@ -178,7 +169,8 @@ def start_from_dbn(
     report: Callable[[int, int, float], None],
 ) -> None:
     """Unroll a deep belief network into the autoencoder: each RBM upwards in the encoder, downwards in the decoder."""
-    parts = list(_chunks(matrix, max(512, math.ceil(matrix.shape[0] / 8)), "cpu", torch.float32))
+    sizes = _parts(matrix.shape[0], max(512, math.ceil(matrix.shape[0] / 8)))
+    parts = [SparseRows.from_scipy(matrix[part]) for part in sizes]
     unit = unit_scale(parts)
     widths = [network.first.table.shape[1], *(w.shape[1] for w in network.encoder.weights)]
     scaled = [p.with_values(p.values / unit) for p in parts]
@@ -227,49 +219,55 @@ def batches(
     """The batches of an epoch for a generator: random nodes in steps of `batch_size`, or all at once."""
     n, device = matrix.shape[0], network.first.table.device
     sampled = network.output == "sigmoid" and n > DENSE_LIMIT
-    chunk, wants_edges = network.chunk_rows(), network.alpha > 0
-    whole = None
-
-    def columns(generator: torch.Generator) -> Tensor | None:
-        return torch.randperm(n, generator=generator)[:COLUMNS].to(device) if sampled else None
+    make = functools.partial(_batch, matrix, network.chunk_rows(), network.alpha > 0, device, dtype)
+    whole = make(None) if batch_size is None or batch_size >= n else None
 
     def of(generator: torch.Generator) -> Iterator[Rows]:
-        nonlocal whole
-        if batch_size is None or batch_size >= n:
-            if whole is None:
-                edges = SparseRows.from_scipy(matrix, dtype=dtype, device=device) if wants_edges else None
-                whole = Rows(list(_chunks(matrix, chunk, device, dtype)), n, edges, 1.0)
-            yield dataclasses.replace(whole, columns=columns(generator))
-            return
-        order = torch.randperm(n, generator=generator).numpy()
-        for start in range(0, n, batch_size):
-            part = np.sort(order[start : start + batch_size])
-            yield dataclasses.replace(
-                _batch(matrix, part, chunk, device, dtype, wants_edges), columns=columns(generator)
-            )
+        order = np.arange(n) if whole else torch.randperm(n, generator=generator).numpy()
+        for start in range(0, n, n if whole else batch_size or n):
+            batch = whole or make(np.sort(order[start : start + (batch_size or n)]))
+            columns = torch.randperm(n, generator=generator)[:COLUMNS].to(device) if sampled else None
+            yield dataclasses.replace(batch, columns=columns)
 
     return of
 
 
 def _batch(
-    matrix: sparse.csr_array, part: npt.NDArray[np.int64], chunk: int, device: Any, dtype: Any, wants_edges: bool
+    matrix: sparse.csr_array, size: int, linked: bool, device: Any, dtype: Any, part: npt.NDArray[np.int64] | None
 ) -> Rows:
-    rows = matrix[part]
-    chunks, edges, share = list(_chunks(rows, chunk, device, dtype)), None, len(part) / matrix.shape[0]
-    if wants_edges:
-        others = np.setdiff1d(rows.indices, part)
-        place = np.empty(matrix.shape[0], np.int32)
-        place[part], place[others] = np.arange(len(part)), np.arange(len(others)) + len(part)
-        local = sparse.csr_array(
-            (rows.data, place[rows.indices], rows.indptr), shape=(len(part), len(part) + len(others))
-        )
-        edges = SparseRows.from_scipy(local, dtype=dtype, device=device)
-        chunks += _chunks(matrix[others], chunk, device, dtype)
-    return Rows(chunks, len(part), edges, share)
+    """The batch of the nodes `part`, in order (None: of all), in chunks of `size` rows."""
+    if part is None:
+        rows, links = matrix, sparse.csr_array(matrix + matrix.T) if linked else None
+        return Rows(_chunks(rows, links, size, True, device, dtype), 1.0)
+    share = len(part) / matrix.shape[0]
+    mine = matrix[part]
+    if not linked:
+        return Rows(_chunks(mine, None, size, True, device, dtype), share)
+    others = np.setdiff1d(mine.indices, part)
+    place = np.empty(matrix.shape[0], np.int32)
+    place[part], place[others] = np.arange(len(part)), np.arange(len(others)) + len(part)
+    n_all = len(part) + len(others)
+    starts = np.append(mine.indptr, np.full(len(others), mine.indptr[-1]))
+    edges = sparse.csr_array((mine.data, place[mine.indices], starts), shape=(n_all, n_all))
+    links = sparse.csr_array(edges + edges.T)
+    links.sort_indices()
+    chunks = _chunks(mine, links[: len(part)], size, True, device, dtype)
+    return Rows(chunks + _chunks(matrix[others], links[len(part) :], size, False, device, dtype), share)
 
 
-def _chunks(matrix: sparse.csr_array, size: int, device: Any, dtype: Any) -> Iterator[SparseRows]:
-    count = max(1, math.ceil(matrix.shape[0] / size))
-    for part in np.array_split(np.arange(matrix.shape[0]), count):
-        if len(part):
-            yield SparseRows.from_scipy(matrix[part[0] : part[-1] + 1], dtype=dtype, device=device)
+def _chunks(
+    rows: sparse.csr_array, links: sparse.csr_array | None, size: int, decoded: bool, device: Any, dtype: Any
+) -> list[Chunk]:
+    made = []
+    for part in _parts(rows.shape[0], size):
+        own = SparseRows.from_scipy(rows[part], dtype=dtype, device=device)
+        near = None if links is None else SparseRows.from_scipy(links[part], dtype=dtype, device=device)
+        made.append(Chunk(own, near, decoded))
+    return made
+
+
+def _parts(n: int, size: int) -> Iterator[slice]:
+    """Ranges of nearly the same length, at most `size`, that cover 0..n-1."""
+    count = math.ceil(n / size)
+    for i in range(count):
+        yield slice(n * i // count, n * (i + 1) // count)
