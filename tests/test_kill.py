@@ -1,7 +1,7 @@
 """Runs that are really killed: whenever SIGKILL comes, starting again ends with the bits of an uninterrupted run.
 
-This file is two things. As a test it starts itself as a program; as a program it gets torch ready once, in one thread, and
-forks a child for every run, so that a run costs milliseconds to start, and kills the children.
+This file is two things. As a test it starts itself as a program; as a program it gets torch ready once, in one thread,
+and forks a child for every run, so that a run costs milliseconds to start, and kills the children.
 """
 
 from __future__ import annotations

@@ -101,7 +101,10 @@ def test_what_was_loaded_is_saved_again_and_trained_again(saved: Path, model: SD
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_integer_and_mixed_labels(directed: bool, tmp_path: Path) -> None:
-    for name, edges in {"int": [(5, -3), (-3, 2**60), (7, 5)], "mixed": [(1, "1"), ("1", (2, None)), ((2, None), 1.5)]}.items():
+    for name, edges in {
+        "int": [(5, -3), (-3, 2**60), (7, 5)],
+        "mixed": [(1, "1"), ("1", (2, None)), ((2, None), 1.5)],
+    }.items():
         graph = Graph.from_edges(edges, directed=directed)
         fitted = SDNE(dim=2, hidden=(), epochs=1).fit(graph, progress=False)
         fitted.save(tmp_path / name)
@@ -233,8 +236,34 @@ def test_a_pipe_is_not_waited_for(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "null", "[]", "3", '"x"', "[" * 100_000, '{"a":' * 100_000, "\x00", "NaN", "{}" + " " * (1 << 24), "1" * 5000],
-    ids=["empty", "open", "null", "list", "number", "text", "deep", "deep objects", "zero", "nan", "huge", "long number"],
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        "3",
+        '"x"',
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "\x00",
+        "NaN",
+        "{}" + " " * (1 << 24),
+        "1" * 5000,
+    ],
+    ids=[
+        "empty",
+        "open",
+        "null",
+        "list",
+        "number",
+        "text",
+        "deep",
+        "deep objects",
+        "zero",
+        "nan",
+        "huge",
+        "long number",
+    ],
 )
 def test_a_manifest_that_is_no_manifest(text: str, folder: Path) -> None:
     (folder / "manifest.json").write_text(text)
@@ -330,7 +359,7 @@ def put(**changed: Any) -> Callable[[dict[str, Any]], None]:
         (put(std=np.zeros((5, 3), np.float32)), "is not above 0"),
         (put(labels__offsets=np.zeros(6, np.int64)), "offsets do not fit"),
         (put(labels__offsets=np.zeros(6, np.float32)), "damaged where they are stored"),
-        (put(labels__offsets=np.array([0, 3, 6, 9, 19], np.int64)), "5 rows for 4 nodes"),
+        (put(labels__offsets=np.array([0, 3, 6, 9, 21], np.int64)), "5 rows for 4 nodes"),
     ],
 )
 def test_tensors_that_say_something_else(change: Callable[[dict[str, Any]], Any], said: str, folder: Path) -> None:
@@ -344,7 +373,15 @@ def test_tensors_that_say_something_else(change: Callable[[dict[str, Any]], Any]
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "[1]", "null", '{"epoch": 1}', '{"epoch": 1, "objective": "low"}', '{"epoch": 2, "objective": 1}', "[" * 99_999],
+    [
+        "x",
+        "[1]",
+        "null",
+        '{"epoch": 1}',
+        '{"epoch": 1, "objective": "low"}',
+        '{"epoch": 2, "objective": 1}',
+        "[" * 99_999,
+    ],
 )
 def test_metrics_that_are_no_records(text: str, folder: Path) -> None:
     (folder / "metrics.jsonl").write_text(text)
@@ -374,16 +411,17 @@ def test_kinds_of_numbers_that_no_model_holds(dtype: str, folder: Path) -> None:
         b'{"vectors": {"dtype": "F32", "shape": [1099511627776], "data_offsets": [0, 4]}}',
         b'{"vectors": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}',
         b'{"vectors": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}}',
-        b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}',
+        b'{"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}, '
+        b'"b": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}}',
     ],
-)  # fmt: skip
+)
 def test_headers_that_lie(header: bytes, folder: Path) -> None:
     (folder / "tensors.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     reseal(folder)
     assert "damaged" in refusal(folder)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_bytes_flipped_anywhere_give_an_error_or_the_same_model(
     data: st.DataObject, model: SDNE, saved: Path, tmp_path: Path
@@ -405,7 +443,7 @@ def test_bytes_flipped_anywhere_give_an_error_or_the_same_model(
         assert_same(model, found)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_bytes_flipped_under_a_manifest_that_vouches_for_them(data: st.DataObject, saved: Path, tmp_path: Path) -> None:
     """What an attacker does: the result may be another model, never another exception than InputError."""
@@ -427,7 +465,9 @@ def test_bytes_flipped_under_a_manifest_that_vouches_for_them(data: st.DataObjec
 
 
 def test_nothing_in_the_source_can_execute_a_file() -> None:
-    forbidden = re.compile(r"\bpickle\.|import pickle|torch\.load\b|torch\.save\b|\beval\(|\bexec\(|allow_pickle=True|joblib")
+    forbidden = re.compile(
+        r"\bpickle\.\w|import pickle|torch\.load\b|torch\.save\b|\beval\(|\bexec\(|allow_pickle=True|joblib"
+    )
     found = {
         f"{path.name}:{i}: {line.strip()}"
         for path in SOURCE.rglob("*.py")
@@ -513,7 +553,10 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(InputError, match="x cannot be written: File too large"), staged_file(tmp_path / "x") as part:
+        with (
+            pytest.raises(InputError, match="x cannot be written: File too large"),
+            staged_file(tmp_path / "x") as part,
+        ):
             store.write_tensors(part, {"a": np.zeros(1_000_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

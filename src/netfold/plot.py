@@ -76,7 +76,7 @@ def map(
     if not isinstance(embedding, Embedding) or not len(embedding):
         raise InputError(f"this {type(model).__name__} has no vectors to draw; give a fitted model or an Embedding")
     known = None if graph is None else Graph.of(graph)
-    points, axis_names = project(embedding.vectors, method)
+    points, axis_names = project(_as_compared(embedding, method), method)
     kinds = _Kinds.of(embedding, colors)
     figure, axes = _canvas(axis_names)
     if known is not None:
@@ -118,6 +118,15 @@ def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tup
     if method == "tsne" and len(centred) >= _LEAST_TSNE:
         return _tsne(centred), ("t-SNE: who is near whom counts, how far the others are does not", "")
     return _pca(centred)
+
+
+def _as_compared(embedding: Embedding, method: str) -> Floats:
+    """t-SNE of plain vectors keeps the neighbors that `nearest` names, which are those by cosine."""
+    points = np.asarray(embedding.coordinates, np.float64)
+    if method != "tsne" or embedding.std is not None:
+        return points
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return points / np.where(lengths > 0, lengths, 1.0)
 
 
 def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:

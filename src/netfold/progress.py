@@ -91,7 +91,7 @@ class Progress:
 
 def _short(x: float) -> str:
     for unit in ("", "k", "M"):
-        if x < 1000:
+        if x < 999.5:  # what three digits would round up
             return f"{x:.3g}{unit}"
         x /= 1000
     return f"{x:.3g}G"

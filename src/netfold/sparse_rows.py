@@ -15,10 +15,10 @@ from torch.nn import functional
 
 __all__ = ["PIECE", "SparseRows"]
 
-PIECE = {"cpu": 1 << 22, "cuda": 1 << 30}
+PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
 
-On the CPU 16 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page,
+On the CPU 8 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page,
 every time, and they fall out of the cache besides.
 """
 

@@ -109,7 +109,7 @@ def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     try:
         with safe_open(path, framework="numpy") as reader:
             found = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError, ValueError) as e:  # the last two: kinds of numbers that numpy does not know
+    except (SafetensorError, AttributeError, TypeError, ValueError) as e:  # the last: numbers that numpy does not know
         raise InputError(f"{path} is damaged: {e}") from None
     for name, array in found.items():
         if array.dtype.name not in _DTYPES:

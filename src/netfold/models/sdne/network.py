@@ -258,10 +258,16 @@ def _batch(
 def _chunks(
     rows: sparse.csr_array, links: sparse.csr_array | None, size: int, decoded: bool, device: Any, dtype: Any
 ) -> list[Chunk]:
+    # of an undirected graph as a whole, rows and links are the same entries: they are held once
+    same = links is not None and links.shape == rows.shape and np.array_equal(links.indices, rows.indices)
     made = []
     for part in _parts(rows.shape[0], size):
         own = SparseRows.from_scipy(rows[part], dtype=dtype, device=device)
-        near = None if links is None else SparseRows.from_scipy(links[part], dtype=dtype, device=device)
+        near = None
+        if links is not None and same:
+            near = own.with_values(torch.tensor(links[part].data, dtype=dtype, device=device))
+        elif links is not None:
+            near = SparseRows.from_scipy(links[part], dtype=dtype, device=device)
         made.append(Chunk(own, near, decoded))
     return made
 
