@@ -272,7 +272,7 @@ def objectives(*values: float) -> list[dict[str, float]]:
         ((-10.0, -10.5), 0.1, 1, True),  # 0.5 < 0.1 * |-10|
         ((-10.0, -12.0), 0.1, 1, False),
         ((0.0, 0.0), 0.1, 1, False),  # 0 < 0 does not hold: nothing to take a share of
-        ((10.0, 10.0, 10.0), 0.0, 1, False),  # no tolerance: never
+        ((10.0, 10.0, 11.0), 0.0, 1, False),  # no tolerance: never, even where it gets worse
     ],
 )
 def test_converged(values: tuple[float, ...], tolerance: float, patience: int, answer: bool) -> None:

@@ -102,6 +102,7 @@ class Embedder(Configured):
             on_epoch=on_epoch,
             **self._stopping(),
         )
+        network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = network, history, facts
         self.embedding_ = self._embed(known)
         return self

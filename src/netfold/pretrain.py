@@ -24,10 +24,26 @@ def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, ro
     """
     wide = min(rank + 10, len(rows), rows.width)
     basis = torch.randn(rows.width, wide, generator=generator, dtype=rows.values.dtype)
+    basis = _orthonormal(basis)
     for _ in range(rounds):
-        basis = torch.linalg.qr(_transposed(rows, rows.matmul(torch.linalg.qr(basis).Q))).Q
-    _, s, v = torch.linalg.svd(torch.linalg.qr(rows.matmul(basis)).R, full_matrices=False)
-    return s[:rank], basis @ v[:rank].T
+        basis = _orthonormal(_transposed(rows, rows.matmul(basis)))
+    found = rows.matmul(basis)
+    squares, v = torch.linalg.eigh((found.T @ found).double())  # of a small matrix: V of found, and its squared values
+    order = torch.argsort(squares, descending=True)[:rank]
+    return squares[order].clamp(min=0).sqrt().to(basis), basis @ v[:, order].to(basis)
+
+
+def _orthonormal(x: Tensor) -> Tensor:
+    """An orthonormal basis of the columns: by two Cholesky factors of small Gram matrices, or by QR where those fail.
+
+    Several times faster than QR for long columns, and as exact where they are not nearly dependent.
+    """
+    for _ in range(2):
+        factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
+        if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
+            return torch.linalg.qr(x).Q
+        x = x @ torch.linalg.inv(factor).T.to(x)
+    return x
 
 
 def _transposed(rows: SparseRows, dense: Tensor) -> Tensor:

@@ -1,0 +1,77 @@
+"""The files that hold an embedding, each named by its ending.
+
+| ending | holds | labels |
+| --- | --- | --- |
+| `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
+| `.npz` | arrays `vectors`, `std`, labels as in `Labels.arrays` | any |
+| `.npy` | `vectors`, with the labels line by line in NAME.labels.txt | strings without line breaks, integers |
+| `.txt`, `.w2v` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |
+| `.bin` | word2vec binary: the line "n dim", then "label ", dim float32 (little endian), a line feed | as `.txt` |
+
+In parquet the file's metadata tell json from text: `netfold_labels` is `int`, `text` or `json`; each json text is one
+label, a tuple written as an array. Text cannot tell 1 from "1": where every label reads as an integer, they become
+integers. A file is never trusted: no pickle, and no more memory than its own size can account for.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from tokenize import TokenError
+from typing import Protocol
+
+from netfold.errors import InputError
+from netfold.formats.arrays import read_npy, read_npz, write_npy, write_npz
+from netfold.formats.parquet import read_parquet, write_parquet
+from netfold.formats.stored import Stored, columns
+from netfold.formats.word2vec import read_binary, read_text, write_binary, write_text
+
+__all__ = ["DAMAGE", "Stored", "columns", "reader", "writer"]
+
+DAMAGE = (
+    ValueError,  # and InputError, and text that is not UTF-8
+    OSError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,  # a zip file that asks for a password or an unknown method; a header nested too deeply
+    SyntaxError,
+    TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+)
+"""All that reading a damaged file raises."""
+
+
+class Writer(Protocol):
+    def __call__(self, path: Path, stored: Stored, *, force: bool) -> None: ...
+
+
+def writer(path: Path) -> Writer:
+    """What writes a file with this ending."""
+    return _format(path)[0]
+
+
+def reader(path: Path) -> Callable[[Path], Stored]:
+    """What reads a file with this ending; it raises one of `DAMAGE` where it cannot."""
+    return _format(path)[1]
+
+
+_FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
+    ".parquet": (write_parquet, read_parquet),
+    ".npz": (write_npz, read_npz),
+    ".npy": (write_npy, read_npy),
+    ".txt": (write_text, read_text),
+    ".w2v": (write_text, read_text),
+    ".bin": (write_binary, read_binary),
+}
+
+
+def _format(path: Path) -> tuple[Writer, Callable[[Path], Stored]]:
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise InputError(f"{path} names no format of an embedding; end it with one of {', '.join(_FORMATS)}") from None

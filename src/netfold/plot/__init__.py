@@ -1,0 +1,77 @@
+"""`map`: an embedding as a picture, its nodes points of a plane. Needs matplotlib: pip install 'netfold[viz]'."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedding import Embedding
+from netfold.errors import InputError
+from netfold.files import check_writable, staged_file
+from netfold.graph import Graph
+from netfold.plot.captions import caption, heading, named
+from netfold.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_labels
+from netfold.plot.kinds import Kinds
+from netfold.plot.projection import as_compared, project
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["check_ending", "map", "project"]
+
+_ENDINGS = (".png", ".svg", ".pdf")
+
+
+def map(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    colors: Mapping[Any, Hashable] | Sequence[Hashable] | None = None,
+    labels: int | Iterable[Any] = 12,
+    method: str = "pca",
+    title: str | None = None,
+    graph: Any = None,
+) -> Figure:
+    """Draw the nodes of a model, or of an `Embedding`, and write the picture to `path` (.png, .svg, .pdf).
+
+    `colors` gives each node's category, by label or in the order of the nodes; the seven largest have a colour of
+    their own. `labels` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest
+    from the origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
+
+    >>> embedding = Embedding(["a", "b", "c"], [[1, 0, 0], [1, 1, 0], [0, 2, 1]])
+    >>> figure = map(embedding, colors={"a": "vowel", "b": "consonant", "c": "consonant"})
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['c', 'b', 'a']
+    """
+    if path is not None:
+        check_ending(path)
+        check_writable(Path(path), force=True)
+    embedding = getattr(model, "embedding_", model)
+    if not isinstance(embedding, Embedding) or not len(embedding):
+        raise InputError(f"this {type(model).__name__} has no vectors to draw; give a fitted model or an Embedding")
+    known = None if graph is None else Graph.of(graph)
+    points, axis_names = project(as_compared(embedding, method), method)
+    kinds = Kinds.of(embedding, colors)
+    figure, axes = canvas(axis_names)
+    if known is not None:
+        draw_edges(axes, points, embedding, known)
+    draw_points(axes, points, kinds)
+    named = named(embedding, labels, known)
+    write_around(axes, heading(model, embedding) if title is None else title, kinds)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it as well
+        write_labels(figure, axes, points, [(row, caption(embedding.nodes[row])) for row in named])
+        if path is not None:
+            with staged_file(path) as part:
+                figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)
+    made: Figure = figure
+    return made
+
+
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a name whose ending is that of no picture."""
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise InputError(f"{path} names no format of a picture; end it with one of {', '.join(_ENDINGS)}")

@@ -1,0 +1,136 @@
+"""Edges, points and words on a canvas of matplotlib, which is imported only when needed."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from netfold.embedding import Embedding
+from netfold.graph import Graph
+from netfold.plot.extra import imported
+from netfold.plot.kinds import REST, Kinds
+from netfold.plot.placement import Box, place
+from netfold.plot.projection import Floats
+
+_INK = "#222222"
+_INCHES, DPI = (12, 9), 100
+_FONTS = (
+    "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "PingFang SC", "Hiragino Sans", "Yu Gothic",
+    "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS", "WenQuanYi Micro Hei", "Droid Sans Fallback",
+)  # fmt: skip
+"""The first comes with matplotlib: Latin, Greek, Cyrillic, Arabic. The others are used where they are installed."""
+_MOST_EDGES = 20_000
+_MANY = 2_000
+"""Above so many points or lines they are drawn as pixels, in a vector file too."""
+
+
+def canvas(names: tuple[str, str]) -> tuple[Any, Any]:
+    """A figure that pyplot knows nothing of, with thin axes around the points."""
+    figure = imported("matplotlib.figure").Figure(figsize=_INCHES, dpi=DPI)
+    figure.set_layout_engine("constrained", w_pad=0.15, h_pad=0.15)
+    imported("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set(linewidth=0.6, color=REST)
+    axes.set_xlabel(names[0], color="#666666", fontsize=11)
+    axes.set_ylabel(names[1], color="#666666", fontsize=11)
+    axes.margins(0.06)
+    axes.set_aspect("equal", adjustable="datalim")  # a distance looks the same whichever way it goes
+    return figure, axes
+
+
+def draw_edges(axes: Any, points: Floats, embedding: Embedding, graph: Graph) -> None:
+    """The heaviest edges among the nodes drawn, the heavier the wider."""
+    coo = graph.adjacency.tocoo()
+    at = embedding.nodes.find(graph.nodes)
+    u, v = (at[ends] for ends in coo.coords)
+    keep = np.flatnonzero((u >= 0) & (v >= 0) & ((u < v) | (graph.directed & (u != v))))
+    keep = keep[np.argsort(-coo.data[keep], kind="stable")[:_MOST_EDGES]]
+    if not len(keep):
+        return
+    weights = np.sqrt(coo.data[keep] / coo.data[keep].max())
+    opacity = float(np.clip(100 / len(keep), 0.03, 0.35))
+    lines = imported("matplotlib.collections").LineCollection(
+        np.stack([points[u[keep]], points[v[keep]]], axis=1),
+        linewidths=0.4 + 1.4 * weights * (weights < 1).any(),
+        colors="#8A8A8A",
+        alpha=opacity,
+        zorder=1,
+        rasterized=len(keep) > _MANY,
+    )
+    axes.add_collection(lines, autolim=False)
+
+
+def draw_points(axes: Any, points: Floats, kinds: Kinds) -> None:
+    """Dots that leave room for one another, in the order of the nodes: no kind covers another by coming last."""
+    n = len(points)
+    size = float(np.clip(6000 / n, 6, 70))
+    axes.scatter(
+        points[:, 0],
+        points[:, 1],
+        s=size,
+        c=np.array(kinds.colors)[kinds.of_node],
+        edgecolors="white" if n <= _MANY else "none",
+        linewidths=0.6,
+        alpha=1.0 if n <= _MANY else 0.8,
+        zorder=2,
+        rasterized=n > _MANY,
+    )
+
+
+def write_around(axes: Any, heading: str, kinds: Kinds) -> None:
+    """The heading, and a legend where there are two kinds or more."""
+    axes.set_title(heading, loc="left", fontsize=15, color=_INK, family=_fonts(), parse_math=False, pad=12)
+    if len(kinds.names) < 2:
+        return
+    line = imported("matplotlib.lines").Line2D
+    handles = [
+        line([], [], linestyle="none", marker="o", markersize=8, color=color)
+        for color, _ in zip(kinds.colors, kinds.names, strict=False)
+    ]
+    beside = {"loc": "upper left", "bbox_to_anchor": (1, 1), "frameon": False, "handletextpad": 0.2}
+    legend = axes.legend(handles, ["x"] * len(handles), **beside)  # a name that begins with _ would be left out
+    for text, name in zip(legend.get_texts(), kinds.names, strict=True):
+        text.set(text=name, fontsize=11, color=_INK, family=_fonts(), parse_math=False)
+
+
+def write_labels(figure: Any, axes: Any, points: Floats, captions: list[tuple[int, str]]) -> None:
+    """Each caption beside its point, the first ones first; one for which there is no room is left out."""
+    figure.canvas.draw()  # fixes where everything is
+    figure.set_layout_engine("none")  # and there it stays
+    dots = axes.transData.transform(points)
+    frame, taken = axes.get_window_extent(), list[Box]()
+    stroke = imported("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white", alpha=0.9)
+    for row, caption in captions:
+        text = axes.annotate(
+            caption, points[row], (0, 0), textcoords="offset pixels", fontsize=11, color=_INK, zorder=4,
+            family=_fonts(), parse_math=False, path_effects=[stroke], ha="left", va="baseline",
+        )  # fmt: skip
+        found = place(text.get_window_extent(), dots[row], dots, taken, (frame.x0, frame.y0, frame.x1, frame.y1))
+        if found is None:
+            text.remove()
+            continue
+        offset, box, far = found
+        text.set_position(offset)
+        taken.append(box)
+        if far:
+            _lead(axes, points[row], dots[row], box)
+
+
+def _lead(axes: Any, point: Floats, dot: Floats, box: Box) -> None:
+    """A thin line from a point to its label, where the label had to go some way off."""
+    end = np.clip(dot, [box[0] + 2, box[1] + 2], [box[2] - 2, box[3] - 2])
+    x, y = zip(point, axes.transData.inverted().transform(end), strict=True)
+    axes.plot(x, y, color="#777777", linewidth=0.6, zorder=3, scalex=False, scaley=False)
+
+
+@functools.cache
+def _fonts() -> list[str]:
+    installed = {font.name for font in imported("matplotlib.font_manager").fontManager.ttflist}
+    return [name for name in _FONTS if name in installed]

@@ -1,0 +1,67 @@
+"""Where the nodes are: a point of the plane for each vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.embedding import Embedding
+from netfold.errors import InputError
+from netfold.plot.extra import imported
+
+Floats = npt.NDArray[np.float64]
+
+_LEAST_TSNE = 4
+
+
+def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tuple[str, str]]:
+    """A point of the plane for each vector (n x 2), and what the two axes are.
+
+    "pca" turns the cloud so that it is seen at its widest; "tsne" keeps neighborhoods, and nothing else, as they are.
+
+    >>> points, names = project(np.array([[0, 0, 0], [3, 4, 0], [6, 8, 0]]))
+    >>> points.round(6).tolist(), names[0]
+    ([[-5.0, 0.0], [0.0, 0.0], [5.0, 0.0]], 'first principal component (100% of the variance)')
+    """
+    if method not in ("pca", "tsne"):
+        raise InputError(f"method={method!r} is not one of pca, tsne")
+    centred = np.asarray(vectors, np.float64) - np.mean(vectors, axis=0, dtype=np.float64)
+    if method == "tsne" and len(centred) >= _LEAST_TSNE:
+        return _tsne(centred), ("t-SNE: who is near whom counts, how far the others are does not", "")
+    return _pca(centred)
+
+
+def as_compared(embedding: Embedding, method: str) -> Floats:
+    """t-SNE of plain vectors keeps the neighbors that `nearest` names, which are those by cosine."""
+    points = np.asarray(embedding.coordinates, np.float64)
+    if method != "tsne" or embedding.std is not None:
+        return points
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return points / np.where(lengths > 0, lengths, 1.0)
+
+
+def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:
+    """X V with V the two leading eigenvectors of XᵀX, each turned so that its largest entry is positive."""
+    size = np.abs(centred).max(initial=0) or 1.0  # squares of what is left neither vanish nor overflow
+    values, vectors = np.linalg.eigh((centred / size).T @ (centred / size))
+    leading = vectors[:, ::-1][:, :2]
+    leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), range(leading.shape[1])])
+    points = centred @ leading
+    shares = values[::-1] / (values.sum() or 1.0)
+    names = [
+        f"{n} principal component ({x:.0%} of the variance)" for n, x in zip(("first", "second"), shares, strict=False)
+    ]
+    if points.shape[1] == 1:
+        return np.column_stack([points, np.zeros(len(points))]), (names[0], "")
+    return points, (names[0], names[1])
+
+
+def _tsne(centred: Floats) -> Floats:
+    module = imported("openTSNE")
+    start, _ = _pca(centred)
+    start *= 1e-4 / (start[:, 0].std() or 1.0)  # small, as the method asks
+    perplexity = min(30.0, (len(centred) - 1) / 3)
+    found = module.TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
+    return np.asarray(found, np.float64)
