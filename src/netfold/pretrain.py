@@ -41,7 +41,8 @@ def _orthonormal(x: Tensor) -> Tensor:
     for _ in range(2):
         factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
         if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
-            return torch.linalg.qr(x).Q
+            basis: Tensor = torch.linalg.qr(x).Q
+            return basis
         x = x @ torch.linalg.inv(factor).T.to(x)
     return x
 

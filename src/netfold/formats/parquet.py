@@ -48,7 +48,7 @@ def _node_column(nodes: Labels) -> npt.NDArray[Any]:
 
 
 def read_parquet(path: Path) -> Stored:
-    """A table with these columns, whoever wrote it, and in whatever order the columns stand."""
+    """A table with the columns that `write_parquet` makes, in any order, whoever wrote it."""
     path.open("rb").close()  # for the system's own words where it is missing or may not be read
     with _duckdb() as connection:
         import duckdb

@@ -59,11 +59,11 @@ def map(
     if known is not None:
         draw_edges(axes, points, embedding, known)
     draw_points(axes, points, kinds)
-    named = named(embedding, labels, known)
+    rows = named(embedding, labels, known)
     write_around(axes, heading(model, embedding) if title is None else title, kinds)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it as well
-        write_labels(figure, axes, points, [(row, caption(embedding.nodes[row])) for row in named])
+        write_labels(figure, axes, points, [(row, caption(embedding.nodes[row])) for row in rows])
         if path is not None:
             with staged_file(path) as part:
                 figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)

@@ -31,6 +31,7 @@ class Kinds:
 
     @staticmethod
     def of(embedding: Embedding, given: Mapping[Any, Hashable] | Sequence[Hashable] | None) -> Kinds:
+        """The largest kinds, each with a colour, and the rest; all nodes alike where no kinds are given."""
         if given is None:
             return Kinds((), _PALETTE[:1], np.zeros(len(embedding), np.int64))
         listed = [given.get(x) for x in embedding.nodes] if isinstance(given, Mapping) else list(given)
