@@ -137,18 +137,18 @@ def _scorer(model: Any, graph: Graph, score: str) -> Callable[[npt.NDArray[np.in
 
 
 def _decoder(model: Any, graph: Graph) -> Callable[[npt.NDArray[np.int64]], Tensor]:
-    """The model's own scores; it reads and writes rows in the order of the nodes that it was fitted to."""
-    if not hasattr(model, "score"):
+    """The model's own scores, which come in the order of the nodes that it was fitted to."""
+    if not hasattr(model, "reconstruct"):
         raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
     nodes = model.embedding_.nodes
     at = nodes.positions(graph.nodes)
     if len(nodes) == graph.n_nodes and np.array_equal(at, np.arange(len(nodes))):
-        return lambda rows: torch.from_numpy(model.score(rows, graph))
+        return lambda rows: torch.from_numpy(model.reconstruct(graph, rows))
     links = graph.adjacency.tocoo()
     ends = (at[links.coords[0]], at[links.coords[1]])
     over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
     seen = Graph(over, nodes, directed=graph.directed)
-    return lambda rows: torch.from_numpy(model.score(at[rows], seen)[:, at])
+    return lambda rows: torch.from_numpy(model.reconstruct(seen, at[rows])[:, at])
 
 
 def _blocks(rows: npt.NDArray[np.int64], n: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,9 +170,11 @@ def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> netw
 def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
     """The json beside stored arrays, its size bounded and its version known."""
     try:
+        if not stat.S_ISREG(path.lstat().st_mode):  # a pipe or a device would never end
+            raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
         if path.stat().st_size > _MAX_FACTS:
             raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
-        facts = json.loads(path.read_text())
+        facts = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise InputError(
             f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"

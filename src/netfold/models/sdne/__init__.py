@@ -13,6 +13,7 @@ from netfold.options import option
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from scipy import sparse
 
     from netfold.embedding import Embedding
     from netfold.graph import Graph
@@ -78,15 +79,16 @@ class SDNE(Embedder):
     )
     patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
 
-    def score(self, rows: npt.NDArray[np.int64], graph: Any) -> npt.NDArray[np.float32]:
-        """What the decoder makes of these rows of a graph over the known nodes: x̂, one row each.
+    def reconstruct(self, graph: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """What the decoder makes of these rows of a graph: x̂ over the known nodes, in the order of `embedding_.nodes`.
 
         For a bounded number of rows at a time: the answer is len(rows) x n.
         """
-        self._check_fitted()
         from netfold.graph import Graph
 
-        return self._fitted_network().reconstruct(Graph.of(graph).adjacency[rows])
+        self._check_fitted()
+        given = Graph.of(graph)
+        return self._fitted_network().reconstruct(self._over_known(given, rows))
 
     # ---------------------------------------------------------------- what an Embedder asks
 
@@ -147,16 +149,10 @@ class SDNE(Embedder):
 
     def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
-        from scipy import sparse
 
         from netfold.embedding import Embedding
 
-        rows = graph.adjacency[new].tocoo()
-        at = known[rows.coords[1]]
-        keep = at >= 0
-        shape = (len(new), len(self.embedding_))
-        over_known = sparse.coo_array((rows.data[keep], (rows.coords[0][keep], at[keep])), shape=shape).tocsr()
-        over_known.sort_indices()
+        over_known = self._over_known(graph, new)
         lost = np.flatnonzero(np.diff(over_known.indptr) == 0)
         if len(lost):
             names = listed([graph.nodes[i] for i in new[lost]])
@@ -165,6 +161,20 @@ class SDNE(Embedder):
                 f"{names}: no {links} any known node, and SDNE can place a new node only by such {links.split()[0]}s"
             )
         return Embedding(graph.nodes.take(new), self._encode(over_known))
+
+    def _over_known(self, graph: Graph, rows: npt.NDArray[np.int64]) -> sparse.csr_array:
+        """Rows of a graph's adjacency matrix with one column per known node: m x n."""
+        from scipy import sparse
+
+        known = self.embedding_.nodes
+        if graph.nodes == known:
+            return graph.adjacency[rows]
+        picked = graph.adjacency[rows].tocoo()
+        at = known.find(graph.nodes)[picked.coords[1]]
+        entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
+        made = sparse.coo_array(entries, shape=(len(rows), len(known))).tocsr()
+        made.sort_indices()
+        return made
 
     def _encode(self, matrix: Any) -> npt.NDArray[np.float32]:
         return self._fitted_network().embed(matrix)
