@@ -130,7 +130,7 @@ def test_all_is_flushed_before_it_takes_the_name(tmp_path: Path, monkeypatch: An
 
     monkeypatch.setattr(files, "_fsync", noted)
     write("folder", tmp_path / "x", "first")
-    assert sorted(flushed) == sorted(["a.txt", "b.txt", "inner", "new", tmp_path.name])
+    assert sorted(flushed) == sorted(["a.txt", "b.txt", "inner", "manifest.json", "new", tmp_path.name])
 
 
 def test_existing_without_force(tmp_path: Path) -> None:
@@ -141,6 +141,17 @@ def test_existing_without_force(tmp_path: Path) -> None:
         check_writable(tmp_path / "x")
     check_writable(tmp_path / "x", force=True)
     check_writable(tmp_path / "y")
+
+
+def test_a_folder_that_netfold_did_not_write_is_never_replaced(tmp_path: Path) -> None:
+    """`-o ~/documents --force` is a slip of the hand, not a wish."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years")
+    with pytest.raises(InputError, match="did not write"), staged_folder(tmp_path / "mine", force=True):
+        pytest.fail("the folder was given")
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years"
+    (tmp_path / "empty").mkdir()
+    check_writable(tmp_path / "empty", force=True)
 
 
 def test_a_link_to_nothing_counts_as_existing(tmp_path: Path) -> None:

@@ -427,3 +427,14 @@ def test_any_damage_is_refused_or_harmless(saved: Path, name: str, data: st.Data
             return
         assert loaded.adjacency.shape == (loaded.n_nodes,) * 2
         assert loaded.adjacency.data.shape == loaded.adjacency.indices.shape == (loaded.adjacency.indptr[-1],)
+
+
+@pytest.mark.parametrize("bad", [-1, 3, 2**31 - 1])
+def test_a_stored_graph_that_points_outside_of_itself_is_refused(bad, tmp_path):
+    """scipy trusts its indices: one that is out of range would be read from memory that is not ours."""
+    Graph.from_edges([("a", "b"), ("b", "c")]).save(tmp_path / "g")
+    indices = np.load(tmp_path / "g" / "indices.npy")
+    indices[1] = bad
+    np.save(tmp_path / "g" / "indices.npy", indices)
+    with pytest.raises(InputError, match="outside"):
+        Graph.load(tmp_path / "g")

@@ -140,6 +140,15 @@ def test_a_later_graph_of_the_other_direction_is_refused():
         fit(karate()).transform(nf.Graph.from_edges([(99, 0)], directed=True))
 
 
+def test_reconstruct_goes_by_labels_not_by_position():
+    graph = karate()
+    model = fit(graph)
+    turned = graph.subgraph(np.arange(34)[::-1])
+    np.testing.assert_allclose(
+        model.reconstruct(turned, np.array([0])), model.reconstruct(graph, np.array([33])), rtol=1e-5, atol=1e-6
+    )
+
+
 # ---------------------------------------------------------------- options
 
 

@@ -170,15 +170,19 @@ def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> netw
 def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
     """The json beside stored arrays, its size bounded and its version known."""
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):  # a pipe or a device would never end
-            raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
-        if path.stat().st_size > _MAX_FACTS:
-            raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        status = path.lstat()
     except OSError:
         raise InputError(
             f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
         ) from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would never end
+        raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
+    if status.st_size > _MAX_FACTS:
+        raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it is not json") from None
     if not isinstance(facts, dict) or facts.get("kind") != kind:
