@@ -54,6 +54,8 @@ def kind_of(path: Path) -> str:
             )
         with path.open("rb") as file:
             head = file.read(16)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise refusal(path, "there is no such file; check the name and the folder") from None
     except (OSError, ValueError) as e:
