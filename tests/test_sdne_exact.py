@@ -178,12 +178,13 @@ def test_large_sigmoid_graphs_draw_fresh_columns_each_epoch(monkeypatch):
 
 
 @pytest.mark.parametrize("batch_size", [1, 5, 22, None])
-def test_batches_hold_every_node_once_with_all_its_edges(batch_size):
-    matrix = random_matrix(directed=True, weighted=True)
+@pytest.mark.parametrize("directed", [False, True])
+def test_batches_hold_every_node_once_with_all_its_edges(batch_size, directed):
+    matrix = random_matrix(directed=directed, weighted=True)
     network = make_network((4,), "tanh", "linear")
     weight, nodes = 0.0, 0
     for batch in batches(matrix, network, batch_size, torch.float64)(torch.Generator().manual_seed(0)):
-        weight += sum(float(c.links.values.sum()) for c in batch.chunks)
+        weight += sum(c.times * float(c.links.values.sum()) for c in batch.chunks)
         nodes += sum(len(c.rows) for c in batch.chunks if c.decoded)
         assert all(c.links.width == sum(len(x.rows) for x in batch.chunks) for c in batch.chunks)
     assert nodes == N

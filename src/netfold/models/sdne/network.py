@@ -33,6 +33,8 @@ class Chunk:
     """m x n: their rows of the adjacency matrix."""
     links: SparseRows | None
     """m x |U|: their rows of M + Mᵀ, where M holds the batch's edges; None where the first order is not asked for."""
+    times: float
+    """By how much the links are to be multiplied: a whole undirected graph's M + Mᵀ is its rows, twice."""
     decoded: bool
     """Whether these nodes are of the batch B, and not only neighbors of it."""
 
@@ -91,7 +93,8 @@ class SDNENetwork(nn.Module):
             second = second + part.detach()
             if everyone is not None and chunk.links is not None:
                 mine = everyone[start : start + len(chunk.rows)]
-                pulled = self.alpha * (chunk.links.row_sums()[:, None] * mine - chunk.links.matmul(everyone))
+                pulled = chunk.links.row_sums()[:, None] * mine - chunk.links.matmul(everyone)
+                pulled = pulled.mul_(self.alpha * chunk.times)
                 first = first + losses.first_order(mine, pulled)
                 part = part + (y * (2 * pulled)).sum()  # whose gradient is that of the term
             if part.requires_grad:
@@ -258,18 +261,19 @@ def _batch(
 def _chunks(
     rows: sparse.csr_array, links: sparse.csr_array | None, size: int, decoded: bool, device: Any, dtype: Any
 ) -> list[Chunk]:
-    # of an undirected graph as a whole, rows and links are the same entries: they are held once
-    same = links is not None and links.shape == rows.shape and np.array_equal(links.indices, rows.indices)
+    twice = links is not None and links.shape == rows.shape and _is_twice(links, rows)
     made = []
     for part in _parts(rows.shape[0], size):
         own = SparseRows.from_scipy(rows[part], dtype=dtype, device=device)
-        near = None
-        if links is not None and same:
-            near = own.with_values(torch.tensor(links[part].data, dtype=dtype, device=device))
-        elif links is not None:
+        near = own if twice else None
+        if links is not None and not twice:
             near = SparseRows.from_scipy(links[part], dtype=dtype, device=device)
-        made.append(Chunk(own, near, decoded))
+        made.append(Chunk(own, near, 2.0 if twice else 1.0, decoded))
     return made
+
+
+def _is_twice(a: sparse.csr_array, b: sparse.csr_array) -> bool:
+    return np.array_equal(a.indices, b.indices) and np.array_equal(a.data, 2 * b.data)
 
 
 def _parts(n: int, size: int) -> Iterator[slice]:
