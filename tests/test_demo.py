@@ -6,25 +6,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 import netfold as nf
 from netfold import demo
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("one_thread")
 def test_the_demo_runs_twice_writes_its_files_and_training_helps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,6 @@ from netfold.graph import Graph
 from netfold.models import SDNE
 
 Matrix = npt.NDArray[np.float64]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def random_graph(n: int, seed: int, *, directed: bool = False, loops: bool = False) -> Graph:

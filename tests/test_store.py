@@ -9,7 +9,7 @@ import resource
 import shutil
 import signal
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,6 @@ from netfold.models import SDNE
 SOURCE = Path(netfold.__file__).parent
 GRAPH = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "ünn 🎈")])
 LATER = Graph.from_edges([("eve", "ann"), ("eve", "dan"), ("fay", "bob")])
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

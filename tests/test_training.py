@@ -22,14 +22,6 @@ from netfold.models import SDNE
 from netfold.training import OPTIMIZERS, SCHEDULES, Block, RowAdagrad, converged, train
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 class Bowl(nn.Module):
     """Two terms with known slopes: left = x² and right = 3 y², each times the batch."""
 
