@@ -108,7 +108,10 @@ def test_every_command_and_flag_has_help_and_an_example(path: str, command: clic
     assert path.split(" ", 1)[-1] in succeed(*path.split()[1:], "--help").stdout
 
 
-@pytest.mark.parametrize("args", [["--help"], ["fit", "--help"], ["fit", "sdne", "--help"], ["map", "--help"]])
+HELPS = ["", "fit", "fit sdne", "map", "reproduce", "datasets", "evaluate classification sdne"]
+
+
+@pytest.mark.parametrize("args", [[*x.split(), "--help"] for x in HELPS])
 def test_help_loads_neither_numpy_nor_torch_and_is_instant(args: list[str]) -> None:
     code = f"""
 import sys

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from netfold import evaluate
 from netfold.embedding import Embedding
 from netfold.errors import InputError
-from netfold.evaluate import average_precision, reconstruction
+from netfold.evaluate import Result, average_precision, pairs, reconstruction
+from netfold.evaluate.best import Best
+from netfold.evaluate.ranking import rank
+from netfold.evaluate.result import name_of
 from netfold.graph import Graph
 from netfold.models import SDNE
 
@@ -43,26 +47,55 @@ def naive_scores(vectors: Matrix, score: str) -> Matrix:
     return scores.astype(np.float32).astype(float)  # so that (i, j) and (j, i) tie
 
 
+def ties(scores: list[float], hits: list[bool]) -> list[tuple[int, int]]:
+    """Pairs and hits of each score, the best first."""
+    return [
+        (sum(x == value for x in scores), sum(hit for x, hit in zip(scores, hits, strict=True) if x == value))
+        for value in sorted(set(scores), reverse=True)
+    ]
+
+
+def naive_average_precision(scores: list[float], hits: list[bool]) -> float:
+    """Walk down the places; at each, the chance of a hit times the precision to be expected if there is one."""
+    total, place, found = 0.0, 0, 0
+    for many, right in ties(scores, hits):
+        for p in range(many):
+            before = found + p * (right - 1) / max(many - 1, 1)
+            total += right / many * (before + 1) / (place + p + 1)
+        place, found = place + many, found + right
+    return total / sum(hits)
+
+
 def naive_map(scores: Matrix, links: Matrix, rows: Any = None) -> float:
-    """For each node: walk down its ranking and average the precision at each neighbor found."""
     found = []
     for i in range(len(scores)) if rows is None else rows:
-        others = sorted((j for j in range(len(scores)) if j != i), key=lambda j: (-scores[i, j], j))
-        hits, precisions = 0, []
-        for place, j in enumerate(others, 1):
-            if links[i, j]:
-                hits += 1
-                precisions.append(hits / place)
-        if precisions:
-            found.append(sum(precisions) / len(precisions))
+        others = [j for j in range(len(scores)) if j != i]
+        hits = [bool(links[i, j]) for j in others]
+        if any(hits):
+            found.append(naive_average_precision([scores[i, j] for j in others], hits))
     return sum(found) / len(found)
 
 
 def naive_precision(scores: Matrix, links: Matrix, k: int) -> float:
-    """One ranking of all ordered pairs of two different nodes."""
+    """One ranking of all ordered pairs of two different nodes; a tie at the end gives the share of its hits."""
     n = len(scores)
-    pairs = sorted(((i, j) for i in range(n) for j in range(n) if i != j), key=lambda p: (-scores[p], p))
-    return sum(bool(links[p]) for p in pairs[:k]) / k
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    found, left = 0.0, k
+    for many, right in ties([scores[p] for p in pairs], [bool(links[p]) for p in pairs]):
+        found += right * min(left, many) / many
+        left -= min(left, many)
+    return found / k
+
+
+def test_the_naive_figures_are_means_over_all_orders_of_ties() -> None:
+    scores, hits = [3.0, 2.0, 2.0, 2.0, 1.0, 1.0], [False, True, False, True, True, False]
+    orders = [o for o in permutations(range(6)) if all(scores[a] >= scores[b] for a, b in pairwise(o))]
+    assert len(orders) == 12
+    found = []
+    for order in orders:
+        places = [place for place, i in enumerate(order, 1) if hits[i]]
+        found.append(sum(found / place for found, place in enumerate(places, 1)) / 3)
+    assert naive_average_precision(scores, hits) == pytest.approx(sum(found) / 12)
 
 
 def distinct_vectors(n: int, seed: int) -> Matrix:
@@ -80,7 +113,8 @@ def test_against_the_double_loop(score: str, directed: bool, seed: int) -> None:
         vectors = distinct_vectors(n, seed)  # with ties
     else:
         vectors = np.random.default_rng(seed).normal(size=(n, 4)).astype(np.float32).astype(float)
-    found = reconstruction(Embedding(graph.nodes, vectors), graph, score=score, k=[1, 5, 40]).figures
+    embedding = Embedding(graph.nodes, vectors)
+    found = reconstruction(embedding, graph, score=score, k=[1, 5, 40], baselines=False).figures
     scores, links = naive_scores(vectors, score), graph.adjacency.toarray()
     assert found["MAP"] == pytest.approx(naive_map(scores, links), rel=1e-6)
     for k in (1, 5, 40):
@@ -94,15 +128,21 @@ def test_worked_out_by_hand() -> None:
     #  MAP = (1 + 1 + 7/12 + 1) / 4 = 43/48
     # pairs by distance: ab ba (1, linked), bc cb (2), ac ca (3, linked), cd dc (4, linked), bd db, ad da
     graph = Graph.from_edges([("a", "b"), ("a", "c"), ("c", "d")])
-    found = reconstruction(Embedding("abcd", [[0], [1], [3], [7]]), graph, score="distance", k=[1, 2, 4, 6, 8, 12])
+    found = reconstruction(Embedding("abcd", [[0], [1], [3], [7]]), graph, score="distance", k=[1, 2, 3, 4, 6, 8, 12])
     assert found.figures == pytest.approx(
-        {"MAP": 43 / 48, "precision@1": 1, "precision@2": 1, "precision@4": 1 / 2, "precision@6": 4 / 6,
-         "precision@8": 6 / 8, "precision@12": 6 / 12}
+        {"MAP": 43 / 48, "precision@1": 1, "precision@2": 1, "precision@3": 2 / 3, "precision@4": 1 / 2,
+         "precision@6": 4 / 6, "precision@8": 6 / 8, "precision@12": 6 / 12}
     )  # fmt: skip
     assert found.protocol == {
-        "task": "reconstruction", "score": "distance", "ranked": "all ordered pairs but the diagonal", "nodes": 4,
+        "score": "distance", "ranked": "all ordered pairs but the diagonal", "ties": "share their places", "nodes": 4,
+        "seed": 0,
     }  # fmt: skip
-    assert repr(found).startswith("Result(MAP 0.8958, precision@1 1.0000")
+    assert list(found.baselines) == [
+        "common neighbors", "Adamic-Adar", "preferential attachment", "spectral", "normalised SVD",
+    ]  # fmt: skip
+    # common neighbors: a-d share c, b-c share a, others none. a: d, then b and c tied, both linked: (1/2 + 2/3) / 2;
+    # b: c, then a (linked) and d tied: (1/2 + 1/3) / 2; c as a and d as b: MAP = (7/12 + 5/12 + 7/12 + 5/12) / 4
+    assert found.baselines["common neighbors"]["MAP"] == pytest.approx(1 / 2)
 
 
 def test_more_pairs_asked_for_than_there_are() -> None:
@@ -145,8 +185,12 @@ def test_gaussians_are_compared_by_their_distance_and_their_means() -> None:
     graph = Graph.from_edges([("a", "b"), ("c", "d")])
     means, std = [[0.1, 1], [0, 1], [0.1, 1], [0, 1]], [[1, 1], [1, 1], [9, 9], [9, 9]]
     embedding = Embedding("abcd", means, std)
-    assert reconstruction(embedding, graph, score="distance", k=[4]).figures == {"MAP": 1.0, "precision@4": 1.0}
+    assert reconstruction(embedding, graph, score="w2", k=[4]).figures == {"MAP": 1.0, "precision@4": 1.0}
+    assert reconstruction(embedding, graph, score="distance", k=[4]).figures["precision@4"] < 1
     assert reconstruction(embedding, graph, score="dot", k=[4]).figures["precision@4"] < 1
+    assert reconstruction(embedding, graph, score="w2").protocol["spectral vectors scored by"] == "distance"
+    with pytest.raises(InputError, match="score='w2' compares Gaussians and these nodes have no std"):
+        reconstruction(Embedding("abcd", means), graph, score="w2")
 
 
 def test_near_vectors_far_from_the_origin_are_told_apart() -> None:
@@ -166,7 +210,7 @@ def test_blocks_change_nothing(score: str, numbers: int, monkeypatch: pytest.Mon
     twins = np.repeat(np.random.default_rng(1).normal(size=(n // 4, 3)), 4, axis=0)  # ties everywhere
     given = fitted if score == "decoder" else Embedding(fitted.embedding_.nodes, twins)
     whole = reconstruction(given, GRAPH, score=score, k=[3, 50, 111]).figures
-    monkeypatch.setattr(evaluate, "_BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr(pairs, "_BLOCK_NUMBERS", numbers)
     assert reconstruction(given, GRAPH, score=score, k=[3, 50, 111]).figures == pytest.approx(whole, rel=1e-12)
 
 
@@ -242,12 +286,14 @@ def test_a_part_of_the_graph(score: str, fitted: SDNE) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"score": "euclid"}, "score='euclid' is not one of dot, cosine, distance, decoder"),
+        ({"score": "euclid"}, "score='euclid' is not one of dot, cosine, distance, w2, decoder"),
         ({"score": "decoder"}, "Embedding has no decoder; score by dot, cosine or distance"),
-        ({"k": []}, "k=[] and nodes=20000 are whole numbers of at least 1"),
-        ({"k": [5, 0]}, "k=[5, 0] and nodes=20000 are whole numbers"),
+        ({"k": []}, "k=[] does not fit: give whole numbers of at least 1"),
+        ({"k": [5, 0]}, "k=[5, 0] does not fit: give whole numbers of at least 1"),
         ({"k": [2.5]}, "k=[2.5]"),
-        ({"nodes": 0}, "nodes=0"),
+        ({"nodes": 0}, "nodes=0 does not fit"),
+        ({"nodes": 2.0}, "nodes=2.0"),
+        ({"k": [True, "a"]}, "k=[True, 'a']"),
     ],
 )
 def test_what_cannot_be_asked(change: dict[str, Any], said: str) -> None:
@@ -265,7 +311,191 @@ def test_graphs_that_do_not_fit() -> None:
         reconstruction(embedding, Graph.from_edges([("a", "a")], nodes="ab"))
 
 
-def test_average_precision_takes_ties_in_the_order_of_columns() -> None:
+def test_average_precision_is_the_mean_over_all_orders_of_ties() -> None:
     linked = torch.tensor([[False, True, True], [False, False, False], [True, False, False]])
-    # ties: row 0 ranks 0, 1, 2 -> (1/2 + 2/3) / 2; row 1 has no link and is left out; row 2 -> 1
-    assert average_precision(torch.zeros(3, 3), linked).tolist() == pytest.approx([7 / 12, 1.0])
+    # all tie. Row 0, hits at places 1 2, 1 3 or 2 3: (1 + 5/6 + 7/12) / 3 = 29/36; row 1 has no link and is left out;
+    # row 2, the hit at 1, 2 or 3: (1 + 1/2 + 1/3) / 3 = 11/18
+    assert average_precision(torch.zeros(3, 3), linked).tolist() == pytest.approx([29 / 36, 11 / 18])
+    assert average_precision(torch.zeros(2, 3), linked[1:2].expand(2, 3)).tolist() == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_average_precision_with_ties_against_the_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores, linked = rng.integers(0, 1 + 3 * seed, (7, 30)).astype(float), rng.random((7, 30)) < 0.3
+    expected = [naive_average_precision(list(a), list(b)) for a, b in zip(scores, linked, strict=True)]
+    assert average_precision(torch.tensor(scores), torch.tensor(linked)).tolist() == pytest.approx(expected)
+
+
+def test_average_precision_of_the_ends_of_a_long_row() -> None:
+    """Far down a ranking, the difference of harmonic numbers still has its digits."""
+    n = 200_000
+    scores = torch.arange(n, 0, -1).float()[None].repeat(2, 1)
+    scores[1, -2:] = 0
+    linked = torch.zeros(2, n, dtype=torch.bool)
+    linked[:, -2:] = True
+    both = (1 / (n - 1) + 2 / n) / 2
+    assert average_precision(scores, linked).tolist() == pytest.approx([both, both], abs=1e-10)
+
+
+# -------------------------------------------------------------------- the best of a long ranking
+
+
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+@pytest.mark.parametrize("part", [1, 7, 500])
+def test_the_best_pairs_whatever_the_parts(levels: int, part: int) -> None:
+    rng = np.random.default_rng(levels)
+    scores, hits = rng.integers(0, levels, 500).astype(np.float32), rng.random(500) < 0.3
+    scores[rng.random(500) < 0.2] = -np.inf  # left out
+    best = Best(100)
+    for start in range(0, 500, part):
+        best.add(scores[start : start + part], hits[start : start + part])
+    kept = scores > -np.inf
+    assert len(best) == 100
+    for k in (1, 2, 50, 99, 100):
+        found, left = 0.0, k
+        for many, right in ties(list(scores[kept]), list(hits[kept])):
+            found += right * min(left, many) / many
+            left -= min(left, many)
+        assert best.precision(k) == pytest.approx(found / k), k
+
+
+def test_fewer_pairs_than_asked_for() -> None:
+    best = Best(10)
+    best.add(np.float32([1, -np.inf, 1, 0]), np.array([True, True, False, True]))
+    assert len(best) == 3
+    assert [best.precision(k) for k in (1, 2, 3)] == [0.5, 0.5, 2 / 3]
+
+
+def test_a_hundred_thousand_pairs() -> None:
+    rng = np.random.default_rng(0)
+    dense = np.triu(rng.random((400, 400)) < 0.5, 1)
+    graph = Graph.from_scipy((dense | dense.T).astype(float))
+    vectors = rng.normal(size=(400, 8)).astype(np.float32)
+    found = reconstruction(Embedding(graph.nodes, vectors), graph, k=[100_000], baselines=False).figures
+    unit = vectors.astype(float) / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
+    scores = (unit @ unit.T).astype(np.float32)
+    np.fill_diagonal(scores, -np.inf)
+    order = np.argsort(-scores.ravel(), kind="stable")[:100_000]
+    links = graph.adjacency.toarray().ravel()
+    assert found["precision@100000"] == pytest.approx(links[order].mean(), abs=1.1e-5)  # a pair and its mirror tie
+
+
+# -------------------------------------------------------------------- sampled nodes
+
+
+def test_the_confidence_interval_covers_the_whole_in_about_95_of_100_samples() -> None:
+    graph = random_graph(300, 4)
+    embedding = Embedding(graph.nodes, np.random.default_rng(1).normal(size=(300, 4)))
+    scores = pairs.pair_scores(embedding, graph, "cosine")
+    whole = rank(scores, graph.adjacency, np.arange(300), k=1)
+    assert not whole.sampled and not whole.interval
+    covered = 0
+    for seed in range(200):
+        rows = np.random.default_rng(seed).choice(300, 40, replace=False)
+        part = rank(scores, graph.adjacency, rows, k=1)
+        assert part.sampled and part.best is None
+        covered += abs(part.precisions.mean() - whole.precisions.mean()) <= part.interval["MAP"]
+    assert 180 <= covered <= 199
+
+
+def test_nodes_with_nothing_to_find_are_not_sampled() -> None:
+    edges = [(f"n{i}", f"n{i + 1}") for i in range(0, 20, 2)]
+    graph = Graph.from_edges([*edges, ("x0", "x0")], nodes=[f"x{i}" for i in range(50)] + [f"n{i}" for i in range(20)])
+    embedding = Embedding(graph.nodes, np.random.default_rng(0).normal(size=(70, 3)))
+    found = reconstruction(embedding, graph, nodes=30, baselines=False)
+    assert found.protocol["nodes"] == 20
+    assert not found.deviations, "all that have neighbors were asked"
+    assert found.figures["MAP"] == reconstruction(embedding, graph, baselines=False).figures["MAP"]
+    assert reconstruction(embedding, graph, nodes=10, baselines=False).deviations["MAP"] > 0
+
+
+# -------------------------------------------------------------------- scores
+
+
+class Model:
+    """Whatever has an embedding and a decoder."""
+
+    def __init__(self, embedding: Embedding, scores: Matrix):
+        self.embedding_, self._scores = embedding, scores.astype(np.float32)
+
+    def reconstruct(self, graph: Graph, rows: Any) -> npt.NDArray[np.float32]:
+        return self._scores[rows]
+
+
+@pytest.mark.parametrize("score", ["dot", "cosine", "distance", "w2", "decoder"])
+def test_scores_of_pairs_are_those_of_rows(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    graph = random_graph(20, 5)
+    model = Model(
+        Embedding(graph.nodes, rng.normal(size=(20, 3)), rng.random((20, 3)) + 0.1), rng.normal(size=(20, 20))
+    )
+    scores = pairs.pair_scores(model, graph, score)
+    every = scores.rows(np.arange(20))
+    u, v = rng.integers(0, 20, (2, 100))
+    monkeypatch.setattr(pairs, "_BLOCK_NUMBERS", 60)
+    assert scores.at(u, v).tolist() == pytest.approx(every[u, v].tolist(), rel=1e-6)
+    assert scores.at(u[:0], v[:0]).tolist() == []
+    assert every.dtype == scores.at(u, v).dtype == torch.float32
+
+
+def test_equal_vectors_are_at_no_distance() -> None:
+    vectors = np.random.default_rng(0).normal(size=(30, 50)) + 100
+    vectors[15:] = vectors[:15]
+    found = pairs.VectorScores(vectors, distance=True).rows(np.arange(30)).numpy()
+    assert (found[np.arange(15), np.arange(15, 30)] == 0).all()
+    exact = -np.linalg.norm(vectors[:, None] - vectors, axis=2)
+    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=0)
+
+
+def test_scores_that_are_not_numbers_are_refused_and_infinite_ones_rank() -> None:
+    graph = Graph.from_edges([("a", "b"), ("b", "c")])
+    embedding = Embedding("abc", [[1], [2], [3]])
+    scores = np.array([[9, -np.inf, 2], [np.inf, 9, 1], [-np.inf, 5, 9]])
+    # a: c (2), b (-inf) -> 1/2; b: a, c -> 1; c: b, a -> 1; pairs: b-a, c-b, a-c, b-c, then a-b and c-a tied
+    found = reconstruction(Model(embedding, scores), graph, score="decoder", k=[5], baselines=False).figures
+    assert found == pytest.approx({"MAP": 5 / 6, "precision@5": 3.5 / 5})
+    scores[0, 1] = np.nan
+    with pytest.raises(InputError, match="a score of two nodes is not a number"):
+        reconstruction(Model(embedding, scores), graph, score="decoder")
+
+
+# -------------------------------------------------------------------- results
+
+
+def test_a_table_says_who_is_best() -> None:
+    result = Result(
+        "a task",
+        "SDNE",
+        {"AUC": 0.93, "error": 0.2, "pairs": 12345.0},
+        {"score": "dot", "repeats": 1000, "honest": True, "share": 0.25, "k": [10, 2000]},
+        {"cheap": {"AUC": 0.95, "error": 0.3}, "cheaper": {"AUC": float("nan"), "error": 0.2, "pairs": 7.0}},
+        {"AUC": 0.0123},
+        smaller_is_better=("error",),
+    )
+    assert repr(result).splitlines() == [
+        "a task               AUC   error   pairs",
+        "SDNE     0.9300 ± 0.0123  0.2000  12,345",
+        "cheap             0.9500  0.3000       -",
+        "cheaper                -  0.2000  7.0000",
+        "best in AUC: cheap",
+        "best in error, pairs: SDNE",
+        "protocol: score dot; repeats 1,000; honest yes; share 0.25; k 10, 2,000",
+    ]
+    stored = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert stored["best"] == {"AUC": "cheap", "error": "SDNE", "pairs": "SDNE"}
+    assert stored["baselines"]["cheaper"] == {"AUC": None, "error": 0.2, "pairs": 7.0}
+    assert stored["figures"] == result.figures and stored["protocol"]["k"] == [10, 2000]
+
+
+def test_a_result_without_baselines_has_no_verdict() -> None:
+    assert repr(Result("t", "x", {"a": float("nan")})) == "t  a\nx  -"
+    assert Result("t", "x", {"a": float("nan")}).best("a") == "x"
+
+
+def test_what_is_no_embedding() -> None:
+    with pytest.raises(InputError, match="a list was given to evaluate; give a fitted model or an Embedding"):
+        reconstruction([[1, 2]], [("a", "b")])
+    with pytest.raises(InputError, match="a SDNE was given to evaluate; give a fitted model"):
+        reconstruction(SDNE(), [("a", "b")])
+    assert name_of(Embedding("a", [[1]])) == "embedding"

@@ -12,7 +12,7 @@ from zoo import directed, karate, weighted
 import netfold as nf
 from netfold.evaluate import reconstruction
 from netfold.models import SDNE
-from netfold.models.sdne.network import batches
+from netfold.models.sdne.batches import batches
 
 
 def fit(graph, **options):

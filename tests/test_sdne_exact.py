@@ -14,8 +14,9 @@ from netfold import losses
 from netfold.evaluate import reconstruction
 from netfold.graph import Graph
 from netfold.models import SDNE
-from netfold.models.sdne import network as sdne
-from netfold.models.sdne.network import SDNENetwork, batches
+from netfold.models.sdne import batches as sdne
+from netfold.models.sdne.batches import batches
+from netfold.models.sdne.network import SDNENetwork
 
 N = 23
 

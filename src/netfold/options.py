@@ -27,6 +27,7 @@ class Option:
     choices: tuple[str, ...] = ()
     at_least: float | None = None
     above: float | None = None
+    below: float | None = None
     none: bool = False
     """Whether None is admitted."""
 
@@ -46,6 +47,7 @@ class Option:
         )
         bound = f" of at least {self.at_least:g}" if self.at_least is not None else ""
         bound = f" above {self.above:g}" if self.above is not None else bound
+        bound += f" and below {self.below:g}" if self.below is not None else ""
         return f"it is {words}{bound}" + (" or None" if self.none else "")
 
     def _fits(self, value: Any) -> bool:
@@ -63,7 +65,8 @@ class Option:
         kind: type = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
         number = isinstance(value, kind) and not isinstance(value, bool) and _is_finite(value)
         low = self.at_least is None or (number and value >= self.at_least)
-        return number and low and (self.above is None or value > self.above)
+        high = self.below is None or (number and value < self.below)
+        return number and low and high and (self.above is None or value > self.above)
 
     def plain(self, value: Any) -> Any:
         """The value as json knows it: numpy's scalars as Python's own."""
@@ -80,14 +83,16 @@ def option(
     choices: Sequence[str] = (),
     at_least: float | None = None,
     above: float | None = None,
+    below: float | None = None,
 ) -> Any:
     """A dataclass field that is a hyper-parameter.
 
-    `help` says what it means, with the chapter's equation; `choices`, `at_least` and `above` what it may be. Its type
-    is that of the default; one whose default is None says its `type`, and admits None.
+    `help` says what it means, with the chapter's equation; `choices`, `at_least`, `above` and `below` what it may be.
+    Its type is that of the default; one whose default is None says its `type`, and admits None.
     """
     kind, none = (type, True) if default is None else (default.__class__, False)
-    facts = {"type": kind, "help": help, "choices": tuple(choices), "at_least": at_least, "above": above, "none": none}
+    facts = {"type": kind, "help": help, "choices": tuple(choices), "at_least": at_least, "above": above}
+    facts |= {"below": below, "none": none}
     return dataclasses.field(default=default, metadata=facts)
 
 

@@ -100,7 +100,7 @@ def _help(cls: type) -> str:
 
 
 def _fit(ctx: click.Context, cls: type[Embedder], edges: str, out: str, **given: Any) -> None:
-    model = cls(**_hyper_parameters(ctx, cls, given))
+    model = cls(**hyper_parameters(ctx, cls, given))
     check_new_folder(out, force=given["force"])
     _check_apart(out, given["checkpoint"])
     graph = graph_of(edges, **{name: given[name] for name in READING})
@@ -122,7 +122,7 @@ def _check_apart(out: str, checkpoint: str | None) -> None:
         raise InputError(f"the checkpoint {checkpoint} is in {out}, where the model will be; give another folder")
 
 
-def _hyper_parameters(ctx: click.Context, cls: type, given: dict[str, Any]) -> dict[str, Any]:
+def hyper_parameters(ctx: click.Context, cls: type, given: dict[str, Any]) -> dict[str, Any]:
     """What the command line says, over what the file says, over the defaults."""
     default = click.core.ParameterSource.DEFAULT
     names = [str(p.name) for p in ctx.command.params if isinstance(p, ModelFlag)]

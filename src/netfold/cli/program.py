@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
+from netfold.cli.datasets import datasets
+from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
 from netfold.cli.fit import fit
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
 from netfold.cli.outcome import exit_code
+from netfold.cli.reproduce import reproduce
 from netfold.cli.transform import transform
 
 __all__ = ["main"]
@@ -45,7 +48,7 @@ def main() -> None:
     """
 
 
-for verb in (fit, transform, nearest, export, info, map_):
+for verb in (fit, transform, nearest, export, info, map_, datasets, evaluate, reproduce):
     main.add_command(verb)
 
 

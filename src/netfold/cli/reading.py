@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,17 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.embedding import Embedding
     from netfold.graph import Graph
+    from netfold.labels import Labels
 
-__all__ = ["READING", "directed_flag", "embedding_of", "graph_of", "reading_flags", "refuse_reading_flags"]
+__all__ = [
+    "READING",
+    "directed_flag",
+    "embedding_of",
+    "graph_of",
+    "labelled_as",
+    "reading_flags",
+    "refuse_reading_flags",
+]
 
 READING = ("directed", "weighted", "delimiter", "header")
 """The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
@@ -66,3 +76,20 @@ def embedding_of(path: str) -> Embedding:
     from netfold.models import load
 
     return load(path).embedding_
+
+
+def labelled_as(graph: Graph, known: Labels) -> Graph:
+    """The graph with labels of the kind that the model has.
+
+    A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
+    """
+    from netfold.graph import Graph
+
+    if {graph.nodes.kind, known.kind} != {"int", "text"}:
+        return graph
+    labels = [str(x) if known.kind == "text" else _integer(x) for x in graph.nodes]
+    return Graph(graph.adjacency, labels, directed=graph.directed)  # type: ignore[arg-type]
+
+
+def _integer(label: str) -> int | str:
+    return int(label) if re.fullmatch("0|-?[1-9][0-9]{0,17}", label) else label

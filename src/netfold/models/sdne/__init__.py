@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from netfold.embedding import Embedding
     from netfold.graph import Graph
-    from netfold.models.sdne.network import Rows, SDNENetwork
+    from netfold.models.sdne.batches import Rows
+    from netfold.models.sdne.network import SDNENetwork
     from netfold.progress import Progress
     from netfold.training import Block
 
@@ -62,6 +63,31 @@ class SDNE(Embedder):
     alpha: float = option(1.0, "weight of the first-order term, Eq. (5)", at_least=0)
     beta: float = option(10.0, "weight of a non-zero against a zero in the reconstruction: B of Eq. (3)", at_least=1)
     nu: float = option(1e-4, "weight of L_reg, half the squared weights", at_least=0)
+    row_damping: float = option(
+        0.0,
+        "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
+        "brought to a mean weight of 1",
+        at_least=0,
+    )
+    column_damping: float = option(
+        0.0,
+        "the same where it is the column: p; 0 and 0 leave the weights as they are, 0.5 and 0.5 are the symmetric "
+        "normalisation",
+        at_least=0,
+    )
+    overlap: float = option(
+        0.0,
+        "how much of the overlap of neighborhoods (the products X Xᵀ of the rows, at a mean of 1) the decoder must "
+        "write beside the row itself; for links that are not there yet; costs as much as there are paths of two steps",
+        at_least=0,
+    )
+    dropout: float = option(
+        0.0,
+        "share of a row's entries hidden from the encoder, drawn anew each epoch, which the decoder must write all the "
+        "same; makes vectors smoother, and training last for all its epochs",
+        at_least=0,
+        below=1,
+    )
     pretrain: str = option(
         "svd",
         "the start: svd (where a linear autoencoder would end), dbn (the chapter's deep belief network, for sigmoid "
@@ -100,6 +126,11 @@ class SDNE(Embedder):
                 f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; "
                 "use output='linear', or divide the weights"
             )
+        if self.output == "sigmoid" and (self.row_damping or self.column_damping or self.overlap):
+            raise InputError(
+                "output='sigmoid' can write weights up to 1, and damping or overlap makes larger ones; "
+                "use output='linear'"
+            )
         if self.pretrain == "dbn" and self.activation != "sigmoid":
             raise InputError(f"pretrain='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
         return found
@@ -115,24 +146,34 @@ class SDNE(Embedder):
             alpha=self.alpha,
             beta=self.beta,
             nu=self.nu,
+            damping=(self.row_damping, self.column_damping),
         )
 
     def _start(self, network: SDNENetwork, graph: Graph, progress: Progress) -> None:
-        from netfold.models.sdne import network as start
+        from netfold.models.sdne import starts
 
-        typical = float(graph.adjacency.multiply(graph.adjacency).sum()) / graph.n_nodes  # Σ_j x_ij² of a usual row
+        rows = self._rows(graph, network)
+        typical = float(rows.multiply(rows).sum()) / graph.n_nodes  # Σ_j x_ij² of a usual row
         network.start(self._generator(0), typical)
         if self.pretrain == "dbn":
             report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
-            start.start_from_dbn(network, graph.adjacency, self._generator(1), report)
+            starts.start_from_dbn(network, rows, self._generator(1), report)
         elif self.pretrain == "svd":
-            start.start_from_svd(network, graph.adjacency, self._generator(1))
+            starts.start_from_svd(network, rows, self._generator(1))
 
     def _batches(self, graph: Graph, network: SDNENetwork) -> Callable[[int], Iterable[Rows]]:
-        from netfold.models.sdne.network import batches
+        from netfold.models.sdne.batches import batches
+        from netfold.models.sdne.weighing import overlap
 
-        of = batches(graph.adjacency, network, self.batch_size)
+        rows = self._rows(graph, network)
+        targets = rows + self.overlap * overlap(rows) if self.overlap else None
+        of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout)
         return lambda epoch: of(self._generator(2, epoch))
+
+    def _rows(self, graph: Graph, network: SDNENetwork) -> sparse.csr_array:
+        if network.damping is not None:
+            network.damping.measure(graph.adjacency)
+        return network.weighed(graph.adjacency)
 
     def _blocks(self, network: SDNENetwork) -> list[Block]:
         from netfold.training import Block
@@ -140,7 +181,8 @@ class SDNE(Embedder):
         return [Block(list(network.parameters()), self.optimizer, self.lr)]
 
     def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+        tolerance = 0.0 if self.dropout else self.tolerance  # what is dropped moves the objective up and down
+        return {"schedule": self.schedule, "tolerance": tolerance, "patience": self.patience}
 
     def _embed(self, graph: Graph) -> Embedding:
         from netfold.embedding import Embedding

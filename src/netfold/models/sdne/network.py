@@ -1,12 +1,8 @@
-"""SDNE's tensors: the autoencoder over sparse rows, its loss in linear time, and its batches."""
+"""SDNE's tensors: the autoencoder over sparse rows, and its loss in linear time."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,49 +11,32 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold import losses
+from netfold.models.sdne.batches import Rows, parts
+from netfold.models.sdne.weighing import Damping
 from netfold.modules import ACTIVATIONS, RowDecoder, RowEncoder, Stack, xavier_
-from netfold.pretrain import deep_belief_network, truncated_svd, unit_scale
 from netfold.sparse_rows import PIECE, SparseRows
 
-DENSE_LIMIT = 20_000
-"""Up to so many nodes a sigmoid output is summed exactly over all columns."""
-COLUMNS = 2_048
-"""Above that, so many random columns stand for all."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Chunk:
-    """Some rows of a batch, walked together."""
-
-    rows: SparseRows
-    """m x n: their rows of the adjacency matrix."""
-    links: SparseRows | None
-    """m x |U|: their rows of M + Mᵀ, where M holds the batch's edges; None where the first order is not asked for."""
-    times: float
-    """By how much the links are to be multiplied: a whole undirected graph's M + Mᵀ is its rows, twice."""
-    decoded: bool
-    """Whether these nodes are of the batch B, and not only neighbors of it."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
-    """A batch: the nodes U, which are the batch B and then the neighbors of B outside it, in chunks."""
-
-    chunks: Sequence[Chunk]
-    share: float
-    """|B| / n: the batch's part in what is counted once an epoch."""
-    columns: Tensor | None = None
-    """The columns that stand for all in a sigmoid output; None: all do."""
+__all__ = ["SDNENetwork"]
 
 
 class SDNENetwork(nn.Module):
     """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²)."""
 
     def __init__(
-        self, n: int, widths: Sequence[int], activation: str, output: str, *, alpha: float, beta: float, nu: float
+        self,
+        n: int,
+        widths: Sequence[int],
+        activation: str,
+        output: str,
+        *,
+        alpha: float,
+        beta: float,
+        nu: float,
+        damping: tuple[float, float] = (0.0, 0.0),
     ):
         super().__init__()
         self.alpha, self.beta, self.nu, self.output = alpha, beta, nu, output
+        self.damping = Damping(n, *damping) if any(damping) else None
         self.activation, self.dim = ACTIVATIONS[activation], widths[-1]
         self.first = RowEncoder(n, widths[0])
         self.encoder = Stack(widths, activation)
@@ -88,7 +67,7 @@ class SDNENetwork(nn.Module):
         held = tuple(x.detach().requires_grad_(x.requires_grad) for x in whole)
         second, first, start = self.first.bias.new_zeros(()), self.first.bias.new_zeros(()), 0
         for chunk in batch.chunks:
-            y = self.encode(chunk.rows)
+            y = self.encode(chunk.seen)
             part = self._second_order(chunk.rows, y, batch.columns, held) if chunk.decoded else y.new_zeros(())
             second = second + part.detach()
             if everyone is not None and chunk.links is not None:
@@ -126,7 +105,7 @@ class SDNENetwork(nn.Module):
         out = self.first.bias.new_empty(sum(len(c.rows) for c in batch.chunks), self.dim)
         start = 0
         for chunk in batch.chunks:
-            out[start : start + len(chunk.rows)] = self.encode(chunk.rows)
+            out[start : start + len(chunk.rows)] = self.encode(chunk.seen)
             start += len(chunk.rows)
         return out
 
@@ -143,141 +122,33 @@ class SDNENetwork(nn.Module):
     @torch.no_grad()
     def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """The vectors of rows over the known nodes, in chunks: m x dim."""
+        matrix = self.weighed(matrix)
         made: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
         return made
 
     @torch.no_grad()
     def reconstruct(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """x̂ in whole rows, for a bounded number of rows: m x n."""
-        found = torch.cat([self.last.rows(self.decoder(self.encode(rows))) for rows in self._walk(matrix)])
+        walked = self._walk(self.weighed(matrix))
+        found = torch.cat([self.last.rows(self.decoder(self.encode(rows))) for rows in walked])
         made: npt.NDArray[np.float32] = (found.sigmoid() if self.output == "sigmoid" else found).numpy(force=True)
         return made
 
+    def weighed(self, matrix: sparse.csr_array) -> sparse.csr_array:
+        """The rows that the network reads and writes."""
+        return matrix if self.damping is None else self.damping.of(matrix)
+
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
         table = self.first.table
-        for part in _parts(matrix.shape[0], self.chunk_rows()):
+        for part in parts(matrix.shape[0], self.chunk_rows()):
             yield SparseRows.from_scipy(matrix[part], dtype=table.dtype, device=table.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.first.table.device
 
     def chunk_rows(self) -> int:
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""
         widest = max(int(w.shape[1]) for w in (self.first.table, *self.encoder.weights))
         return max(256, PIECE[self.first.table.device.type] // widest)
-
-
-@torch.no_grad()
-def start_from_dbn(
-    network: SDNENetwork,
-    matrix: sparse.csr_array,
-    generator: torch.Generator,
-    report: Callable[[int, int, float], None],
-) -> None:
-    """Unroll a deep belief network into the autoencoder: each RBM upwards in the encoder, downwards in the decoder."""
-    sizes = _parts(matrix.shape[0], max(512, math.ceil(matrix.shape[0] / 8)))
-    parts = [SparseRows.from_scipy(matrix[part]) for part in sizes]
-    unit = unit_scale(parts)
-    widths = [network.first.table.shape[1], *(w.shape[1] for w in network.encoder.weights)]
-    scaled = [p.with_values(p.values / unit) for p in parts]
-    lowest, *others = deep_belief_network(scaled, widths, generator, report=report)
-    network.first.table.copy_(lowest.weight / unit)
-    network.first.bias.copy_(lowest.hidden)
-    for i, rbm in enumerate(others):
-        network.encoder.weights[i].copy_(rbm.weight)
-        network.encoder.biases[i].copy_(rbm.hidden)
-        network.decoder.weights[-1 - i].copy_(rbm.weight.T)
-        network.decoder.biases[-1 - i].copy_(rbm.visible)
-    if network.output == "linear":
-        network.last.table.copy_(lowest.weight * unit)
-        network.last.bias.copy_(lowest.visible * unit)
-    else:  # a sigmoid of what the linear units wrote, around how often each is on
-        on = torch.tensor(matrix.sum(axis=0) / matrix.shape[0]).clamp(1e-6, 1 - 1e-6)
-        network.last.table.copy_(lowest.weight)
-        network.last.bias.copy_(on.logit())
-
-
-@torch.no_grad()
-def start_from_svd(network: SDNENetwork, matrix: sparse.csr_array, generator: torch.Generator) -> None:
-    """Let the network begin as the best linear autoencoder: x̂ = V Vᵀ x with V the leading right singular vectors.
-
-    The vectors Vᵀx are scaled into the range where the activation is nearly linear and passed through every layer.
-    """
-    rows = SparseRows.from_scipy(matrix)
-    layers = [*network.encoder.weights, *network.decoder.weights]
-    rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), *matrix.shape])
-    _, v = truncated_svd(rows, rank, generator)
-    reach = rows.matmul(v).abs().amax(1)
-    reach = reach[reach > 1e-6 * reach.max()]  # rows with edges
-    scale = 0.5 / float(reach.kthvalue(max(1, int(0.9 * len(reach)))).values)
-    network.first.table.mul_(0.1)
-    network.last.table.mul_(0.1)
-    network.first.table[:, :rank] = scale * v
-    network.last.table[:, :rank] = v / scale
-    for w in layers:
-        w.mul_(0.1)
-        w[:rank, :rank] = torch.eye(rank)
-
-
-def batches(
-    matrix: sparse.csr_array, network: SDNENetwork, batch_size: int | None, dtype: torch.dtype = torch.float32
-) -> Callable[[torch.Generator], Iterator[Rows]]:
-    """The batches of an epoch for a generator: random nodes in steps of `batch_size`, or all at once."""
-    n, device = matrix.shape[0], network.first.table.device
-    sampled = network.output == "sigmoid" and n > DENSE_LIMIT
-    make = functools.partial(_batch, matrix, network.chunk_rows(), network.alpha > 0, device, dtype)
-    whole = make(None) if batch_size is None or batch_size >= n else None
-
-    def of(generator: torch.Generator) -> Iterator[Rows]:
-        order = np.arange(n) if whole else torch.randperm(n, generator=generator).numpy()
-        for start in range(0, n, n if whole else batch_size or n):
-            batch = whole or make(np.sort(order[start : start + (batch_size or n)]))
-            columns = torch.randperm(n, generator=generator)[:COLUMNS].to(device) if sampled else None
-            yield dataclasses.replace(batch, columns=columns)
-
-    return of
-
-
-def _batch(
-    matrix: sparse.csr_array, size: int, linked: bool, device: Any, dtype: Any, part: npt.NDArray[np.int64] | None
-) -> Rows:
-    """The batch of the nodes `part`, in order (None: of all), in chunks of `size` rows."""
-    if part is None:
-        rows, links = matrix, sparse.csr_array(matrix + matrix.T) if linked else None
-        return Rows(_chunks(rows, links, size, True, device, dtype), 1.0)
-    share = len(part) / matrix.shape[0]
-    mine = matrix[part]
-    if not linked:
-        return Rows(_chunks(mine, None, size, True, device, dtype), share)
-    others = np.setdiff1d(mine.indices, part)
-    place = np.empty(matrix.shape[0], np.int32)
-    place[part], place[others] = np.arange(len(part)), np.arange(len(others)) + len(part)
-    n_all = len(part) + len(others)
-    starts = np.append(mine.indptr, np.full(len(others), mine.indptr[-1]))
-    edges = sparse.csr_array((mine.data, place[mine.indices], starts), shape=(n_all, n_all))
-    links = sparse.csr_array(edges + edges.T)
-    links.sort_indices()
-    chunks = _chunks(mine, links[: len(part)], size, True, device, dtype)
-    return Rows(chunks + _chunks(matrix[others], links[len(part) :], size, False, device, dtype), share)
-
-
-def _chunks(
-    rows: sparse.csr_array, links: sparse.csr_array | None, size: int, decoded: bool, device: Any, dtype: Any
-) -> list[Chunk]:
-    twice = links is not None and links.shape == rows.shape and _is_twice(links, rows)
-    made = []
-    for part in _parts(rows.shape[0], size):
-        own = SparseRows.from_scipy(rows[part], dtype=dtype, device=device)
-        near = own if twice else None
-        if links is not None and not twice:
-            near = SparseRows.from_scipy(links[part], dtype=dtype, device=device)
-        made.append(Chunk(own, near, 2.0 if twice else 1.0, decoded))
-    return made
-
-
-def _is_twice(a: sparse.csr_array, b: sparse.csr_array) -> bool:
-    return np.array_equal(a.indices, b.indices) and np.array_equal(a.data, 2 * b.data)
-
-
-def _parts(n: int, size: int) -> Iterator[slice]:
-    """Ranges of nearly the same length, at most `size`, that cover 0..n-1."""
-    count = math.ceil(n / size)
-    for i in range(count):
-        yield slice(n * i // count, n * (i + 1) // count)

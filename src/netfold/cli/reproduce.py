@@ -1,0 +1,151 @@
+"""`netfold reproduce NAME`: a published table, our numbers beside the paper's and beside those of cheap baselines."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netfold.cli.saying import json_flag, say
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.reproduce import Recorded, Table
+
+__all__ = ["reproduce"]
+
+
+@click.command(epilog="Example: netfold reproduce sdne-grqc --seeds 3")
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the tables: paper, data, and where each stands.")
+@click.option("--seeds", type=click.IntRange(1, 1000), metavar="N", help="How many runs to average.  [default: 3]")
+@click.option("--quick", is_flag=True, help="One seed, less training and less evaluation: whether it works at all.")
+@click.option("--record", "recording", is_flag=True, help="Write the numbers into the table's file, and the page anew.")
+@click.option("--page", "paging", is_flag=True, help="Write the page of all tables anew; nothing is run.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where models are fitted.",
+)
+@click.option("--tables", metavar="FOLDER", help="Where the tables are.  [default: those that come with netfold]")
+@json_flag
+def reproduce(
+    name: str | None,
+    listing: bool,
+    seeds: int | None,
+    quick: bool,
+    recording: bool,
+    paging: bool,
+    device: str,
+    tables: str | None,
+    as_json: bool,
+) -> None:
+    """Run the published table NAME, and print paper, ours, baselines and verdict.
+
+    A row is run for each seed 0, 1, ...; ours is the mean, with the standard deviation. --list shows the names. Data
+    sets are found as `netfold datasets` says. --record is for a checkout of netfold (or your own --tables).
+    """
+    from netfold.reproduce import folder_of_tables
+
+    _check_asked(name, listing, paging, quick=quick, recording=recording, seeds=seeds)
+    folder = folder_of_tables(tables)
+    if recording or paging:
+        _check_writable(folder)
+    if listing:
+        _list(folder, as_json=as_json)
+    elif paging:
+        path = _write_page(folder)
+        say({"page": path}, path, as_json=as_json)
+    else:
+        _run(folder, str(name), seeds=1 if quick else seeds or 3, quick=quick, recording=recording, device=device,
+             as_json=as_json)  # fmt: skip
+
+
+def _check_asked(
+    name: str | None, listing: bool, paging: bool, *, quick: bool, recording: bool, seeds: int | None
+) -> None:
+    if quick and recording:
+        raise click.UsageError("--quick is not worth recording; leave out --quick or --record")
+    if quick and seeds not in (None, 1):
+        raise click.UsageError("--quick runs one seed; leave out --quick or --seeds")
+    if sum((name is not None, listing, paging)) != 1:
+        raise click.UsageError("give the NAME of one table, or --list, or --page")
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse before hours of work what could not be kept after them."""
+    from netfold.files import check_writable
+    from netfold.reproduce import is_installed, page_of
+
+    if is_installed(folder):
+        raise InputError(f"{folder} belongs to the installed package; copy it, and give the copy with --tables FOLDER")
+    check_writable(page_of(folder), force=True)
+    check_writable(folder / "x.toml", force=True)
+
+
+def _list(folder: Path, *, as_json: bool) -> None:
+    from netfold.reproduce import aligned, last_verdict, read_tables
+
+    rows: list[dict[str, Any]] = [
+        {"name": t.name, "paper": t.paper, "title": t.title, "data": t.data.name, "present": _present(t.data.name),
+         "status": t.status or "can be run", "verdict": last_verdict(t)}
+        for t in read_tables(folder)
+    ]  # fmt: skip
+    shown = [["table", "paper", "data", "present", "where it stands"]]
+    shown += [[r["name"], r["paper"], r["data"], "yes" if r["present"] else "no", r["verdict"]] for r in rows]
+    say({"tables": rows}, aligned(shown), as_json=as_json)
+
+
+def _present(data: str) -> bool:
+    from netfold import datasets
+
+    return data in datasets.names() and datasets.present(data) is not None
+
+
+def _write_page(folder: Path) -> str:
+    from netfold.reproduce import page_of, read_tables, write_page
+
+    write_page(read_tables(folder), page_of(folder))
+    return str(page_of(folder))
+
+
+def _run(folder: Path, name: str, *, seeds: int, quick: bool, recording: bool, device: str, as_json: bool) -> None:
+    from netfold import reproduce as published
+
+    table = published.table_named(folder, name)
+    how = published.Run(
+        range(seeds), quick=quick, device=device, say=lambda line: click.echo(line, err=True),
+        progress=sys.stderr.isatty(),
+    )  # fmt: skip
+    found = published.run(table, how)
+    if recording:
+        published.record(table, found)
+        _write_page(folder)
+    facts = {"table": table.name, "quick": quick, **asdict(found), "verdicts": _verdicts(table, found)}
+    say(facts | {"recorded": recording}, _told(table, found, quick=quick), as_json=as_json)
+
+
+def _verdicts(table: Table, found: Recorded) -> dict[str, dict[str, str]]:
+    from netfold.reproduce import verdicts
+
+    return {r.name: {k: str(v) for k, v in verdicts(table, r, found.rows[r.name]).items()} for r in table.rows}
+
+
+def _told(table: Table, found: Recorded, *, quick: bool) -> str:
+    from netfold.reproduce import aligned, lines
+
+    head = ["row", "figure", "paper", "ours", "target", "verdict", "baselines"]
+    rows = [
+        [x.row, x.figure, x.paper, x.ours + x.spread, x.target, x.verdict, ", ".join(x.baselines)]
+        for row in table.rows
+        for x in lines(table, row, found.rows[row.name])
+    ]
+    short = "  (--quick: less than the table asks for)" if quick else ""
+    seeds = ", ".join(map(str, found.seeds))
+    spent = f"{found.seconds:,.0f} s on {found.machine}; netfold {found.version}; seeds {seeds}"
+    return "\n".join([f"{table.title}: {table.paper}, {table.source}{short}", aligned([head, *rows]), spent])

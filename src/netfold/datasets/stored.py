@@ -1,0 +1,113 @@
+"""The data sets that lie in files, as graphs and hypergraphs with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from netfold.datasets.catalogue import Dataset
+from netfold.datasets.files import checked, table
+from netfold.errors import InputError
+from netfold.graph import Graph
+from netfold.hypergraph import Hypergraph
+from netfold.io import read_edges
+from netfold.labels import Labels
+
+__all__ = ["LOADERS", "documents", "graph", "hypergraph", "stored_labels"]
+
+_HYPEREDGES, _NEGATIVES, _LABELS = "hyperedges.csv.gz", "test_negatives.csv.gz", "labels.csv.gz"
+_TABLES_OF_NODES = ("nodes.csv.gz", _LABELS)
+
+
+def graph(dataset: Dataset, *, directed: bool | None = None) -> Graph:
+    """The graph of `edges.csv.gz`; `directed` as the data set is, unless said. Nodes without any edge are there too."""
+    directed = dataset.directed if directed is None else directed
+    found = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
+    return found if found.n_nodes == dataset.nodes else _with_all_nodes(found, dataset)
+
+
+def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
+    """The tuples of one part (train, test or test_negatives) over the nodes of all; labels are (role, id)."""
+    whole = table(dataset.name, _HYPEREDGES)
+    split = whole.pop("split")
+    if part == "test_negatives" and dataset.has(_NEGATIVES):
+        ids = np.stack([table(dataset.name, _NEGATIVES)[role] for role in whole], axis=1)
+    else:
+        ids = np.stack(list(whole.values()), axis=1)[_rows_of(dataset, part, split)]
+    of_role = [[(role, i) for i in np.unique(column).tolist()] for role, column in whole.items()]
+    nodes: list[Any] = [label for labels in of_role for label in labels]
+    edges = tuple(tuple(zip(whole, row, strict=True)) for row in ids.tolist())
+    return Hypergraph(edges, Labels.of(nodes), tuple(role for role, _ in nodes))
+
+
+def documents(dataset: Dataset, *, part: str = "train") -> Graph:
+    """Documents linked by the cosine of their words: S = X Xᵀ without its diagonal, X the rows of tf-idf of length 1.
+
+    The weight of a word in a document is its count times 1 + log((1 + n) / (1 + df)), df of the n documents having it.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    ids = _documents_of(dataset, part)
+    counts = table(dataset.name, "doc_terms.csv.gz")
+    row = Labels.of(ids).find(counts["doc"])
+    used = row >= 0
+    x = sparse.csr_array((counts["count"][used].astype(float), (row[used], counts["term"][used])))
+    x = sparse.csr_array(TfidfTransformer().fit_transform(x))
+    x.sort_indices()  # so that s_ij and s_ji sum the same products in the same order
+    s = (x @ x.T).tocoo()
+    off = s.coords[0] != s.coords[1]
+    s = sparse.coo_array((s.data[off], (s.coords[0][off], s.coords[1][off])), shape=s.shape)
+    return Graph(s.tocsr(), Labels.of(ids))
+
+
+LOADERS: dict[str, Callable[..., Graph | Hypergraph]] = {
+    "graph": graph,
+    "hypergraph": hypergraph,
+    "documents": documents,
+}
+"""What makes each kind of data set of its files; the keywords are the options of `load`."""
+
+
+def stored_labels(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[Any, ...]] | None:
+    """The classes of each node of `labels.csv.gz`; None where there is no such file.
+
+    Of documents, those in one part. The labels of a hypergraph are (role, id), the role being the column of nodes.
+    """
+    if not dataset.has(_LABELS):
+        return None
+    role, of = dataset.file(_LABELS).columns
+    columns = table(dataset.name, _LABELS)
+    nodes: list[Any] = columns[role].tolist()
+    if dataset.kind == "hypergraph":
+        nodes = [(role, i) for i in nodes]
+    found: dict[Any, tuple[Any, ...]] = {}
+    for node, label in zip(nodes, columns[of].tolist(), strict=True):
+        found[node] = (*found.get(node, ()), label)
+    return found if dataset.kind != "documents" else {i: found[i] for i in _documents_of(dataset, part).tolist()}
+
+
+def _with_all_nodes(found: Graph, dataset: Dataset) -> Graph:
+    """The same graph with the nodes that only another table of the data set names."""
+    tables = [table(dataset.name, name) for name in _TABLES_OF_NODES if dataset.has(name)]
+    nodes = Labels.of(np.unique(np.concatenate([np.array(list(found.nodes)), *(t["node"] for t in tables)])))
+    entries = found.adjacency.tocoo()
+    u, v = (nodes.positions(found.nodes)[ends] for ends in entries.coords)
+    wider = sparse.coo_array((entries.data, (u, v)), shape=(len(nodes), len(nodes)))
+    return Graph(wider.tocsr(), nodes, directed=found.directed)
+
+
+def _documents_of(dataset: Dataset, part: str) -> npt.NDArray[np.int64]:
+    docs = table(dataset.name, "docs.csv.gz")
+    ids: npt.NDArray[np.int64] = docs["doc"] if part == "all" else docs["doc"][_rows_of(dataset, part, docs["split"])]
+    return np.sort(ids)
+
+
+def _rows_of(dataset: Dataset, part: str, split: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    if part not in ("train", "test"):
+        more = "all" if dataset.kind == "documents" else "test_negatives"
+        raise InputError(f"part={part!r} of {dataset.name!r} is not one of train, test, {more}")
+    return np.flatnonzero(split == part)

@@ -1,0 +1,176 @@
+"""How well an embedding of a training graph finds the edges that were hidden from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from netfold.errors import InputError
+from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
+from netfold.evaluate.edges import Pairs, linked
+from netfold.evaluate.negatives import sample_negatives
+from netfold.evaluate.pairs import PairScores, Rows, finite, of_vectors, pair_scores
+from netfold.evaluate.ranking import Ranking, check_counts, rank, sampled_rows
+from netfold.evaluate.result import Result, embedding_of, name_of
+from netfold.evaluate.separation import separation
+from netfold.evaluate.splits import EdgeSplit
+
+__all__ = ["link_prediction"]
+
+_MOST_STEPS = 10**10
+"""Starts times links, above which shortest paths are not looked for."""
+
+
+def link_prediction(
+    model: Any,
+    split: EdgeSplit,
+    *,
+    score: str = "cosine",
+    negatives: str = "uniform",
+    per_positive: int = 1,
+    k: Sequence[int] = (100, 1000, 10_000),
+    hits: Sequence[int] = (10, 50),
+    nodes: int = 20_000,
+    baselines: bool = True,
+    seed: int = 0,
+) -> Result:
+    """How well an embedding of `split.train` finds the test edges of the split.
+
+    AUC and AP: test edges against `per_positive` times as many pairs that are no edge of the whole graph, drawn by the
+    rule `negatives` (`sample_negatives`; "all" takes every one); AUC again over the pairs whose ends both keep an edge
+    in training: nothing can be known of the others. MAP: for each node with a test edge, all nodes but itself and its
+    training neighbors are ranked. precision@k: one ranking of all such ordered pairs. hits@k and MRR: the place of a
+    test edge's end in the ranking from its other end (an undirected edge: from both), other test edges left out.
+    Equal scores share their places.
+
+    `score` is one of `pair_scores`; for AUC and AP of an undirected graph, the decoder's scores of both directions are
+    averaged. Above `nodes` nodes, MAP, hits and MRR are over the test edges from that many random nodes, without
+    precision@k. The baselines see the training graph alone: four scores of pairs, and spectral vectors.
+
+    >>> from netfold.embedding import Embedding
+    >>> from netfold.evaluate import split_edges
+    >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]
+    >>> split = split_edges(two, 0.2)
+    >>> perfect = Embedding(range(10), [[1, 0]] * 5 + [[0, 1]] * 5)
+    >>> link_prediction(perfect, split, k=[8], hits=[1], baselines=False).figures["precision@8"]
+    1.0
+    """
+    check_counts(k=k, hits=hits, nodes=nodes, per_positive=per_positive)
+    check_unseen(model, split)
+    scores = pair_scores(model, split.train, score)
+    count = None if negatives == "all" else per_positive * len(split.test)
+    drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
+    wanted = _matrix(split)
+    asked = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
+    ranking = asked.rank(scores)
+    figures = asked.compared(scores, both=score == "decoder") | asked.ranked(ranking)
+    others = asked.baselines(embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
+    protocol = _protocol(asked, ranking, {"score": score, **drawn.protocol})
+    if others and of_vectors(score) != score:
+        protocol["spectral vectors scored by"] = of_vectors(score)
+    if others and others["shortest path"].keys() != figures.keys():
+        left_out = [x for x in figures if x not in others["shortest path"]]
+        protocol["shortest path left out (too many steps) of"] = left_out
+    return Result("link prediction", name_of(model), figures, protocol, others, ranking.interval)
+
+
+@dataclass(frozen=True, eq=False)
+class _Questions:
+    """What every contender is asked."""
+
+    split: EdgeSplit
+    negatives: Pairs
+    wanted: sparse.csr_array
+    """1 where a test edge is."""
+    rows: Rows
+    """The nodes from which others are ranked."""
+    k: tuple[int, ...]
+    hits: tuple[int, ...]
+
+    def compared(self, scores: PairScores, *, both: bool = False) -> dict[str, float]:
+        """AUC and AP of test edges against negatives; `both` averages the two directions of an undirected pair."""
+        u, v = self._pairs.T
+        found = finite(scores.at(u, v)).astype(np.float64)
+        if both and not self.split.train.directed:
+            found = (found + finite(scores.at(v, u))) / 2
+        right, wrong = np.split(found, [len(self.split.test)])
+        known_right, known_wrong = np.split(self._known, [len(self.split.test)])
+        some = known_right.any() and known_wrong.any()
+        known = separation(right[known_right], wrong[known_wrong])["AUC"] if some else float("nan")
+        return separation(right, wrong) | {"AUC known ends": known}
+
+    def rank(self, scores: PairScores) -> Ranking:
+        """All pairs from the rows but the diagonal and training pairs."""
+        return rank(scores, self.wanted, self.rows, k=max(self.k), without=self.split.train.adjacency)
+
+    def ranked(self, ranking: Ranking) -> dict[str, float]:
+        """MAP, precision@k, hits@k and MRR."""
+        made = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
+        return ranking.figures(self.k) | made | {"MRR": float((1 / ranking.places).mean())}
+
+    def baselines(self, dim: int, score: str, seed: int) -> dict[str, dict[str, float]]:
+        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width."""
+        train = self.split.train
+        vectors = baseline_embeddings(train, dim, seed)
+        cheap = pair_scorers(train) | {name: pair_scores(x, train, score) for name, x in vectors.items()}
+        return {name: self._cheaply(name, x) for name, x in cheap.items()}
+
+    def _cheaply(self, name: str, scores: PairScores) -> dict[str, float]:
+        """A baseline's figures, without those for which paths would be followed for minutes."""
+        cost = self.split.train.adjacency.nnz if name == "shortest path" else 0
+        made: dict[str, float] = {}
+        if len(np.unique(self._pairs[:, 0])) * cost <= _MOST_STEPS:
+            made |= self.compared(scores)
+        if len(self.rows) * cost <= _MOST_STEPS:
+            made |= self.ranked(self.rank(scores))
+        return made
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return np.concatenate([self.split.test, self.negatives])
+
+    @cached_property
+    def _known(self) -> npt.NDArray[np.bool_]:
+        """Whether both ends of a pair keep an edge in training."""
+        kept = np.diff(linked(self.split.train).indptr) > 0
+        return kept[self._pairs[:, 0]] & kept[self._pairs[:, 1]]
+
+
+def check_unseen(model: Any, split: EdgeSplit) -> None:
+    """Refuse a model that was fitted to the test edges, where it says what it was fitted to."""
+    facts = getattr(model, "graph_facts_", None) or {}
+    if facts.get("fingerprint") == split.whole.fingerprint:
+        raise InputError(
+            f"the {name_of(model)} was fitted to the whole graph, test edges included; fit it to split.train"
+        )
+
+
+def _matrix(split: EdgeSplit) -> sparse.csr_array:
+    """1 where a test edge is, in both directions of an undirected graph."""
+    u, v = split.test.T
+    ends = (u, v) if split.train.directed else (np.concatenate([u, v]), np.concatenate([v, u]))
+    return sparse.csr_array((np.ones(len(ends[0]), np.float32), ends), shape=split.train.adjacency.shape)
+
+
+def _protocol(asked: _Questions, ranking: Ranking, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    split = asked.split
+    made = {"split seed" if name == "seed" else name: fact for name, fact in split.protocol.items()}
+    made |= {
+        **split.figures,
+        **chosen,
+        "negative pairs": len(asked.negatives),
+        "negatives are no edges of": "the whole graph",
+        "ranked": "ordered pairs but the diagonal and training pairs",
+        "hits and MRR": "without the other test edges of the node",
+        "ties": "share their places",
+        "nodes ranked from": len(asked.rows),
+    }
+    if ranking.sampled:
+        made["±"] = "half of the 95% confidence interval over sampled nodes"
+    return made

@@ -1,0 +1,163 @@
+"""Pairs that are no edges, drawn by a named rule: the choice of negatives moves every AUC."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.errors import InputError
+from netfold.evaluate.checks import check_choice
+from netfold.evaluate.edges import Pairs, edge_pairs, keys_of, pairs_of
+from netfold.evaluate.result import facts_in_words
+from netfold.graph import Graph
+
+__all__ = ["NEGATIVES", "Negatives", "sample_negatives"]
+
+NEGATIVES = ("uniform", "degree", "all")
+_ALL = 50_000_000
+"""The most pairs that kind="all" makes."""
+_FEW = 1_000_000
+"""Up to so many pairs of nodes, the non-edges are listed and drawn from."""
+_BLOCK = 1 << 24
+"""Pairs that are looked at together."""
+_TRIES = 200
+
+Keys = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Negatives:
+    """Pairs of nodes without an edge, each once."""
+
+    pairs: Pairs
+    """m x 2 positions; of an undirected graph, the lower first."""
+    kind: str
+    """The rule that they were drawn by."""
+    protocol: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Negatives({len(self.pairs):,} pairs)\nprotocol: {facts_in_words(self.protocol)}"
+
+
+def sample_negatives(
+    graph: Any, count: int | None = None, *, kind: str = "uniform", exclude: Any = None, seed: int = 0
+) -> Negatives:
+    """Pairs of two different nodes without an edge (and not among the pairs `exclude`, m x 2 positions), each once.
+
+    `kind`: `uniform`, every such pair as likely as another; `degree`, ends drawn in proportion to their degrees (out-
+    and in-degree where directed), as the ends of edges are; `all`, every one of them, without a `count`. Pairs are
+    unordered in an undirected graph, ordered in a directed one.
+
+    >>> sample_negatives([("a", "b"), ("b", "c"), ("c", "d")], kind="all").pairs.tolist()
+    [[0, 2], [0, 3], [1, 3]]
+    """
+    known = Graph.of(graph)
+    check_choice(NEGATIVES, kind=kind)
+    space = _Space(known, exclude)
+    protocol: dict[str, Any] = {"negatives": kind, "seed": seed}
+    if kind == "all":
+        if count is not None:
+            raise InputError(f"kind='all' takes every pair that is no edge; leave out count={count!r}")
+        if space.left > _ALL:
+            raise InputError(f"{space.left:,} pairs are no edges, above {_ALL:,}; draw some with kind='uniform'")
+        return Negatives(pairs_of(space.listed(), space.n), kind, {"negatives": kind})
+    _check_count(count, space.left)
+    assert count is not None
+    rng = np.random.default_rng(seed)
+    drawn = _uniform(space, count, rng) if kind == "uniform" else _by_degree(space, known, count, rng)
+    return Negatives(pairs_of(drawn, space.n), kind, protocol)
+
+
+class _Space:
+    """The pairs of two different nodes, less those that are taken."""
+
+    def __init__(self, graph: Graph, exclude: Any):
+        self.n, self.directed = graph.n_nodes, graph.directed
+        pairs = (
+            edge_pairs(graph) if exclude is None else np.concatenate([edge_pairs(graph), _as_pairs(exclude, self.n)])
+        )
+        self.taken = np.unique(keys_of(pairs, self.n, directed=self.directed))
+        self.size = self.n * (self.n - 1) // (1 if self.directed else 2)
+        self.left = self.size - len(self.taken)
+
+    def listed(self) -> Keys:
+        """The keys of all pairs that are left, in order, from blocks of rows."""
+        n, parts = self.n, [np.empty(0, np.int64)]
+        step = max(1, _BLOCK // max(n, 1))
+        for start in range(0, n, step):
+            rows = np.arange(start, min(start + step, n))
+            free = np.ones((len(rows), n), dtype=bool) if self.directed else np.arange(n) > rows[:, None]
+            free[rows - start, rows] = False
+            ends = np.searchsorted(self.taken, [start * n, (rows[-1] + 1) * n])
+            free.ravel()[self.taken[slice(*ends)] - start * n] = False
+            parts.append(np.flatnonzero(free) + start * n)
+        return np.concatenate(parts)
+
+    def fresh(self, u: Keys, v: Keys, drawn: Keys) -> Keys:
+        """The keys drawn before and those of the new pairs that are left, each once, in the order of drawing."""
+        pairs = np.stack([u, v], axis=1)[u != v]
+        keys = keys_of(pairs, self.n, directed=self.directed)
+        at = np.searchsorted(self.taken, keys)
+        free = np.ones(len(keys), dtype=bool)
+        free[at < len(self.taken)] = self.taken[at[at < len(self.taken)]] != keys[at < len(self.taken)]
+        every = np.concatenate([drawn, keys[free]])
+        return every[np.sort(np.unique(every, return_index=True)[1])]
+
+
+def _uniform(space: _Space, count: int, rng: np.random.Generator) -> Keys:
+    if space.size <= _FEW or 2 * max(count, len(space.taken)) > space.left:
+        return rng.choice(space.listed(), count, replace=False)
+    drawn = np.empty(0, np.int64)
+    while len(drawn) < count:
+        u, v = rng.integers(space.n, size=(2, count + 1000))
+        drawn = space.fresh(u, v, drawn)
+    return drawn[:count]
+
+
+def _by_degree(space: _Space, graph: Graph, count: int, rng: np.random.Generator) -> Keys:
+    ends = edge_pairs(graph) if graph.directed else np.concatenate([edge_pairs(graph), edge_pairs(graph)[:, ::-1]])
+    if space.size <= _FEW:
+        return _weighted(space, ends, count, rng)
+    drawn = np.empty(0, np.int64)
+    for _ in range(_TRIES):
+        u, v = (side[rng.integers(len(side), size=count + 1000)] for side in ends.T)  # an edge's end is one by degree
+        drawn = space.fresh(u, v, drawn)
+        if len(drawn) >= count:
+            return drawn[:count]
+    raise InputError(f"only {len(drawn):,} non-edges came of drawing ends by degree, not {count:,}; use kind='uniform'")
+
+
+def _weighted(space: _Space, ends: Pairs, count: int, rng: np.random.Generator) -> Keys:
+    """Pairs drawn one after the other in proportion to the product of degrees: the first of exponential waits."""
+    keys = space.listed()
+    out_degrees, in_degrees = (np.bincount(side, minlength=space.n) for side in ends.T)
+    u, v = pairs_of(keys, space.n).T
+    weights = (out_degrees[u] * in_degrees[v]).astype(np.float64)
+    keys, weights = keys[weights > 0], weights[weights > 0]
+    if count > len(keys):
+        raise InputError(f"{len(keys):,} non-edges have ends with a degree above 0, and {count:,} were asked for")
+    drawn: Keys = keys[np.argsort(rng.exponential(size=len(keys)) / weights, kind="stable")[:count]]
+    return drawn
+
+
+def _check_count(count: Any, left: int) -> None:
+    asked = int(count) if isinstance(count, numbers.Integral) else 0
+    if asked < 1:
+        raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
+    if asked > left:
+        raise InputError(f"count={asked:,} pairs were asked for and {left:,} are no edges; ask for at most so many")
+
+
+def _as_pairs(exclude: Any, n: int) -> Pairs:
+    pairs = np.asarray(exclude)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise InputError(f"exclude has the shape {pairs.shape} of {pairs.dtype}; it is m x 2 positions of nodes")
+    if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
+        raise InputError(f"exclude holds positions outside of 0 to {n - 1:,}")
+    found: Pairs = pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int64)
+    return found

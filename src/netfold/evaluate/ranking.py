@@ -1,0 +1,167 @@
+"""Rankings of pairs of nodes: the precision of the best, and the average precision of each node, in blocks of rows."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from netfold.errors import InputError
+from netfold.evaluate.best import Best
+from netfold.evaluate.pairs import PairScores, Rows, blocks, finite
+
+__all__ = ["Ranking", "average_precision", "check_counts", "rank", "sampled_rows"]
+
+Floats = npt.NDArray[np.float64]
+Scores = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What ranking all pairs from some nodes gave."""
+
+    precisions: Floats
+    """The average precision of each node that has anything to find."""
+    places: Floats
+    """The place (from 1) of each hit in its node's ranking without the node's other hits; half of a tie precedes it."""
+    best: Best | None
+    """One global ranking, if all nodes were asked: it needs all pairs."""
+    sampled: bool
+    """Whether there are nodes with something to find that were not asked."""
+
+    def figures(self, k: Sequence[int]) -> dict[str, float]:
+        """MAP, and precision@k where there is a global ranking of so many pairs."""
+        found = {"MAP": float(self.precisions.mean())}
+        if self.best is None:
+            return found
+        return found | {f"precision@{x}": self.best.precision(x) for x in k if x <= len(self.best)}
+
+    @property
+    def interval(self) -> dict[str, float]:
+        """Half of the 95% confidence interval of MAP, where nodes were sampled."""
+        count = len(self.precisions)
+        half = 1.96 * float(self.precisions.std(ddof=1)) / count**0.5 if count > 1 else float("nan")
+        return {"MAP": half} if self.sampled else {}
+
+
+def rank(
+    scores: PairScores, wanted: sparse.csr_array, rows: Rows, *, k: int, without: sparse.csr_array | None = None
+) -> Ranking:
+    """Rank the pairs (i, j), i of `rows` and j of all nodes; a hit is where `wanted` has an entry.
+
+    Left out: the diagonal, and the entries of `without`. Pairs of equal score share their places.
+    """
+    n = wanted.shape[0]
+    best = Best(k) if len(rows) == n else None
+    precisions, places = [np.empty(0)], [np.empty(0)]
+    for block in blocks(rows, n):
+        found = finite(scores.rows(block))
+        for i, j in _left_out(block, without):
+            found[i, j] = -np.inf  # which no score is
+        i, j = _entries(wanted, block)
+        i, j = i[block[i] != j], j[block[i] != j]
+        counts = _Counts.of(found, i, j)
+        precisions.append(counts.average_precision())
+        places.append(counts.filtered_place())
+        if best is not None:
+            hit = np.zeros(found.shape, dtype=bool)
+            hit[i, j] = True
+            best.add(found.ravel(), hit.ravel())
+    every = np.concatenate(precisions)
+    return Ranking(every, np.concatenate(places), best, len(every) < len(_with_hits(wanted)))
+
+
+def average_precision(scores: Tensor, linked: Tensor) -> Tensor:
+    """AP of each row that has any link: Σ_j precision@j Δ(j) / Σ_j Δ(j), its mean over all orders of equal scores."""
+    i, j = np.nonzero(linked.numpy())
+    return torch.from_numpy(_Counts.of(finite(scores.float()), i, j).average_precision())
+
+
+def sampled_rows(wanted: sparse.csr_array, most: int, seed: int) -> Rows:
+    """All nodes or, where those are too many, random ones of those that have anything to find."""
+    if wanted.shape[0] <= most:
+        return np.arange(wanted.shape[0])
+    some = _with_hits(wanted)
+    return np.sort(np.random.default_rng(seed).choice(some, min(most, len(some)), replace=False))
+
+
+def check_counts(**given: int | Sequence[int]) -> None:
+    """Refuse what is no count, or no list of counts."""
+    for name, value in given.items():
+        counts = list(value) if isinstance(value, Iterable) else [value]
+        if not counts or not all(isinstance(x, numbers.Integral) and x > 0 for x in counts):
+            raise InputError(f"{name}={value!r} does not fit: give whole numbers of at least 1")
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """What the place of each hit in its row depends on."""
+
+    row: Rows
+    """Which of the rows with hits it is in: 0, 1, ..."""
+    greater: Rows
+    """The pairs of that row with a higher score."""
+    equal: Rows
+    """The pairs with the same score, itself among them."""
+    hits_greater: Rows
+    hits_equal: Rows
+
+    @staticmethod
+    def of(scores: Scores, i: Rows, j: Rows) -> _Counts:
+        """Of the hits (i, j), i in increasing order. Sorted values tell the counts: no order of columns is needed."""
+        rows, starts = np.unique(i, return_index=True)
+        every = np.sort(scores[rows], axis=1)
+        found = [_counts(row, np.sort(mine)) for row, mine in zip(every, np.split(scores[i, j], starts[1:]))]
+        counts = np.concatenate([np.empty((4, 0), np.int64), *found], axis=1)
+        return _Counts(np.repeat(np.arange(len(rows)), np.diff([*starts, len(i)])), *counts)
+
+    def average_precision(self) -> Floats:
+        """Of each row, the mean over all orders of equal scores.
+
+        A hit is as likely at each place a + 1, ..., a + g of its tie (a greater, g equal), with h + 1 hits up to there
+        and c = (r - 1) / (g - 1) more for each place of the tie before it, so that it adds
+        Σ_p (h + 1 + c (p - 1)) / (a + p) / g = [(h + 1 - c - c a) (H(a + g) - H(a)) + c g] / g, H the harmonic numbers.
+        """
+        a, g, h = self.greater, self.equal, self.hits_greater
+        c = (self.hits_equal - 1) / np.maximum(g - 1, 1)
+        harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, (a + g).max(initial=0) + 1))])
+        added = ((h + 1 - c - c * a) * (harmonic[a + g] - harmonic[a]) + c * g) / g
+        found: Floats = np.bincount(self.row, added) / np.bincount(self.row)
+        return found
+
+    def filtered_place(self) -> Floats:
+        """1 + the pairs that are no hits and have a higher score + half of those with the same."""
+        return 1 + (self.greater - self.hits_greater) + (self.equal - self.hits_equal) / 2
+
+
+def _counts(row: Scores, hits: Scores) -> Rows:
+    """Greater, equal, hits greater, hits equal: for each hit of a row, both sorted: 4 x m."""
+    found = []
+    for among in (row, hits):
+        left, right = (np.searchsorted(among, hits, side=side) for side in ("left", "right"))
+        found += [len(among) - right, right - left]
+    return np.stack(found)
+
+
+def _with_hits(wanted: sparse.csr_array) -> Rows:
+    """The rows that have an entry off the diagonal."""
+    found: Rows = np.flatnonzero(np.diff(wanted.indptr) > (wanted.diagonal() != 0))
+    return found
+
+
+def _left_out(block: Rows, without: sparse.csr_array | None) -> Iterable[tuple[Rows, Rows]]:
+    yield np.arange(len(block)), block
+    if without is not None:
+        yield _entries(without, block)
+
+
+def _entries(matrix: sparse.csr_array, rows: Rows) -> tuple[Rows, Rows]:
+    """Where some rows of a sparse matrix have entries, row by row."""
+    i, j = matrix[rows].tocoo().coords
+    return i.astype(np.int64), j.astype(np.int64)

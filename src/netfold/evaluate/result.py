@@ -1,0 +1,133 @@
+"""`Result`: what was measured, of the thing given and of cheap baselines, and how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.embedding import Embedding
+
+__all__ = ["Result", "embedding_of", "facts_in_words", "name_of"]
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """Figures with the protocol that they depend on, beside those of cheap baselines under the same protocol.
+
+    >>> Result("link prediction", "SDNE", {"AUC": 0.93}, {"score": "dot"}, {"Adamic-Adar": {"AUC": 0.95}})
+    link prediction     AUC
+    SDNE             0.9300
+    Adamic-Adar      0.9500
+    best in AUC: Adamic-Adar
+    protocol: score dot
+    """
+
+    task: str
+    name: str
+    """What was evaluated: the row's name in the table."""
+    figures: Mapping[str, float]
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    """Every choice that moves a figure."""
+    baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same figures of each cheap method."""
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    """How far figures spread: the standard deviation over repeats, or half a confidence interval; the protocol says."""
+    smaller_is_better: Collection[str] = ()
+
+    def best(self, figure: str) -> str:
+        """The method that does best in a figure: the thing given, where none is better than it."""
+        sign = -1 if figure in self.smaller_is_better else 1
+        rows = {self.name: self.figures} | dict(self.baselines)
+        known = {name: sign * row[figure] for name, row in rows.items() if not math.isnan(row.get(figure, math.nan))}
+        return max(known, key=known.__getitem__, default=self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it: a figure that could not be computed is None."""
+        return {
+            "task": self.task,
+            "name": self.name,
+            "figures": _plain(self.figures),
+            "deviations": _plain(self.deviations),
+            "baselines": {name: _plain(row) for name, row in self.baselines.items()},
+            "best": {x: self.best(x) for x in self.figures},
+            "protocol": dict(self.protocol),
+        }
+
+    def __repr__(self) -> str:
+        cells = [[self.task, *self.figures], [self.name, *(self._cell(x) for x in self.figures)]]
+        for name, row in self.baselines.items():
+            cells.append([name, *(_number(row.get(x)) for x in self.figures)])
+        widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+        lines = [_line(row, widths) for row in cells]
+        protocol = [f"protocol: {facts_in_words(self.protocol)}"] if self.protocol else []
+        return "\n".join([*lines, *self._verdict(), *protocol])
+
+    def _cell(self, figure: str) -> str:
+        spread = self.deviations.get(figure)
+        return _number(self.figures[figure]) + (f" ± {spread:.4f}" if spread is not None else "")
+
+    def _verdict(self) -> list[str]:
+        if not self.baselines:
+            return []
+        wins: dict[str, list[str]] = {}
+        for figure in self.figures:
+            wins.setdefault(self.best(figure), []).append(figure)
+        return [f"best in {', '.join(figures)}: {name}" for name, figures in wins.items()]
+
+
+def embedding_of(model: Any) -> Embedding:
+    """The embedding of a fitted model, or the embedding given."""
+    from netfold.embedding import Embedding
+
+    found = getattr(model, "embedding_", model)
+    if not isinstance(found, Embedding):
+        kind = type(model).__name__
+        raise InputError(
+            f"a {kind} was given to evaluate; give a fitted model or an Embedding (nf.Embedding(nodes, X))"
+        )
+    return found
+
+
+def name_of(model: Any) -> str:
+    """What a table calls it: the model's class, or "embedding"."""
+    return type(model).__name__ if hasattr(model, "embedding_") else "embedding"
+
+
+def facts_in_words(facts: Mapping[str, Any]) -> str:
+    """Facts on one line.
+
+    >>> facts_in_words({"hidden": 0.15, "nodes": 5242, "weighted": False, "k": (10, 100)})
+    'hidden 0.15; nodes 5,242; weighted no; k 10, 100'
+    """
+    return "; ".join(f"{name} {_fact(value)}" for name, value in facts.items())
+
+
+def _line(row: list[str], widths: list[int]) -> str:
+    return "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+
+
+def _number(x: float | None) -> str:
+    if x is None or math.isnan(x):
+        return "-"
+    return f"{x:.4f}" if abs(x) < 1000 else f"{x:,.0f}"
+
+
+def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(x) else float(x) for name, x in row.items()}
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(_fact, value))
+    return str(value)

@@ -1,0 +1,134 @@
+"""docs/results.md: every table of every paper, with what we reach; made of nothing but the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from netfold.files import staged_file
+from netfold.reproduce.showing import lines
+from netfold.reproduce.tables import Recorded, Row, Table
+from netfold.reproduce.verdicts import summary, verdicts
+
+__all__ = ["PAPERS", "last_verdict", "page", "write_page"]
+
+PAPERS = {
+    "SDNE": "SDNE: D. Wang, P. Cui, W. Zhu, KDD 2016",
+    "DRNE": "DRNE: K. Tu, P. Cui, X. Wang, P. S. Yu, W. Zhu, KDD 2018",
+    "DHNE": "DHNE: K. Tu, P. Cui, X. Wang, F. Wang, W. Zhu, AAAI 2018",
+    "DVNE": "DVNE: D. Zhu, P. Cui, D. Wang, W. Zhu, KDD 2018",
+    "DepthLGP": "DepthLGP: J. Ma, P. Cui, W. Zhu, AAAI 2018",
+    "netfold": "Of our own",
+}
+"""The papers in the page's order, and how each is called there; others follow by name."""
+
+_HEAD = """# Published tables beside ours
+
+Made by `netfold reproduce NAME --record` from [benchmarks/tables](../benchmarks/tables): do not edit. Ours is the mean
+over seeds ± the standard deviation. "Best cheap baseline" is the best of what costs about a second, under the same
+protocol; where it wins, the verdict says so. [Evaluating honestly](evaluating.md) says what the protocols mean.
+"""
+
+
+def page(tables: Sequence[Table]) -> str:
+    """The whole page, as Markdown: the same text for the same tables."""
+    ordered = sorted(tables, key=lambda table: (_place(table.paper), table.paper, table.name))
+    parts = [_HEAD, _index(ordered)]
+    for paper in dict.fromkeys(table.paper for table in ordered):
+        parts += [f"## {PAPERS.get(paper, paper)}\n"]
+        parts += [_section(table) for table in ordered if table.paper == paper]
+    return "\n".join(parts)
+
+
+def write_page(tables: Sequence[Table], path: Path) -> None:
+    """Write the page, whole or not at all."""
+    with staged_file(path) as part:
+        part.write_text(page(tables), encoding="utf-8")
+
+
+def last_verdict(table: Table) -> str:
+    """A table in a few words: why it cannot be run, or how the last run went."""
+    if table.status:
+        return table.status
+    found = {row.name: table.found(row) for row in table.rows}
+    if table.recorded is None:
+        return "not run yet"
+    if not all(found.values()):
+        return "set otherwise since it was run"
+    return summary(v for row in table.rows for v in verdicts(table, row, table.recorded.rows[row.name]).values())
+
+
+def _place(paper: str) -> int:
+    return list(PAPERS).index(paper) if paper in PAPERS else len(PAPERS)
+
+
+def _index(tables: Sequence[Table]) -> str:
+    rows = [[f"[{t.name}](#{t.name})", t.paper, t.title, last_verdict(t)] for t in tables]
+    return _markdown(["table", "paper", "what", "where it stands"], rows)
+
+
+def _section(table: Table) -> str:
+    arguments = "; ".join(f"{name} {_words(value)}" for name, value in table.task.arguments.items())
+    said = [f"### {table.name}\n", f"{table.title}. {table.source}."]
+    said += [f"Data: {table.data}. Task: {table.task.name}{f' ({arguments})' if arguments else ''}."]
+    said += [table.notes] if table.notes else []
+    said += [f"**Not run here: {table.status}.**"] if table.status else []
+    parts = ["\n".join(said) + "\n", *_ours(table)]
+    return "\n".join([*parts, *_published(table)])
+
+
+def _ours(table: Table) -> list[str]:
+    if not table.rows or (table.recorded is None and table.status):
+        return []
+    rows = [cells for row in table.rows for cells in _figures(table, row)]
+    made = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
+    made += [_settings(table.rows)]
+    return made + ([_how(table.recorded)] if table.recorded else [])
+
+
+def _figures(table: Table, row: Row) -> Iterable[list[str]]:
+    for x in lines(table, row, table.found(row)):
+        ours = x.ours if x.ours == "-" else f"**{x.ours}**{x.spread}"
+        yield [x.row, x.figure, x.paper, ours, x.baselines[0] if x.baselines else "", x.target, x.verdict]
+
+
+def _settings(rows: Sequence[Row]) -> str:
+    said = []
+    for row in rows:
+        config = ", ".join(f"{name} {_words(value)}" for name, value in row.config.items()) or "the defaults"
+        scored = "".join(f"; {name} {_words(value)}" for name, value in row.task.items())
+        guess = f" Guessed, as the paper is silent: {row.guess}." if row.guess else ""
+        said.append(f"- {row.name}: {row.model.upper()} with {config}{scored}.{guess}")
+    return "\n".join(said) + "\n"
+
+
+def _how(run: Recorded) -> str:
+    seeds = ", ".join(map(str, run.seeds))
+    return f"Run on {run.date} with netfold {run.version} and seeds {seeds}: {run.seconds:,.0f} s on {run.machine}.\n"
+
+
+def _published(table: Table) -> list[str]:
+    """All that the paper prints, the longer side downwards."""
+    methods = list(table.published)
+    figures = [figure for figure in table.figures if any(figure in cells for cells in table.published.values())]
+    if not methods:
+        return []
+
+    def cell(method: str, figure: str) -> str:
+        found = table.published[method].get(figure)
+        return "" if found is None else f"{found:g}"
+
+    if len(figures) > len(methods):
+        rows = [[figure, *(cell(method, figure) for method in methods)] for figure in figures]
+        return ["In the paper:\n", _markdown(["figure", *methods], rows)]
+    rows = [[method, *(cell(method, figure) for figure in figures)] for method in methods]
+    return ["In the paper:\n", _markdown(["method", *figures], rows)]
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    listed = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in listed) + "\n"
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

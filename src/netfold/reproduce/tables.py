@@ -1,0 +1,131 @@
+"""`Table`: a published table as a value, with how it is run here and what that gave."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["COST", "Cells", "Data", "Quick", "Recorded", "RecordedRow", "Row", "Table", "Task"]
+
+Cells = Mapping[str, Mapping[str, float]]
+"""Figures by method: {method: {figure: number}}."""
+
+COST = "fit CPU-s"
+"""The figure that every row has beside those of its task: seconds of processor time that the fit took."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set of `nf.datasets` and its options; one that is drawn at random is drawn anew for each seed."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = ", ".join(f"{k} {v}" for k, v in self.options.items())
+        return self.name + (f" ({options})" if options else "")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function of `nf.evaluate`, and the arguments that fix its protocol."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of our rows: a model, how it is set and scored, and what it should reach."""
+
+    name: str
+    model: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the model's defaults."""
+    task: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the table's protocol, such as the score of pairs."""
+    published: str = ""
+    """The method of the paper that it stands beside; none where empty."""
+    target: Mapping[str, float] = field(default_factory=dict)
+    guess: str = ""
+    """What the paper does not say, and what was chosen."""
+
+
+@dataclass(frozen=True)
+class Quick:
+    """What `--quick` changes in every row: options of the model and arguments of the task."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RecordedRow:
+    """What one of our rows gave: mean and standard deviation over seeds, and the means of the cheap baselines."""
+
+    settings: str
+    """`Table.settings` of the row when it was run."""
+    mean: Mapping[str, float]
+    sd: Mapping[str, float] = field(default_factory=dict)
+    """None for a single seed."""
+    baselines: Cells = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run of a table: when, where, with what, and each row's figures."""
+
+    date: str
+    machine: str
+    version: str
+    seeds: tuple[int, ...]
+    seconds: float
+    rows: Mapping[str, RecordedRow]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: the paper's figures, how ours are made, and what was recorded."""
+
+    path: Path
+    title: str
+    paper: str
+    source: str
+    """Which table or figure, and how its numbers were read."""
+    data: Data
+    task: Task
+    figures: tuple[str, ...]
+    """The columns, named as `nf.evaluate` names them."""
+    published: Cells = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+    smaller_is_better: tuple[str, ...] = ()
+    status: str = ""
+    """Why it cannot be run; empty where it can."""
+    notes: str = ""
+    quick: Quick = field(default_factory=Quick)
+    recorded: Recorded | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line: that of the file."""
+        return self.path.stem
+
+    def smaller(self, figure: str) -> bool:
+        """Whether less of a figure is better."""
+        return figure == COST or figure in self.smaller_is_better
+
+    def settings(self, row: Row) -> str:
+        """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
+        data = [self.data.name, dict(self.data.options)]
+        task = [self.task.name, {**self.task.arguments, **row.task}]
+        told = json.dumps([data, task, row.model, dict(row.config)], sort_keys=True, default=str)
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+    def found(self, row: Row) -> RecordedRow | None:
+        """What was recorded for a row as it is set now."""
+        kept = self.recorded.rows.get(row.name) if self.recorded else None
+        return kept if kept and kept.settings == self.settings(row) else None

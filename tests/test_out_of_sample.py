@@ -1,0 +1,382 @@
+"""Vectors of new nodes: the cheap ways against dense solutions, figures against loops, and nothing hidden is seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.multiclass import OneVsRestClassifier
+
+from netfold.embedding import Embedding
+from netfold.errors import InputError
+from netfold.evaluate import NodeSplit, hide_half, label_propagation, local_average, out_of_sample, split_nodes
+from netfold.evaluate.edges import edge_pairs
+from netfold.evaluate.extensions import reached
+from netfold.evaluate.hidden_links import new_node_negatives
+from netfold.graph import Graph
+
+Matrix = npt.NDArray[np.float64]
+
+
+def random_graph(n: int, seed: int, *, directed: bool = False, density: float = 0.15) -> Graph:
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((n, n)) < density, rng.random((n, n)).round(2) + 0.1, 0)
+    dense = dense if directed else np.triu(dense) + np.triu(dense, 1).T
+    return Graph.from_scipy(sparse.csr_array(dense), [f"n{i}" for i in rng.permutation(n)], directed=directed)
+
+
+def blocks_graph(n: int = 120, seed: int = 0) -> tuple[Graph, dict[str, int], npt.NDArray[np.int64]]:
+    """Three groups of nodes that are linked among themselves, mostly."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 3
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < np.where(group[u] == group[v], 0.25, 0.01)
+    names = [f"node {i}" for i in range(n)]
+    edges = [(names[a], names[b]) for a, b in zip(u[some], v[some], strict=True)]
+    return Graph.from_edges(edges, nodes=names), {x: int(g) for x, g in zip(names, group, strict=True)}, group
+
+
+def vectors_of(graph: Graph, seed: int, dim: int = 4) -> Embedding:
+    return Embedding(graph.nodes, np.random.default_rng(seed).normal(size=(graph.n_nodes, dim)))
+
+
+def one_hot(nodes: Any, groups: dict[str, int]) -> Embedding:
+    return Embedding(nodes, np.eye(3)[[groups[x] for x in nodes]])
+
+
+def weights(split: NodeSplit) -> Matrix:
+    """Of all pairs, in either direction, without loops."""
+    a = split.whole.adjacency.toarray().astype(np.float64)
+    a = a + a.T if split.whole.directed else a
+    np.fill_diagonal(a, 0)
+    return a
+
+
+class Fitted:
+    """A model of known nodes that extends by local averages, and notes what it was shown."""
+
+    def __init__(self, known: Graph, embedding: Embedding):
+        self._known, self.embedding_, self.shown = known, embedding, list[Graph]()
+
+    def transform(self, graph: Graph) -> Embedding:
+        self.shown.append(graph)
+        new = np.flatnonzero(self.embedding_.nodes.find(graph.nodes) < 0)
+        return local_average(NodeSplit(self._known, graph, new, {}), self.embedding_)
+
+
+# -------------------------------------------------------------------- the cheap ways
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_local_average_against_the_loop(directed: bool, seed: int) -> None:
+    split = split_nodes(random_graph(25, seed, directed=directed), 8, seed=seed)
+    base = vectors_of(split.known, seed)
+    a, whole = weights(split), list(split.whole.nodes)
+    made = local_average(split, base)
+    assert list(made.nodes) == [whole[i] for i in split.new]
+    for i in split.new:
+        known = [j for j in range(25) if j not in split.new and a[i, j]]
+        total = sum(a[i, j] * base[whole[j]].astype(np.float64) for j in known)
+        expected = total / sum(a[i, j] for j in known) if known else base.vectors.mean(axis=0)
+        np.testing.assert_allclose(made[whole[i]], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_label_propagation_against_the_dense_solution_and_its_fixed_point(directed: bool, seed: int) -> None:
+    split = split_nodes(random_graph(25, seed, directed=directed), 10, seed=seed)
+    base = vectors_of(split.known, seed)
+    a, new = weights(split), split.new
+    known = split.whole.positions(split.known.nodes)
+    made = label_propagation(split, base).vectors
+    some = reached(split)
+    rows = new[some]
+    laplacian = np.diag(a[rows].sum(axis=1)) - a[np.ix_(rows, rows)]
+    expected = np.linalg.solve(laplacian, a[np.ix_(rows, known)] @ base.vectors.astype(np.float64))
+    np.testing.assert_allclose(made[some], expected, rtol=1e-4, atol=1e-5)
+    every = np.zeros((25, 4))
+    every[known], every[new] = base.vectors, made
+    for i in rows:  # a node is the mean of its neighbors
+        np.testing.assert_allclose(every[i], sum(a[i, j] * every[j] for j in range(25)) / a[i].sum(), atol=1e-5)
+
+
+def test_worked_out_by_hand() -> None:
+    """k0 - new1 - new2 - k1: thirds of the way; new3 hangs on new1; new4 - new5 float, new6 is alone."""
+    edges = [("k0", "new1"), ("new1", "new2"), ("new2", "k1"), ("new3", "new1"), ("new4", "new5")]
+    graph = Graph.from_edges(edges, nodes=["new6", "new5", "new4", "new3", "k1", "new2", "new1", "k0"])
+    new = np.array([0, 1, 2, 3, 5, 6])
+    split = NodeSplit(graph.subgraph([7, 4]), graph, new, {})  # the known graph in another order
+    base = Embedding(["k1", "unused", "k0"], [[3.0], [99.0], [0.0]])
+    made = label_propagation(split, base)
+    assert made["new1"][0] == pytest.approx(1)
+    assert made["new2"][0] == pytest.approx(2)
+    assert made["new3"][0] == pytest.approx(1)
+    assert [made[x][0] for x in ("new4", "new5", "new6")] == [1.5, 1.5, 1.5]
+    assert reached(split).tolist() == [False, False, False, True, True, True]
+    assert reached(split, by="neighbor").tolist() == [False, False, False, False, True, True]
+    near = local_average(split, base)
+    assert [near[x][0] for x in ("new1", "new2", "new3", "new4")] == [0, 3, 1.5, 1.5]
+
+
+def test_self_loops_and_scales_of_weights_do_not_matter() -> None:
+    edges = [("a", "x", 1e-6), ("x", "y", 1e-6), ("y", "b", 1e-6), ("c", "z", 1e6), ("z", "w", 1e6), ("w", "d", 1e6)]
+    loops = [("x", "x", 5.0), ("z", "z", 5.0)]
+    base = Embedding("abcd", [[0.0], [3.0], [0.0], [3.0]])
+    for given in (edges, edges + loops):
+        graph = Graph.from_edges(given, nodes="abcdwxyz")
+        split = NodeSplit(graph.subgraph([0, 1, 2, 3]), graph, np.array([4, 5, 6, 7]), {})
+        assert label_propagation(split, base).vectors[:, 0] == pytest.approx([2, 1, 2, 1])
+        assert local_average(split, base).vectors[:, 0] == pytest.approx([3, 0, 3, 0])
+
+
+def test_a_long_way_from_the_known() -> None:
+    n = 300
+    graph = Graph.from_edges([(i, i + 1) for i in range(n)])
+    split = NodeSplit(graph.subgraph([0, n]), graph, np.arange(1, n), {})
+    made = label_propagation(split, Embedding([0, n], [[0.0], [1.0]])).vectors[:, 0]
+    np.testing.assert_allclose(made, np.arange(1, n) / n, atol=1e-4)
+
+
+# -------------------------------------------------------------------- hidden edges
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_half_of_the_new_nodes_edges_are_hidden(directed: bool) -> None:
+    split = split_nodes(random_graph(40, 1, directed=directed), 10)
+    hidden = hide_half(split, seed=2)
+    before, after = ({*map(tuple, edge_pairs(x).tolist())} for x in (split.whole, hidden.split.whole))
+    theirs = {pair for pair in before if set(pair) & set(split.new.tolist())}
+    gone = {*map(tuple, hidden.pairs.tolist())}
+    assert gone <= theirs
+    assert before - after == gone
+    assert len(gone) == len(hidden.pairs) == round(len(theirs) / 2)
+    assert hidden.split.known is split.known
+    assert hide_half(split, seed=2).pairs.tolist() == hidden.pairs.tolist() != hide_half(split, seed=3).pairs.tolist()
+    assert len(hide_half(split, hidden=0.1).pairs) == round(len(theirs) / 10)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_negatives_keep_a_new_node_and_are_no_edges(directed: bool) -> None:
+    split = split_nodes(random_graph(30, 3, directed=directed), 9)
+    hidden = hide_half(split)
+    made = new_node_negatives(split, hidden.pairs, 50, 0)
+    dense = split.whole.adjacency.toarray()
+    assert len(made) == 50 * len(hidden.pairs)
+    ends = set()
+    for (u, v), (a, b) in zip(made, np.repeat(hidden.pairs, 50, axis=0), strict=True):
+        assert u != v and not dense[u, v]
+        assert {a, b} & {u, v} & set(split.new.tolist())
+        assert u == a or v == b
+        ends |= {u, v}
+    assert ends == set(range(30))  # any node can be the other end
+
+
+def test_a_new_node_that_knows_everybody_has_no_negatives() -> None:
+    star = Graph.from_edges([(0, i) for i in range(1, 6)])
+    split = NodeSplit(star.subgraph([1, 2, 3, 4, 5]), star, np.array([0]), {})
+    with pytest.raises(InputError, match="the new nodes have edges with all others"):
+        out_of_sample(lambda s: local_average(s, vectors_of(split.known, 0)), split, base=vectors_of(split.known, 0))
+
+
+# -------------------------------------------------------------------- figures
+
+
+def test_classes_against_scikit_learn() -> None:
+    graph, _, _ = blocks_graph()
+    rng = np.random.default_rng(4)
+    labels = {x: list(rng.choice(5, rng.integers(1, 4), replace=False)) for x in graph.nodes}
+    split = split_nodes(graph, 30)
+    base, new = vectors_of(split.known, 5), vectors_of(split.whole, 6).take([graph.nodes[i] for i in split.new])
+    found = out_of_sample(new, split, base=base, labels=labels, normalize="none", C=2.0)
+    truth = np.array([[c in labels[x] for c in range(5)] for x in graph.nodes]).astype(int)
+    known = split.whole.positions(split.known.nodes)
+    classifier = OneVsRestClassifier(LogisticRegression(C=2.0, tol=1e-6, max_iter=10_000)).fit(
+        base.vectors, truth[known]
+    )
+    scores = classifier.decision_function(new.vectors)
+    told = np.zeros((30, 5), int)
+    for i, row in enumerate(truth[split.new]):
+        told[i, np.argsort(-scores[i])[: row.sum()]] = 1
+    for kind in ("micro", "macro"):
+        expected = f1_score(truth[split.new], told, average=kind, zero_division=0)
+        assert found.figures[f"{kind}-F1"] == pytest.approx(expected)
+    assert "AUC" not in found.figures
+    assert found.name == "embedding"
+
+
+def test_links_against_the_double_loop() -> None:
+    graph, _, _ = blocks_graph()
+    split = split_nodes(graph, 25, seed=1)
+    base = vectors_of(split.known, 2)
+    found = out_of_sample(lambda s: label_propagation(s, base), split, base=base, per_positive=2, seed=5)
+    hidden = hide_half(split, seed=5)
+    wrong = new_node_negatives(split, hidden.pairs, 2, 5)
+    known, vectors = split.whole.positions(split.known.nodes), np.zeros((graph.n_nodes, 4))
+    vectors[known], vectors[split.new] = base.vectors, label_propagation(hidden.split, base).vectors
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    right, others = ([unit[u] @ unit[v] for u, v in pairs] for pairs in (hidden.pairs, wrong))
+    auc = np.mean([(a > b) + (a == b) / 2 for a in right for b in others])
+    assert found.figures["AUC"] == pytest.approx(auc, abs=1e-4)
+    assert found.figures == found.baselines["LabelProp"]
+    assert found.protocol["positives"] == len(hidden.pairs)
+
+
+def test_perfect_vectors_score_1_and_random_ones_chance() -> None:
+    graph, groups, _ = blocks_graph(240)
+    split = split_nodes(graph, 60)
+    base = one_hot(split.known.nodes, groups)
+
+    def perfect(part: NodeSplit) -> Embedding:
+        return one_hot([part.whole.nodes[i] for i in part.new], groups)
+
+    best = out_of_sample(perfect, split, base=base, labels=groups)
+    assert best.figures["micro-F1"] == best.figures["macro-F1"] == best.figures["accuracy"] == 1
+    assert best.name == "perfect"
+    rng = np.random.default_rng(0)
+    random = [
+        out_of_sample(
+            lambda s: Embedding(s.whole.nodes.take(s.new), rng.normal(size=(len(s.new), 3))),
+            split,
+            base=base,
+            labels=groups,
+            baselines=False,
+            seed=seed,
+        ).figures
+        for seed in range(8)
+    ]
+    assert np.mean([x["micro-F1"] for x in random]) == pytest.approx(1 / 3, abs=0.08)
+    assert np.mean([x["AUC"] for x in random]) == pytest.approx(0.5, abs=0.05)
+    assert best.figures["AUC"] > 0.75 > 0.6 > np.mean([x["AUC"] for x in random])
+
+
+def test_a_fitted_model_is_shown_half_of_the_edges_for_links() -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30)
+    model = Fitted(split.known, one_hot(split.known.nodes, groups))
+    found = out_of_sample(model, split, labels=groups)
+    assert found.figures == found.baselines["LocalAvg"]
+    assert found.name == "Fitted"
+    assert len(model.shown) == 2
+    assert model.shown[0].n_edges == graph.n_edges
+    hidden = hide_half(split)
+    assert model.shown[1].n_edges == hidden.split.whole.n_edges
+    assert found.best("micro-F1") == "Fitted"  # nothing is better than it
+    assert "hidden" in repr(found) and "LabelProp" in repr(found)
+
+
+def test_a_rerun_stands_beside() -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30)
+    base, seen = one_hot(split.known.nodes, groups), list[Graph]()
+
+    def fit(whole: Graph) -> Embedding:
+        seen.append(whole)
+        return one_hot(whole.nodes, groups)
+
+    found = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit)
+    assert found.baselines["rerun"]["micro-F1"] == 1
+    assert [x.n_edges for x in seen] == [graph.n_edges, hide_half(split).split.whole.n_edges]
+    given = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit(graph))
+    assert "AUC" in given.figures and "AUC" not in given.baselines["rerun"]
+    assert given.baselines["rerun"]["micro-F1"] == 1
+    only = out_of_sample(lambda s: local_average(s, base), split, base=base, links=False, labels=groups)
+    assert "AUC" not in only.figures
+
+
+def test_nodes_that_cannot_be_reached_get_the_mean_and_are_counted() -> None:
+    edges = [("a", "b"), ("b", "c"), ("x", "a"), ("y", "x"), ("z", "w")]
+    graph = Graph.from_edges(edges, nodes="abcwxyz")
+    split = NodeSplit(graph.subgraph([0, 1, 2]), graph, np.array([3, 4, 5, 6]), {})
+    base = Embedding("abc", [[1.0, 0], [0, 1], [0, 1]])
+    labels = dict(zip("abcwxyz", "pqqpqpq", strict=True))
+    asked: list[list[str]] = []
+
+    def extend(part: NodeSplit) -> Embedding:
+        nodes = [part.whole.nodes[i] for i in part.new]
+        asked.append(nodes)
+        return Embedding(nodes, [[1.0, 0]] * len(nodes))
+
+    by_path = out_of_sample(extend, split, base=base, labels=labels, links=False)
+    by_edge = out_of_sample(extend, split, base=base, labels=labels, links=False, linked="neighbor")
+    assert asked == [["x", "y"], ["x"]]
+    assert by_path.protocol["without a path to known ones"] == 2
+    assert by_path.protocol["model asked about"] == "those with a path to known ones"
+    assert by_edge.protocol["model asked about"] == "those with a known neighbor"
+    assert by_path.figures["accuracy"] == 0.5  # y is told p, z is told q as the mean of a, b, c is; x and w are not
+
+
+def test_protocol_has_the_split_and_both_seeds() -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30, seed=7)
+    base = one_hot(split.known.nodes, groups)
+    found = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, seed=3)
+    assert found.protocol["split seed"] == 7
+    assert found.protocol["seed"] == 3
+    assert found.protocol["new nodes"] == 30
+    assert found.name == "function"
+    again = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, seed=3)
+    assert again.to_dict() == found.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"score": "w2"}, "score='w2' is not one of dot, cosine, distance"),
+        ({"linked": "far"}, "linked='far' is not one of path, neighbor"),
+        ({"normalize": "all"}, "normalize='all' is not one of none, rows, columns"),
+        ({"C": -1.0}, "C=-1.0 is not a finite number above 0"),
+        ({"per_positive": 0}, "per_positive=0 is not a whole number"),
+        ({"base": None}, "base=None and no fitted model was given; base is an Embedding of the known nodes"),
+        ({"base": Embedding("a", [[1.0]])}, "no node is labelled"),
+        ({"model": 3}, "a int was given; give a fitted model, a function from a NodeSplit to an Embedding, or one"),
+        ({"model": lambda s: None}, "a NoneType was given to evaluate"),
+        ({"model": lambda s: Embedding("q", [[1.0, 2, 3]])}, "none of the 30 new nodes has a vector"),
+        ({"model": lambda s: vectors_of(s.whole, 0, 2)}, "the new nodes' vectors have 2 numbers and the known ones' 3"),
+        ({"links": False, "labels": None}, "there is nothing to measure; give labels=, or a model"),
+        ({"labels": {"node 0": 1, "nowhere": 2}}, "no node is labelled 'nowhere'"),
+    ],
+)
+def test_refused(given: dict[str, Any], message: str) -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30)
+    base = one_hot(split.known.nodes, groups)
+    default: dict[str, Any] = {"model": lambda s: local_average(s, base), "base": base, "labels": groups}
+    with pytest.raises(InputError, match=message):
+        out_of_sample(split=split, **(default | given))
+
+
+def test_a_model_that_knows_the_new_nodes_is_refused() -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30)
+    first = graph.nodes[int(split.new[0])]
+    with pytest.raises(
+        InputError, match=f"the model was fitted to '{first}', which is a new node; fit it to split.known"
+    ):
+        out_of_sample(Fitted(graph, one_hot(graph.nodes, groups)), split, labels=groups)
+
+
+def test_labels_of_one_side_are_refused() -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30)
+    base = one_hot(split.known.nodes, groups)
+    known_only = {x: groups[x] for x in split.known.nodes}
+    with pytest.raises(InputError, match="labels name 90 known and 0 new nodes with a class; both are needed"):
+        out_of_sample(lambda s: local_average(s, base), split, base=base, labels=known_only)
+
+
+def test_nothing_to_hide_is_refused() -> None:
+    graph = Graph.from_edges([("a", "b")], nodes="abc")
+    split = NodeSplit(graph.subgraph([0, 1]), graph, np.array([2]), {})
+    with pytest.raises(InputError, match="the new nodes have 0 edges, of which hidden=0.5 hides none"):
+        hide_half(split)
+    with pytest.raises(InputError, match="hidden=1 is no share of the new nodes' edges"):
+        hide_half(split, hidden=1)
+    with pytest.raises(InputError, match="none of the 1 new nodes is linked to a known one"):
+        labels = {"a": 1, "b": 2, "c": 1}
+        out_of_sample(lambda s: s, split, base=vectors_of(split.known, 0), labels=labels, links=False)
