@@ -83,7 +83,8 @@ def test_a_whole_run_against_scikit_learn(classifier: str, rule: str) -> None:
 
     order = np.random.default_rng(4).permutation(n)
     learned, asked = order[:40], order[40:]
-    unit = np.array([row / np.sqrt(sum(float(v) ** 2 for v in row)) for row in x.astype(np.float64)])
+    around = x.astype(np.float64) - x[learned].astype(np.float64).mean(axis=0)
+    unit = np.array([row / np.sqrt(sum(float(v) ** 2 for v in row)) for row in around])
     scores = np.empty((40, 5))
     for c in range(5):
         one = LogisticRegression(C=3, tol=1e-8) if classifier == "logistic" else LinearSVC(C=3, dual=False)
@@ -126,7 +127,7 @@ def test_most_frequent_classes() -> None:
 def test_means_and_deviations_are_those_of_single_repeats() -> None:
     embedding, labels = blocks(60, noise=1.0)
     classes = read_classes(labels, embedding.nodes)
-    scorer = linear_scorer(embedding[classes.nodes].astype(np.float64), "logistic", "rows", 3.0)
+    scorer = linear_scorer(embedding[classes.nodes].astype(np.float64), "logistic", "centred", 3.0)
     each = [class_figures(scorer, classes, x, "top-k")["micro-F1"] for x in node_splits(60, 0.3, 4, seed=9)]
     made = classification(embedding, labels, train=0.3, repeats=4, seed=9)
     assert made.figures["micro-F1@30%"] == pytest.approx(sum(each) / 4)
@@ -206,6 +207,8 @@ def test_normalized() -> None:
     np.testing.assert_allclose(columns[rows].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(columns[rows].std(axis=0), [1, 1, 0])
     assert normalized(x, "none", rows) is x
+    moved = normalized(x + 7, "centred", rows)
+    np.testing.assert_allclose(moved, normalized(x - x[rows].mean(axis=0), "rows"), atol=1e-12)
     assert not normalized(np.zeros((2, 3)), "rows").any()
 
 
@@ -278,7 +281,7 @@ EMBEDDING, LABELS = blocks(12)
         (LABELS, {"train": None}, "train=None"),
         (LABELS, {"classifier": "forest"}, "classifier='forest' is not one of logistic, svm"),
         (LABELS, {"rule": "best"}, "rule='best' is not one of top-k, threshold"),
-        (LABELS, {"normalize": "l2"}, "normalize='l2' is not one of none, rows, columns"),
+        (LABELS, {"normalize": "l2"}, "normalize='l2' is not one of none, rows, centred, columns"),
         (LABELS, {"C": 0}, "C=0 is not"),
         (LABELS, {"C": float("inf")}, "C=inf is not"),
         (LABELS, {"repeats": 0}, "repeats=0 is not"),

@@ -329,7 +329,7 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
     [
         ({"score": "w2"}, "score='w2' is not one of dot, cosine, distance"),
         ({"linked": "far"}, "linked='far' is not one of path, neighbor"),
-        ({"normalize": "all"}, "normalize='all' is not one of none, rows, columns"),
+        ({"normalize": "all"}, "normalize='all' is not one of none, rows, centred, columns"),
         ({"C": -1.0}, "C=-1.0 is not a finite number above 0"),
         ({"per_positive": 0}, "per_positive=0 is not a whole number"),
         ({"base": None}, "base=None and no fitted model was given; base is an Embedding of the known nodes"),

@@ -18,7 +18,7 @@ NEGATIVES = ("uniform", "degree", "all")
 KEEP = ("none", "connected")
 CLASSIFIERS = ("logistic", "svm")
 RULES = ("top-k", "threshold")
-NORMALIZE = ("none", "rows", "columns")
+NORMALIZE = ("none", "rows", "centred", "columns")
 MEASURES = ("closeness", "betweenness", "eigenvector", "k-core", "pagerank", "degree")
 """What the functions of `nf.evaluate` admit: written here because importing them is not instant."""
 
@@ -99,7 +99,11 @@ _NODES = _flag(
 )
 _TRAIN = _flag("train", "train", "Shares of nodes to learn from, as 0.1,0.9.", type=Numbers(float, 0.001, 0.999))
 _REPEATS = _flag("repeats", "repeats", "How many random splits are averaged.", type=click.IntRange(1))
-_NORMALIZE = _choice("normalize", NORMALIZE, "Vectors of length 1, or coordinates of mean 0 and deviation 1.")
+_NORMALIZE = _choice(
+    "normalize",
+    NORMALIZE,
+    "Vectors of length 1 (around 0 or around their mean), or coordinates of mean 0 and deviation 1.",
+)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 TASKS = {

@@ -47,7 +47,7 @@ def classification(
     train: Iterable[float] | float = (0.1, 0.5, 0.9),
     classifier: str = "logistic",
     rule: str = "top-k",
-    normalize: str = "rows",
+    normalize: str = "centred",
     C: float = 3.0,
     repeats: int = 5,
     seed: int = 0,
@@ -65,10 +65,10 @@ def classification(
     `rule`: "top-k" gives a node its k best-scored classes, k being how many it has in truth (Tang and Liu 2009, and the
     papers since): a hint, where that is not always 1. "threshold" takes the classes scored above 0 (p > 1/2 for the
     logistic): no hint, and perhaps no class. `classifier`: "logistic" or "svm" (linear, squared hinge), with the
-    penalty |w|² / 2C. `normalize`: vectors of length 1 ("rows"), coordinates of mean 0 and deviation 1 over the learned
-    nodes ("columns"), or "none". The defaults of `normalize` and `C` are what the two spectral baselines did best with
-    on BlogCatalog's test parts. The baselines are the most frequent classes and, with `graph`, spectral vectors of the
-    same width.
+    penalty |w|² / 2C. `normalize`: vectors of length 1 ("rows"), the same around the mean of the learned ones
+    ("centred"), coordinates of mean 0 and deviation 1 over the learned nodes ("columns"), or "none". How the defaults
+    of `normalize` and `C` were chosen: docs/decisions/0008. The baselines are the most frequent classes and, with
+    `graph`, spectral vectors of the same width.
 
     >>> halves = Embedding(range(6), [[1, 0]] * 3 + [[0, 1]] * 3)
     >>> classification(halves, dict(enumerate("aaabbb")), train=0.9, repeats=1).figures["accuracy@90%"]

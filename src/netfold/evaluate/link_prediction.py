@@ -49,9 +49,9 @@ def link_prediction(
     test edge's end in the ranking from its other end (an undirected edge: from both), other test edges left out.
     Equal scores share their places.
 
-    `score` is one of `pair_scores`; for AUC and AP of an undirected graph, the decoder's scores of both directions are
-    averaged. Above `nodes` nodes, MAP, hits and MRR are over the test edges from that many random nodes, without
-    precision@k. The baselines see the training graph alone: four scores of pairs, and spectral vectors.
+    `score` is one of `pair_scores`. Above `nodes` nodes, MAP, hits and MRR are over the test edges from that many
+    random nodes, without precision@k. The baselines see the training graph alone: four scores of pairs, and spectral
+    vectors.
 
     >>> from netfold.embedding import Embedding
     >>> from netfold.evaluate import split_edges
@@ -69,7 +69,7 @@ def link_prediction(
     wanted = _matrix(split)
     asked = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
     ranking = asked.rank(scores)
-    figures = asked.compared(scores, both=score == "decoder") | asked.ranked(ranking)
+    figures = asked.compared(scores) | asked.ranked(ranking)
     others = asked.baselines(embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
     protocol = _protocol(asked, ranking, {"score": score, **drawn.protocol})
     if others and of_vectors(score) != score:
@@ -93,12 +93,9 @@ class _Questions:
     k: tuple[int, ...]
     hits: tuple[int, ...]
 
-    def compared(self, scores: PairScores, *, both: bool = False) -> dict[str, float]:
-        """AUC and AP of test edges against negatives; `both` averages the two directions of an undirected pair."""
-        u, v = self._pairs.T
-        found = finite(scores.at(u, v)).astype(np.float64)
-        if both and not self.split.train.directed:
-            found = (found + finite(scores.at(v, u))) / 2
+    def compared(self, scores: PairScores) -> dict[str, float]:
+        """AUC and AP of test edges against negatives."""
+        found = finite(scores.at(*self._pairs.T)).astype(np.float64)
         right, wrong = np.split(found, [len(self.split.test)])
         known_right, known_wrong = np.split(self._known, [len(self.split.test)])
         some = known_right.any() and known_wrong.any()

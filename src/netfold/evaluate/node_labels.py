@@ -30,7 +30,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Split = tuple[Rows, Rows]
 """The rows to learn from, and those to be asked about."""
-NORMALIZE = ("none", "rows", "columns")
+NORMALIZE = ("none", "rows", "centred", "columns")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,10 @@ def node_splits(n: int, train: float, repeats: int, seed: int) -> Iterator[Split
 
 
 def normalized(vectors: Floats, how: str, learned: Rows | slice = slice(None)) -> Floats:
-    """Rows of length 1 ("rows"), columns of mean 0 and deviation 1 over the learned rows ("columns"), or "none"."""
+    """Rows of length 1 ("rows"), the same around the mean of the learned rows ("centred"), columns of mean 0 and
+    deviation 1 over the learned rows ("columns"), or "none"."""
+    if how == "centred":
+        return normalized(vectors - vectors[learned].mean(axis=0), "rows")
     if how == "rows":
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(length > 0, length, 1))

@@ -39,7 +39,7 @@ def out_of_sample(
     linked: str = "path",
     score: str = "cosine",
     per_positive: int = 1,
-    normalize: str = "rows",
+    normalize: str = "centred",
     C: float = 3.0,
     seed: int = 0,
     baselines: bool = True,

@@ -104,7 +104,7 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
 
     `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `w2` (minus the 2-Wasserstein
     distance of Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model
-    itself makes of a node's row).
+    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not).
     """
     if score not in SCORES:
         raise InputError(f"score={score!r} is not one of {', '.join(SCORES)}")
@@ -139,15 +139,15 @@ def _decoder(model: Any, graph: Graph) -> Callable[[Rows], Tensor]:
     """The model's own scores, which come in the order of the nodes that it was fitted to."""
     if not hasattr(model, "reconstruct"):
         raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
-    nodes = model.embedding_.nodes
+    nodes, both = model.embedding_.nodes, not graph.directed
     at = nodes.positions(graph.nodes)
     if len(nodes) == graph.n_nodes and np.array_equal(at, np.arange(len(nodes))):
-        return lambda rows: torch.from_numpy(model.reconstruct(graph, rows))
+        return lambda rows: torch.from_numpy(model.reconstruct(graph, rows, both_ways=both))
     links = graph.adjacency.tocoo()
     ends = (at[links.coords[0]], at[links.coords[1]])
     over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
     seen = Graph(over, nodes, directed=graph.directed)
-    return lambda rows: torch.from_numpy(model.reconstruct(seen, at[rows])[:, at])
+    return lambda rows: torch.from_numpy(model.reconstruct(seen, at[rows], both_ways=both)[:, at])
 
 
 def blocks(rows: Rows, n: int) -> Iterator[Rows]:

@@ -105,16 +105,27 @@ class SDNE(Embedder):
     )
     patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
 
-    def reconstruct(self, graph: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    def reconstruct(
+        self, graph: Any, rows: npt.NDArray[np.int64], *, both_ways: bool = False
+    ) -> npt.NDArray[np.float32]:
         """What the decoder makes of these rows of a graph: x̂ over the known nodes, in the order of `embedding_.nodes`.
 
-        For a bounded number of rows at a time: the answer is len(rows) x n.
+        With `both_ways`, the mean of x̂_ij and x̂_ji: what it makes of a pair, for nodes that are known. x̂ is in the
+        weights that the model reads, see the dampings. For a bounded number of rows at a time: the answer is
+        len(rows) x n.
         """
         from netfold.graph import Graph
 
         self._check_fitted()
-        given = Graph.of(graph)
-        return self._fitted_network().reconstruct(self._over_known(given, rows))
+        given, network = Graph.of(graph), self._fitted_network()
+        found = network.reconstruct(self._over_known(given, rows))
+        if both_ways:
+            known = self.embedding_.nodes
+            at = known.positions(given.nodes.take(rows))
+            everyone = given.adjacency if given.nodes == known else self._among_known(given)
+            found = found + network.reconstruct_columns(everyone, at)
+            found /= 2
+        return found
 
     # ---------------------------------------------------------------- what an Embedder asks
 
@@ -215,6 +226,18 @@ class SDNE(Embedder):
         at = known.find(graph.nodes)[picked.coords[1]]
         entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
         made = sparse.coo_array(entries, shape=(len(rows), len(known))).tocsr()
+        made.sort_indices()
+        return made
+
+    def _among_known(self, graph: Graph) -> sparse.csr_array:
+        """A graph's links between known nodes, in their order: n x n."""
+        from scipy import sparse
+
+        known = self.embedding_.nodes
+        at, links = known.find(graph.nodes), graph.adjacency.tocoo()
+        u, v = (at[ends] for ends in links.coords)
+        both = (u >= 0) & (v >= 0)
+        made = sparse.coo_array((links.data[both], (u[both], v[both])), shape=(len(known), len(known))).tocsr()
         made.sort_indices()
         return made
 

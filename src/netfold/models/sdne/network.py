@@ -129,8 +129,18 @@ class SDNENetwork(nn.Module):
     @torch.no_grad()
     def reconstruct(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """x̂ in whole rows, for a bounded number of rows: m x n."""
-        walked = self._walk(self.weighed(matrix))
-        found = torch.cat([self.last.rows(self.decoder(self.encode(rows))) for rows in walked])
+        return self._written(self.last.rows(self._last_hidden(matrix)))
+
+    @torch.no_grad()
+    def reconstruct_columns(self, matrix: sparse.csr_array, at: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """x̂ of all rows in a bounded number of columns, transposed: m x n."""
+        hidden = self._last_hidden(matrix)
+        return self._written((hidden @ self.last.table[at].T + self.last.bias[at]).T)
+
+    def _last_hidden(self, matrix: sparse.csr_array) -> Tensor:
+        return torch.cat([self.decoder(self.encode(rows)) for rows in self._walk(self.weighed(matrix))])
+
+    def _written(self, found: Tensor) -> npt.NDArray[np.float32]:
         made: npt.NDArray[np.float32] = (found.sigmoid() if self.output == "sigmoid" else found).numpy(force=True)
         return made
 
