@@ -8,7 +8,7 @@ from scipy import sparse
 
 from netfold.graph import Graph
 
-__all__ = ["Pairs", "edge_pairs", "keys_of", "linked", "pairs_of", "without_pairs"]
+__all__ = ["Pairs", "edge_pairs", "keys_of", "linked", "pairs_of", "with_pairs", "without_pairs"]
 
 Pairs = npt.NDArray[np.int64]
 """m x 2 positions of nodes."""
@@ -44,6 +44,19 @@ def linked(graph: Graph) -> sparse.csr_array:
     made.sum_duplicates()
     made.data[:] = 1  # two nodes with an edge each way
     return made
+
+
+def with_pairs(graph: Graph, pairs: Pairs, weights: npt.ArrayLike = 1.0) -> Graph:
+    """The graph and more edges, of these weights.
+
+    >>> with_pairs(Graph.from_edges([(0, 1), (1, 2)]), np.array([[0, 2]])).n_edges
+    3
+    """
+    u, v, w = *pairs.T, np.broadcast_to(np.asarray(weights, np.float32), len(pairs))
+    if not graph.directed:
+        u, v, w = np.concatenate([u, v]), np.concatenate([v, u]), np.tile(w, 2)
+    more = sparse.csr_array((w, (u, v)), shape=graph.adjacency.shape)
+    return Graph(sparse.csr_array(graph.adjacency + more), graph.nodes, directed=graph.directed)
 
 
 def without_pairs(graph: Graph, pairs: Pairs) -> Graph:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.checks import check_at_least_one, is_between
-from netfold.evaluate.edges import Pairs, edge_pairs
+from netfold.evaluate.edges import Pairs, edge_pairs, with_pairs
 from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.node_labels import mean_of, percent
 from netfold.evaluate.pairs import SCORES_OF_VECTORS, PairScores, pair_scores
@@ -78,12 +77,7 @@ def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
     >>> with_noise(Graph.from_edges([(0, 1, 3.0), (2, 1, 3.0)]), np.array([[0, 2]])).adjacency[2, 0].item()
     3.0
     """
-    u, v = pairs.T
-    weights = np.random.default_rng(seed).choice(graph.adjacency.data, len(pairs))
-    if not graph.directed:
-        u, v, weights = np.concatenate([u, v]), np.concatenate([v, u]), np.tile(weights, 2)
-    more = sparse.csr_array((weights, (u, v)), shape=graph.adjacency.shape)
-    return Graph(sparse.csr_array(graph.adjacency + more), graph.nodes, directed=graph.directed)
+    return with_pairs(graph, pairs, np.random.default_rng(seed).choice(graph.adjacency.data, len(pairs)))
 
 
 def _round(

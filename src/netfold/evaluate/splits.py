@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from netfold.errors import InputError
 from netfold.evaluate.checks import check_choice, is_between
-from netfold.evaluate.edges import Pairs, edge_pairs, keys_of, linked, pairs_of, without_pairs
+from netfold.evaluate.edges import Pairs, edge_pairs, keys_of, linked, pairs_of, with_pairs, without_pairs
 from netfold.evaluate.node_splits import NodeSplit, split_nodes
 from netfold.evaluate.result import facts_in_words
 from netfold.graph import Graph
@@ -60,7 +60,7 @@ class EdgeSplit:
             "test edges left out (in training)": len(asked) - len(test),
             "test edges left out (self-loops)": given.n_self_loops,
         }
-        return EdgeSplit(known, test, _with_pairs(known, test), facts)
+        return EdgeSplit(known, test, with_pairs(known, test), facts)
 
     @cached_property
     def figures(self) -> dict[str, int]:
@@ -119,12 +119,3 @@ def _forest(edges: Pairs, n: int, rng: np.random.Generator) -> npt.NDArray[np.in
     u, v = edges[order[first]].T
     tree = minimum_spanning_tree(sparse.csr_array((first + 1.0, (u, v)), shape=(n, n)))  # 0 would be no edge
     return order[tree.data.astype(np.int64) - 1]
-
-
-def _with_pairs(graph: Graph, pairs: Pairs) -> Graph:
-    """The graph and more edges, of weight 1."""
-    u, v = pairs.T
-    if not graph.directed:
-        u, v = np.concatenate([u, v]), np.concatenate([v, u])
-    more = sparse.csr_array((np.ones(len(u), np.float32), (u, v)), shape=graph.adjacency.shape)
-    return Graph(sparse.csr_array(graph.adjacency + more), graph.nodes, directed=graph.directed)

@@ -47,7 +47,7 @@ def kind_of(path: Path) -> str:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise refusal(path, "this is a folder; give the file of edges in it")
+            raise refusal(path, "this is a folder; give the file in it")
         if not stat.S_ISREG(status.st_mode):
             raise refusal(
                 path, "this is not a regular file, and edges are read more than once; write them to a file first"
