@@ -48,7 +48,7 @@ CHILD = Path(__file__).with_name("peers") / "fit.py"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 QUIET = {"PYTHONHASHSEED": "0", "TF_CPP_MIN_LOG_LEVEL": "3"}
 FOR_LABELS = {
-    "alpha": 2, "beta": 3, "nu": 300, "row_damping": 0.4, "column_damping": 0.4, "dropout": 0.2, "epochs": 400,
+    "alpha": 2, "beta": 3, "nu": 100, "row_damping": 0.4, "column_damping": 0.4, "dropout": 0.2, "epochs": 400,
 }  # fmt: skip
 
 # ---------------------------------------------------------------- the graphs, and how vectors of them are judged
