@@ -1,0 +1,256 @@
+"""DRNE's tensors: the layer-normalised LSTM over packed sequences, and the loss."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from netfold.models.drne.batches import Batch, Packed, Piece, Ties, distinct, packed_pieces, tied
+from netfold.models.drne.sequences import Sequences
+from netfold.modules import xavier_
+from netfold.sparse_rows import PIECE
+
+__all__ = ["EPS", "Cell", "DRNENetwork"]
+
+EPS = 1e-6
+"""Added to a state's variance before it divides: where all entries are equal the chapter's formula has 0 / 0."""
+
+
+START = 0.1
+"""Vectors begin between -START and START."""
+
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+_tanh_backward = torch.ops.aten.tanh_backward.grad_input
+_layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
+"""Named once: looking up which of an operation's variants is meant takes longer than a short step's work."""
+
+Shown = tuple[Tensor, Tensor | None, Tensor | None]
+"""tanh(C'), and what the normalisation divided by and took away."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What a step's numbers go through; the chapter's proofs take activations to be linear, and no normalisation."""
+
+    linear: bool = False
+    normalized: bool = True
+
+    def gates(self, gates: Tensor, candidate: Tensor) -> None:
+        """f, i and o (a x 3k) and C̃ (a x k) of what comes in, in place."""
+        if not self.linear:
+            gates.sigmoid_()
+            candidate.tanh_()
+
+    def gates_backward(self, grads: tuple[Tensor, Tensor], gates: Tensor, candidate: Tensor) -> None:
+        """From the gradients of what came out to those of what came in, in place."""
+        if not self.linear:
+            _sigmoid_backward(grads[0], gates, grad_input=grads[0])
+            _tanh_backward(grads[1], candidate, grad_input=grads[1])
+
+    def show(self, state: Tensor, gain: Tensor) -> Shown:
+        """tanh(C') with C' = g (C - μ) / Σ: what the output gate lets through, a x k."""
+        if not self.normalized:
+            return (state if self.linear else state.tanh()), None, None
+        made, mean, rstd = torch.native_layer_norm(state, (state.shape[1],), gain, None, EPS)
+        return (made if self.linear else made.tanh_()), mean, rstd
+
+    def show_backward(self, grad: Tensor, shown: Shown, state: Tensor, gain: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The gradients of C and of g, from that of tanh(C'), which is overwritten."""
+        if not self.linear:
+            _tanh_backward(grad, shown[0], grad_input=grad)
+        if not self.normalized:
+            return grad, None
+        made, by_gain, _ = _layer_norm_backward(
+            grad, state, [state.shape[1]], shown[1], shown[2], gain, None, [True, True, False]
+        )
+        return made, by_gain
+
+
+class _Columns:
+    """An array with the rows of all steps, E x 4k, as views: by step; and by step and gate."""
+
+    def __init__(self, array: Tensor, alive: list[int]):
+        k = array.shape[1] // 4
+        self.all = torch.split(array, alive)
+        self.gates = torch.split(array[:, : 3 * k], alive)
+        self.f, self.i, self.o, self.candidate = (torch.split(x, alive) for x in array.chunk(4, dim=1))
+
+
+class _Recurrence(torch.autograd.Function):
+    """h_T of packed sequences, and its gradient by back-propagation through time.
+
+    Kept for the way back are seven numbers per neighbor and dimension: the gates (4), C, tanh(C') and h. The gradient
+    of the projected inputs goes into their `grad` in place: no second array of their size is made.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, projected: Tensor, recurrent: Tensor, gain: Tensor, packed: Packed, cell: Cell) -> Tensor:
+        gates = projected.detach().index_select(0, packed.entries)  # E x 4k
+        states, hidden = (gates.new_empty(len(gates), len(gain)) for _ in range(2))  # E x k: C and h
+        z, c, h = _Columns(gates, packed.alive), torch.split(states, packed.alive), torch.split(hidden, packed.alive)
+        shown: list[Shown] = []
+        for t, count in enumerate(packed.alive):
+            if t:
+                z.all[t].addmm_(h[t - 1][:count], recurrent)
+            cell.gates(z.gates[t], z.candidate[t])
+            torch.mul(z.i[t], z.candidate[t], out=c[t])
+            if t:
+                c[t].addcmul_(z.f[t], c[t - 1][:count])
+            shown.append(cell.show(c[t], gain))
+            torch.mul(z.o[t], shown[t][0], out=h[t])
+        ctx.save_for_backward(recurrent, gain)
+        ctx.walk, ctx.projected = (packed, cell, gates, z, c, shown, hidden), projected
+        return hidden.index_select(0, packed.last)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (recurrent, gain), (packed, cell, gates, z, c, shown, hidden) = ctx.saved_tensors, ctx.walk
+        by_hidden, by_state, by_gain = grad.clone(), torch.zeros_like(grad), torch.zeros_like(gain)
+        by_gates = torch.empty_like(gates)
+        d = _Columns(by_gates, packed.alive)
+        for t, count in reversed(list(enumerate(packed.alive))):
+            mine = by_hidden[:count]  # of a sequence that ends here: what came from outside, untouched
+            torch.mul(mine, shown[t][0], out=d.o[t])
+            through, more = cell.show_backward(mine * z.o[t], shown[t], c[t], gain)
+            by_gain += 0 if more is None else more
+            through += by_state[:count]
+            torch.mul(through, z.candidate[t], out=d.i[t])
+            torch.mul(through, z.i[t], out=d.candidate[t])
+            if t:
+                torch.mul(through, c[t - 1][:count], out=d.f[t])
+                torch.mul(through, z.f[t], out=by_state[:count])
+            else:
+                d.f[t].zero_()
+            cell.gates_backward((d.gates[t], d.candidate[t]), z.gates[t], z.candidate[t])
+            if t:
+                torch.mm(d.all[t], recurrent.t(), out=mine)
+        ctx.walk = None
+        _grad(ctx.projected).index_add_(0, packed.entries, by_gates)
+        by_recurrent = None
+        if ctx.needs_input_grad[1]:
+            by_recurrent = hidden.index_select(0, packed.before).t() @ by_gates[len(packed.last) :]
+        return None, by_recurrent, by_gain if ctx.needs_input_grad[2] else None, None, None
+
+
+def _grad(x: Tensor) -> Tensor:
+    if x.grad is None:
+        x.grad = torch.zeros_like(x)
+    return x.grad
+
+
+class DRNENetwork(nn.Module):
+    """The table X of vectors, the aggregator and the degree's MLP.
+
+    The columns of `input`, `recurrent` and `bias` are those of f, i, o and C̃, one after another: W [h, X] + b of the
+    chapter is X `input` + h `recurrent` + `bias`.
+    """
+
+    colors: Tensor
+    degrees: Tensor
+
+    def __init__(self, n: int, dim: int, *, lambda_: float, cell: Cell | None = None):
+        super().__init__()
+        self.dim, self.lambda_, self.cell = dim, lambda_, cell or Cell()
+        self.table = nn.Parameter(torch.zeros(n, dim))
+        self.input = nn.Parameter(torch.zeros(dim, 4 * dim))
+        self.recurrent = nn.Parameter(torch.zeros(dim, 4 * dim))
+        self.bias = nn.Parameter(torch.zeros(4 * dim))
+        self.gain = nn.Parameter(torch.ones(dim))
+        self.degree_weight = nn.Parameter(torch.zeros(dim, 1))
+        self.degree_bias = nn.Parameter(torch.zeros(1))
+        self.register_buffer("colors", torch.zeros(n, dtype=torch.int64))
+        self.register_buffer("degrees", torch.zeros(n, dtype=torch.int64))
+
+    @torch.no_grad()
+    def start(self, generator: torch.Generator, degrees: Tensor, *, common: bool) -> None:
+        """A random start: one vector for all nodes or one for each; 0, what nothing aggregates to, without neighbors.
+
+        Gates begin with Xavier's weights for [h, X] together and remember (b_f = 1); the MLP begins at the mean of what
+        it is to say, where its ReLU is not silent.
+        """
+        shape = (1 if common else len(self.table), self.dim)
+        self.table.copy_(torch.empty(shape).uniform_(-START, START, generator=generator))
+        self.table[degrees == 0] = 0
+        for gate in (*self.input.chunk(4, dim=1), *self.recurrent.chunk(4, dim=1)):
+            xavier_(gate, generator, fan_in=2 * self.dim)
+        xavier_(self.degree_weight, generator)
+        self.bias[: self.dim] = 1
+        self.degree_bias.fill_(torch.log1p(degrees.float()).mean())
+
+    @property
+    def theta(self) -> list[nn.Parameter]:
+        """All parameters but X."""
+        return [p for p in self.parameters() if p is not self.table]
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """`L_1` and lambda `L_reg`, summed over the batch's nodes.
+
+        The inputs of the gates, X W + b, are computed once for all nodes that the batch reads. Walks the pieces and,
+        where gradients are on, adds each piece's to `grad` before the next: the states of one piece are all that is
+        ever alive.
+        """
+        near = self.table.detach()[batch.nodes].requires_grad_(self.table.requires_grad)
+        projected = self._project(near, batch.ties)
+        held = projected.detach().requires_grad_(projected.requires_grad)
+        recursive, regular = near.new_zeros(()), near.new_zeros(())
+        for piece in batch.pieces:
+            error, missed = self._errors(piece, near.detach(), held)
+            terms = error.square().sum(), self.lambda_ * missed.square().sum()
+            recursive, regular = recursive + terms[0].detach(), regular + terms[1].detach()
+            if terms[0].requires_grad:
+                torch.autograd.backward(terms)
+                if near.requires_grad:
+                    _grad(near)[piece.rows] += 2 * error.detach()
+        if projected.requires_grad:
+            torch.autograd.backward(projected, _grad(held))
+            if near.requires_grad:
+                _grad(self.table)[batch.nodes] += _grad(near)
+        return {"recursive": recursive, "regularization": regular}
+
+    def _errors(self, piece: Piece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
+        """X_v - Agg(N(v)), m x k, and log(d_v + 1) - MLP(Agg(N(v))), m."""
+        made = self._aggregated(projected, piece.packed, len(piece.rows))
+        said = functional.relu(made @ self.degree_weight + self.degree_bias)[:, 0]
+        return near[piece.rows] - made, piece.log_degrees - said
+
+    def _project(self, vectors: Tensor, ties: Ties) -> Tensor:
+        """What nodes with these vectors add to the inputs of the gates, X W + b, and then what ties do: m x 4k."""
+        if len(ties.members):
+            means = functional.embedding_bag(ties.members, vectors, ties.starts, mode="mean", include_last_offset=True)
+            vectors = torch.cat([vectors, means])
+        return torch.addmm(self.bias, vectors, self.input)
+
+    def _aggregated(self, projected: Tensor, packed: Packed, count: int) -> Tensor:
+        """h_T of each sequence, 0 where it is empty: count x k."""
+        made: Tensor = _Recurrence.apply(projected, self.recurrent, self.gain, packed, self.cell)  # type: ignore[no-untyped-call]
+        return functional.pad(made, (0, 0, 0, count - len(made)))
+
+    @torch.no_grad()
+    def aggregate(self, sequences: Sequences) -> Tensor:
+        """What the vectors of known nodes in these sequences aggregate to: m x k, in O(neighbors k²)."""
+        rows = torch.arange(len(sequences), device=self.device)
+        return torch.cat([self._aggregate(sequences.take(part)) for part in torch.split(rows, self.piece)])
+
+    def _aggregate(self, sequences: Sequences) -> Tensor:
+        nodes, place = distinct(len(self.table), sequences.nodes)
+        local, ties = tied(Sequences(sequences.starts, place[sequences.nodes]), self.colors[nodes])
+        projected = self._project(self.table[nodes], ties)
+        out = self.table.new_zeros(len(sequences), self.dim)
+        for rows, packed in packed_pieces(local, self.piece):
+            out[rows] = self._aggregated(projected, packed, len(rows))
+        return out
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.table.device
+
+    @property
+    def piece(self) -> int:
+        """How many neighbors are walked together: what keeps the states in bounds."""
+        return max(1024, PIECE[self.device.type] // (4 * self.dim))
