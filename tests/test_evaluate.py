@@ -421,9 +421,9 @@ class Model:
     def __init__(self, embedding: Embedding, scores: Matrix):
         self.embedding_, self._scores = embedding, scores.astype(np.float32)
 
-    def reconstruct(self, graph: Graph, rows: Any, *, both_ways: bool) -> npt.NDArray[np.float32]:
-        made = (self._scores + self._scores.T) / 2 if both_ways else self._scores
-        return made[rows]
+    def pair_decoder(self, graph: Graph) -> Any:
+        made = self._scores if graph.directed else (self._scores + self._scores.T) / 2
+        return made.__getitem__
 
 
 @pytest.mark.parametrize("score", ["dot", "cosine", "distance", "w2", "decoder"])

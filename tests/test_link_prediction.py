@@ -32,9 +32,9 @@ class Model:
     def __init__(self, embedding: Embedding, scores: Matrix):
         self.embedding_, self.scores = embedding, scores.astype(np.float32)
 
-    def reconstruct(self, graph: Graph, rows: Any, *, both_ways: bool) -> npt.NDArray[np.float32]:
-        made = (self.scores + self.scores.T) / 2 if both_ways else self.scores
-        return made[rows]
+    def pair_decoder(self, graph: Graph) -> Any:
+        made = self.scores if graph.directed else (self.scores + self.scores.T) / 2
+        return made.__getitem__
 
 
 def model_of(split: EdgeSplit, seed: int, levels: int) -> Model:

@@ -164,3 +164,21 @@ def test_a_sigmoid_cannot_write_what_is_weighed(option: str) -> None:
 def test_dropout_is_a_share() -> None:
     with pytest.raises(InputError, match="dropout=1.0 is not allowed; it is a number of at least 0 and below 1"):
         SDNE(dropout=1.0)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_pairs_are_decoded_from_rows_that_are_encoded_once(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_scipy(random_matrix(directed=directed), directed=directed)
+    model = SDNE(dim=3, hidden=(5,), epochs=5, row_damping=0.3).fit(graph, progress=False)
+    written = model.reconstruct(graph, np.arange(N))
+    encoded = []
+    encode = SDNENetwork.encode
+    monkeypatch.setattr(SDNENetwork, "encode", lambda self, rows: encoded.append(len(rows)) or encode(self, rows))
+    decoded = model.pair_decoder(graph)
+    wanted = written if directed else (written + written.T) / 2
+    for rows in (np.array([3, 0, 5]), np.arange(N)):
+        np.testing.assert_allclose(decoded(rows), wanted[rows], rtol=1e-5, atol=1e-6)
+    assert sum(encoded) == N
+    assert directed or not np.allclose(written, written.T)
+    with pytest.raises(InputError, match="other nodes than the model, or in another order"):
+        model.pair_decoder(graph.subgraph(np.arange(N)[::-1]))

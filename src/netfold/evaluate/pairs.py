@@ -137,17 +137,18 @@ def of_vectors(score: str) -> str:
 
 def _decoder(model: Any, graph: Graph) -> Callable[[Rows], Tensor]:
     """The model's own scores, which come in the order of the nodes that it was fitted to."""
-    if not hasattr(model, "reconstruct"):
+    if not hasattr(model, "pair_decoder"):
         raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
-    nodes, both = model.embedding_.nodes, not graph.directed
+    nodes = model.embedding_.nodes
     at = nodes.positions(graph.nodes)
     if len(nodes) == graph.n_nodes and np.array_equal(at, np.arange(len(nodes))):
-        return lambda rows: torch.from_numpy(model.reconstruct(graph, rows, both_ways=both))
+        decoded = model.pair_decoder(graph)
+        return lambda rows: torch.from_numpy(decoded(rows))
     links = graph.adjacency.tocoo()
     ends = (at[links.coords[0]], at[links.coords[1]])
     over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
-    seen = Graph(over, nodes, directed=graph.directed)
-    return lambda rows: torch.from_numpy(model.reconstruct(seen, at[rows], both_ways=both)[:, at])
+    decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed))
+    return lambda rows: torch.from_numpy(decoded(at[rows])[:, at])
 
 
 def blocks(rows: Rows, n: int) -> Iterator[Rows]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -132,10 +132,21 @@ class SDNENetwork(nn.Module):
         return self._written(self.last.rows(self._last_hidden(matrix)))
 
     @torch.no_grad()
-    def reconstruct_columns(self, matrix: sparse.csr_array, at: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """x̂ of all rows in a bounded number of columns, transposed: m x n."""
+    def pair_decoder(
+        self, matrix: sparse.csr_array, *, both_ways: bool
+    ) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
+        """From some rows of a matrix (n x n) to their x̂, or to the mean of x̂ and x̂ᵀ there: m x n."""
         hidden = self._last_hidden(matrix)
-        return self._written((hidden @ self.last.table[at].T + self.last.bias[at]).T)
+
+        @torch.no_grad()
+        def of(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+            found = self._written(self.last.rows(hidden[rows]))
+            if both_ways:
+                found += self._written((hidden @ self.last.table[rows].T + self.last.bias[rows]).T)
+                found /= 2
+            return found
+
+        return of
 
     def _last_hidden(self, matrix: sparse.csr_array) -> Tensor:
         return torch.cat([self.decoder(self.encode(rows)) for rows in self._walk(self.weighed(matrix))])
