@@ -20,8 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,34 +29,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from meter import Meter
 
 from netfold.graph import Graph
 
 THREADS = 1
 KEPT = 11
 """Numbers per neighbor and dimension that an epoch's half step writes and reads again: 7 forwards, 4 backwards."""
-
-
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-class Meter:
-    """Collects CPU and wall seconds between epochs."""
-
-    def __init__(self) -> None:
-        self.cpu, self.wall = [cpu_seconds()], [time.perf_counter()]
-
-    def __call__(self, record: object = None) -> None:
-        self.cpu.append(cpu_seconds())
-        self.wall.append(time.perf_counter())
-
-    def report(self, **facts: object) -> None:
-        skip = 1 if len(self.cpu) > 2 else 0
-        cpu, wall = (statistics.median(np.diff(x)[skip:]) for x in (self.cpu, self.wall))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(json.dumps({"cpu": cpu, "wall": wall, "peak_gib": peak, **facts}))
 
 
 # -------------------------------------------------------------------- what a child process runs
@@ -71,15 +48,9 @@ def run_ours(folder: str, dim: int, epochs: int, device: str = "cpu") -> None:
     from netfold.models.drne.sequences import linked
 
     graph = Graph.load(folder)
-    meter = Meter()
-
-    def measure(record: object) -> None:
-        if device == "cuda":
-            torch.cuda.synchronize()
-        meter(record)
-
+    meter = Meter(device)
     model = DRNE(dim=dim, epochs=epochs, device=device, tolerance=0.0)
-    model.fit(graph, progress=False, on_epoch=measure)
+    model.fit(graph, progress=False, on_epoch=meter)
     degrees = np.diff(linked(graph.adjacency, directed=graph.directed).indptr)
     facts = {"n": graph.n_nodes, "m": graph.n_edges, "neighbors": int(np.minimum(degrees, 300).sum())}
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0

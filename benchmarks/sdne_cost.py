@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from meter import Meter
 from scipy import sparse
 
 from netfold.graph import Graph
@@ -43,28 +41,6 @@ def heavy_tailed(n: int, m: int, seed: int = 0) -> Graph:
     return Graph.from_scipy(both, directed=False)
 
 
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-class Meter:
-    """Collects CPU and wall seconds between epochs."""
-
-    def __init__(self) -> None:
-        self.cpu, self.wall = [cpu_seconds()], [time.perf_counter()]
-
-    def __call__(self, record: object = None) -> None:
-        self.cpu.append(cpu_seconds())
-        self.wall.append(time.perf_counter())
-
-    def report(self, **facts: object) -> None:
-        skip = 1 if len(self.cpu) > 2 else 0
-        cpu, wall = (statistics.median(np.diff(x)[skip:]) for x in (self.cpu, self.wall))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(json.dumps({"cpu": cpu, "wall": wall, "peak_gib": peak, **facts}))
-
-
 def run_ours(folder: str, hidden: int, dim: int, epochs: int, device: str = "cpu", optimizer: str = "adam") -> None:
     import torch
 
@@ -73,16 +49,10 @@ def run_ours(folder: str, hidden: int, dim: int, epochs: int, device: str = "cpu
     if device == "cpu":
         torch.set_num_threads(2)
     graph = Graph.load(folder)
-    meter = Meter()
-
-    def measure(record: object) -> None:
-        if device == "cuda":
-            torch.cuda.synchronize()
-        meter(record)
-
+    meter = Meter(device)
     options = {"hidden": (hidden,), "dim": dim, "epochs": epochs, "device": device, "optimizer": optimizer}
     model = SDNE(**options, tolerance=0.0, pretrain="none")  # type: ignore[arg-type]
-    model.fit(graph, progress=False, on_epoch=measure)
+    model.fit(graph, progress=False, on_epoch=meter)
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
     meter.report(gpu_gib=gpu, objective=model.history_[-1]["objective"], n=graph.n_nodes, m=graph.n_edges)
 
