@@ -3,7 +3,7 @@
     NETFOLD_DATA=../shared/data python benchmarks/link_ceilings.py [--seeds 5]
 
 D^-q S D^-2p S D^-q is what SDNE's `overlap` asks its decoder to write with row_damping q and column_damping p. "test"
-are the splits of the table sdne-grqc-links; "validation" those of `sdne_search.py links`, in which test edges are misses.
+are the splits of the table sdne-grqc-links; "validation" those of `sdne_search.py links`, where test edges are misses.
 """
 
 from __future__ import annotations
