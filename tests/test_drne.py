@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -24,10 +26,10 @@ def fit(graph, **changed) -> DRNE:
 
 
 @graphs
-@pytest.mark.parametrize("vectors", ["aggregated", "table"])
-def test_shapes_labels_and_finiteness(kind, vectors):
+@pytest.mark.parametrize("options", [{}, {"rounds": 0}, {"rounds": 3, "vectors": "all"}, {"start": "degree"}])
+def test_shapes_labels_and_finiteness(kind, options):
     graph = ZOO[kind]()
-    emb = fit(graph, vectors=vectors).embedding_
+    emb = fit(graph, **options).embedding_
     assert emb.vectors.shape == (graph.n_nodes, 8) and emb.vectors.dtype == np.float32
     assert np.isfinite(emb.vectors).all() and emb.nodes == graph.nodes
 
@@ -71,11 +73,51 @@ def test_both_kinds_of_vectors_come_together_as_the_recursion_is_solved():
     graph = karate()
     near = []
     for epochs in (1, 300):
-        table, made = (
-            fit(graph, epochs=epochs, tolerance=0.0, vectors=v).embedding_.vectors for v in ("table", "aggregated")
-        )
+        table, made = (fit(graph, epochs=epochs, tolerance=0.0, rounds=r).embedding_.vectors for r in (0, 1))
         near.append(np.linalg.norm(table - made, axis=1).mean())
     assert near[1] < 0.3 * near[0]
+
+
+def test_every_round_aggregates_what_the_last_one_made():
+    graph = karate()
+    by_round = [fit(graph, rounds=r).embedding_.vectors for r in range(4)]
+    model = fit(graph, rounds=3)
+    model.network_.double()
+    sequences = model._drawn(graph.adjacency)
+    for before, after in pairwise(by_round):
+        again = model.network_.aggregate(sequences, torch.tensor(before).double())
+        np.testing.assert_allclose(after, again, atol=1e-6)
+    assert np.abs(by_round[3] - by_round[2]).max() > 1e-3
+
+
+def test_all_rounds_side_by_side():
+    graph = karate()
+    side = fit(graph, dim=12, rounds=2, vectors="all").embedding_.vectors
+    for r in range(3):
+        assert np.array_equal(side[:, 4 * r : 4 * r + 4], fit(graph, dim=4, rounds=r).embedding_.vectors)
+    with pytest.raises(nf.InputError, match=r"dim=8 cannot be parted among X and 2 round\(s\);.* a multiple of 3"):
+        fit(graph, dim=8, rounds=2, vectors="all")
+
+
+@pytest.mark.parametrize("vectors", ["last", "all"])
+def test_a_new_node_linked_as_a_known_one_gets_its_vectors_of_all_rounds(vectors):
+    graph = karate()
+    model = fit(graph, rounds=3, vectors=vectors)
+    twin = [("twin", other) for other in graph.nodes if graph.adjacency[0, graph.nodes.positions([other])[0]]]
+    found = model.transform(nf.Graph.from_edges(twin))["twin"]
+    own = model.embedding_[graph.nodes[0]]
+    if vectors == "all":  # a new node has no X: what its neighbors aggregate to stands there
+        assert np.array_equal(found[:2], found[2:4])
+        found, own = found[2:], own[2:]
+    np.testing.assert_allclose(found, own, atol=1e-6)
+
+
+def test_the_start_by_degree_differs_with_the_degree_alone():
+    graph = karate()
+    x = fit(graph, start="degree", rounds=0, epochs=0).embedding_.vectors
+    for degree in np.unique(graph.degrees):
+        assert len(np.unique(x[graph.degrees == degree], axis=0)) == 1
+    assert len(np.unique(x, axis=0)) == len(np.unique(graph.degrees))
 
 
 # -------------------------------------------------------------------- roles
@@ -131,10 +173,10 @@ def test_directions_are_not_read():
     assert fit(graph).embedding_.vectors.tobytes() == fit(both).embedding_.vectors.tobytes()
 
 
-@pytest.mark.parametrize("vectors", ["aggregated", "table"])
-@pytest.mark.parametrize("start", ["common", "random"])
-def test_an_isolated_node_has_the_vector_zero(vectors, start):
-    emb = fit(scattered(), vectors=vectors, start=start).embedding_
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+@pytest.mark.parametrize("start", ["common", "degree", "random"])
+def test_an_isolated_node_has_the_vector_zero(rounds, start):
+    emb = fit(scattered(), rounds=rounds, start=start).embedding_
     assert not emb["alone"].any() and not emb["also alone"].any()
     assert all(emb[x].any() for x in ("hub", "leaf 0", "日本", "α0"))
 
@@ -235,8 +277,8 @@ def test_every_option_is_explained():
         ({"dim": 0}, "dim=0 is not allowed; it is a whole number of at least 1"),
         ({"lambda_": -1.0}, "lambda_=-1.0 is not allowed"),
         ({"max_neighbors": 0}, "max_neighbors=0 is not allowed"),
-        ({"start": "zero"}, "start='zero' is not allowed; it is one of common, random"),
-        ({"vectors": "h"}, "vectors='h' is not allowed; it is one of aggregated, table"),
+        ({"start": "zero"}, "start='zero' is not allowed; it is one of common, degree, random"),
+        ({"vectors": "h"}, "vectors='h' is not allowed; it is one of last, all"),
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
         ({"lr": 0.0}, "lr=0.0 is not allowed"),
         ({"schedule": "step"}, "schedule='step' is not allowed"),

@@ -128,7 +128,7 @@ def test_what_is_aggregated_equals_a_scalar_loop(cell, k):
     matrix = random_matrix()
     network = make_network(matrix, k=k, cell=cell)
     sequences = sequences_of(matrix)
-    made = network.aggregate(sequences)
+    made = network.aggregate(sequences, network.table.detach())
     for v in range(N):
         torch.testing.assert_close(
             made[v], naive_aggregate(network, neighbors(sequences, v)).detach(), rtol=1e-11, atol=1e-13
@@ -278,7 +278,7 @@ def on_graph(network: DRNENetwork, matrix: sparse.csr_array, x: np.ndarray) -> N
 
 def residual(network: DRNENetwork, matrix: sparse.csr_array, x: np.ndarray) -> float:
     on_graph(network, matrix, x)
-    made = network.aggregate(sequences_of(matrix)).numpy()
+    made = network.aggregate(sequences_of(matrix), network.table.detach()).numpy()
     loss = summed(network, all_batches(matrix, network, piece=31))["recursive"]
     assert float(loss) == pytest.approx(float(np.square(made - x).sum()), abs=1e-18)
     assert float(network.table.grad.norm()) < 1e-7  # optimal: nothing moves it
@@ -320,7 +320,8 @@ def test_another_vector_is_no_fixed_point():
     network = of_the_proof(2)
     x = np.column_stack([np.full(matrix.shape[0], 0.2), np.random.default_rng(0).random(matrix.shape[0])])
     on_graph(network, matrix, x)
-    assert float((network.aggregate(sequences_of(matrix)) - network.table.detach()).abs().max()) > 0.1
+    vectors = network.table.detach()
+    assert float((network.aggregate(sequences_of(matrix), vectors) - vectors).abs().max()) > 0.1
 
 
 # -------------------------------------------------------------------- order, automorphisms
@@ -530,7 +531,7 @@ def test_memory_is_bounded_by_pieces_and_nodes_read():
 def started(matrix: sparse.csr_array, lambda_: float, cell: Cell) -> DRNENetwork:
     network = DRNENetwork(matrix.shape[0], 4, lambda_=lambda_, cell=cell).double()
     network.colors.copy_(torch.from_numpy(colors(matrix)))
-    network.start(torch.Generator().manual_seed(0), torch.from_numpy(np.diff(matrix.indptr)), common=False)
+    network.start(torch.Generator().manual_seed(0), torch.from_numpy(np.diff(matrix.indptr)), "random")
     return network
 
 

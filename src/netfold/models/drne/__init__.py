@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from scipy import sparse
+    from torch import Tensor
 
     from netfold.embedding import Embedding
     from netfold.graph import Graph
@@ -59,15 +60,21 @@ class DRNE(Embedder):
     )
     start: str = option(
         "common",
-        "X before training: one random vector for all nodes, which only the network's structure then tells apart, or a "
-        "random one for each (the chapter's)",
-        choices=("common", "random"),
+        "X before training: one random vector for all nodes, which only the network's structure then tells apart; that "
+        "and another one times the logarithm of the degree; or a random one for each node (the chapter's)",
+        choices=("common", "degree", "random"),
+    )
+    rounds: int = option(
+        1,
+        "how often X is aggregated to give the vectors, each round reading what the last one made: 0 gives X itself "
+        "(the chapter's); if L_1 were 0 all would be the same",
+        at_least=0,
     )
     vectors: str = option(
-        "aggregated",
-        "what a node is given: what its neighbors' vectors aggregate to, as for a new node, or X itself (the "
-        "chapter's); the two would be the same if L_1 were 0",
-        choices=("aggregated", "table"),
+        "last",
+        "what a node is given: the last round's vector, or X and those of all rounds side by side, each of them "
+        "dim / (rounds + 1) wide",
+        choices=("last", "all"),
     )
     lr: float = option(0.0025, "learning rate of Adam", above=0)
     schedule: str = option(
@@ -86,7 +93,13 @@ class DRNE(Embedder):
     def _network(self, n_nodes: int) -> DRNENetwork:
         from netfold.models.drne.network import DRNENetwork
 
-        return DRNENetwork(n_nodes, self.dim, lambda_=self.lambda_)
+        parts = self.rounds + 1 if self.vectors == "all" else 1
+        if self.dim % parts:
+            raise InputError(
+                f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors='all' and "
+                f"rounds={self.rounds} take a multiple of {parts}"
+            )
+        return DRNENetwork(n_nodes, self.dim // parts, lambda_=self.lambda_, rounds=self.rounds)
 
     def _start(self, network: DRNENetwork, graph: Graph, progress: Progress) -> None:
         import numpy as np
@@ -95,7 +108,7 @@ class DRNE(Embedder):
         from netfold.models.drne.sequences import linked
 
         degrees = np.diff(linked(graph.adjacency, directed=graph.directed).indptr)
-        network.start(self._generator(0), torch.from_numpy(degrees), common=self.start == "common")
+        network.start(self._generator(0), torch.from_numpy(degrees), self.start)
 
     def _batches(self, graph: Graph, network: DRNENetwork) -> Callable[[int], Iterable[Batch]]:
         from netfold.models.drne.batches import batches
@@ -133,13 +146,16 @@ class DRNE(Embedder):
 
     def _embed(self, graph: Graph) -> Embedding:
         from netfold.embedding import Embedding
-
-        network = self._fitted_network()
-        if self.vectors == "table":
-            return Embedding(graph.nodes, network.table.numpy(force=True))
         from netfold.models.drne.sequences import linked
 
-        return Embedding(graph.nodes, self._aggregated(linked(graph.adjacency, directed=graph.directed)))
+        network = self._fitted_network()
+        drawn = self._drawn(linked(graph.adjacency, directed=graph.directed))
+        made = [network.table.detach()]
+        for _ in range(self.rounds):
+            made.append(network.aggregate(drawn, made[-1]))
+        for kept, vectors in zip(network.passed, made[1:], strict=False):
+            kept.copy_(vectors)
+        return Embedding(graph.nodes, self._given(made))
 
     def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
@@ -151,19 +167,30 @@ class DRNE(Embedder):
         if len(lost):
             names = listed([graph.nodes[i] for i in new[lost]])
             raise InputError(f"{names}: no links to any known node, and DRNE can place a new node only by such links")
-        return Embedding(graph.nodes.take(new), self._aggregated(over_known))
+        network = self._fitted_network()
+        drawn = self._drawn(over_known)
+        made = [network.aggregate(drawn, vectors) for vectors in (network.table.detach(), *network.passed)]
+        return Embedding(graph.nodes.take(new), self._given([made[0], *made]))
 
-    def _aggregated(self, over_known: sparse.csr_array) -> npt.NDArray[np.float32]:
-        """What nodes with these known neighbors aggregate to: m x dim."""
+    def _given(self, made: list[Tensor]) -> npt.NDArray[np.float32]:
+        """What nodes with these vectors are given: X (of a new node what its neighbors make), then each round's."""
+        import torch
+
+        chosen = torch.cat(made, dim=1) if self.vectors == "all" else made[self.rounds]
+        return chosen.numpy(force=True)
+
+    def _drawn(self, over_known: sparse.csr_array) -> Sequences:
+        """The known neighbors that are read of these rows, in order.
+
+        One key per known node, so that a node's draw is the same whichever others are asked for with it.
+        """
         from netfold.models.drne.batches import exponential
         from netfold.models.drne.sequences import Sequences
 
         network = self._fitted_network()
         sequences = Sequences.of(over_known, network.colors.numpy(force=True), network.device)
-        # one key per known node, so that a node's draw is the same whichever others are asked for with it
         keys = exponential(len(network.degrees), self._generator(2)).to(network.device) / network.degrees
-        made = network.aggregate(sequences.sampled(self.max_neighbors, lambda nodes: keys[nodes]))
-        return made.numpy(force=True)
+        return sequences.sampled(self.max_neighbors, lambda nodes: keys[nodes])
 
     def _over_known(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> sparse.csr_array:
         """Which known nodes these rows of a later graph are linked with: m x n."""

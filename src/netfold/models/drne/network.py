@@ -20,8 +20,8 @@ EPS = 1e-6
 """Added to a state's variance before it divides: where all entries are equal the chapter's formula has 0 / 0."""
 
 
-START = 0.1
-"""Vectors begin between -START and START."""
+START = {"common": 0.1, "degree": 0.1, "random": 0.5}
+"""Vectors begin between minus and plus this: a start that is to tell nodes apart must not be lost at once."""
 
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
@@ -152,8 +152,10 @@ class DRNENetwork(nn.Module):
 
     colors: Tensor
     degrees: Tensor
+    passed: Tensor
+    """What the known nodes' vectors were after each round but the last: a new node's later rounds read them."""
 
-    def __init__(self, n: int, dim: int, *, lambda_: float, cell: Cell | None = None):
+    def __init__(self, n: int, dim: int, *, lambda_: float, rounds: int = 1, cell: Cell | None = None):
         super().__init__()
         self.dim, self.lambda_, self.cell = dim, lambda_, cell or Cell()
         self.table = nn.Parameter(torch.zeros(n, dim))
@@ -165,22 +167,31 @@ class DRNENetwork(nn.Module):
         self.degree_bias = nn.Parameter(torch.zeros(1))
         self.register_buffer("colors", torch.zeros(n, dtype=torch.int64))
         self.register_buffer("degrees", torch.zeros(n, dtype=torch.int64))
+        self.register_buffer("passed", torch.zeros(max(0, rounds - 1), n, dim))
 
     @torch.no_grad()
-    def start(self, generator: torch.Generator, degrees: Tensor, *, common: bool) -> None:
-        """A random start: one vector for all nodes or one for each; 0, what nothing aggregates to, without neighbors.
+    def start(self, generator: torch.Generator, degrees: Tensor, how: str) -> None:
+        """A random start: one vector for all nodes ("common"), that and one times log(d + 1), of mean 0 and deviation 1
+        ("degree"), or one for each ("random"); 0, what nothing aggregates to, without neighbors.
 
         Gates begin with Xavier's weights for [h, X] together and remember (b_f = 1); the MLP begins at the mean of what
         it is to say, where its ReLU is not silent.
         """
-        shape = (1 if common else len(self.table), self.dim)
-        self.table.copy_(torch.empty(shape).uniform_(-START, START, generator=generator))
+        logs = torch.log1p(degrees.float())
+        count = len(self.table) if how == "random" else 1
+        self.table.copy_(self._random(generator, count, START[how]))
+        if how == "degree":
+            size = (logs - logs.mean()) / logs.std().clamp(min=EPS)
+            self.table.add_(size[:, None] * self._random(generator, 1, START[how]))
         self.table[degrees == 0] = 0
         for gate in (*self.input.chunk(4, dim=1), *self.recurrent.chunk(4, dim=1)):
             xavier_(gate, generator, fan_in=2 * self.dim)
         xavier_(self.degree_weight, generator)
         self.bias[: self.dim] = 1
-        self.degree_bias.fill_(torch.log1p(degrees.float()).mean())
+        self.degree_bias.fill_(logs.mean())
+
+    def _random(self, generator: torch.Generator, count: int, limit: float) -> Tensor:
+        return torch.empty(count, self.dim).uniform_(-limit, limit, generator=generator)
 
     @property
     def theta(self) -> list[nn.Parameter]:
@@ -231,16 +242,16 @@ class DRNENetwork(nn.Module):
         return functional.pad(made, (0, 0, 0, count - len(made)))
 
     @torch.no_grad()
-    def aggregate(self, sequences: Sequences) -> Tensor:
-        """What the vectors of known nodes in these sequences aggregate to: m x k, in O(neighbors k²)."""
+    def aggregate(self, sequences: Sequences, vectors: Tensor) -> Tensor:
+        """What known nodes with these vectors aggregate to in these sequences: m x k, in O(neighbors k²)."""
         rows = torch.arange(len(sequences), device=self.device)
-        return torch.cat([self._aggregate(sequences.take(part)) for part in torch.split(rows, self.piece)])
+        return torch.cat([self._aggregate(sequences.take(part), vectors) for part in torch.split(rows, self.piece)])
 
-    def _aggregate(self, sequences: Sequences) -> Tensor:
-        nodes, place = distinct(len(self.table), sequences.nodes)
+    def _aggregate(self, sequences: Sequences, vectors: Tensor) -> Tensor:
+        nodes, place = distinct(len(vectors), sequences.nodes)
         local, ties = tied(Sequences(sequences.starts, place[sequences.nodes]), self.colors[nodes])
-        projected = self._project(self.table[nodes], ties)
-        out = self.table.new_zeros(len(sequences), self.dim)
+        projected = self._project(vectors[nodes], ties)
+        out = vectors.new_zeros(len(sequences), self.dim)
         for rows, packed in packed_pieces(local, self.piece):
             out[rows] = self._aggregated(projected, packed, len(rows))
         return out
