@@ -277,7 +277,7 @@ def test_every_option_is_explained():
         ({"dim": 0}, "dim=0 is not allowed; it is a whole number of at least 1"),
         ({"lambda_": -1.0}, "lambda_=-1.0 is not allowed"),
         ({"max_neighbors": 0}, "max_neighbors=0 is not allowed"),
-        ({"start": "zero"}, "start='zero' is not allowed; it is one of common, degree, random"),
+        ({"start": "zero"}, "start='zero' is not allowed; it is one of degree, common, random"),
         ({"vectors": "h"}, "vectors='h' is not allowed; it is one of last, all"),
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
         ({"lr": 0.0}, "lr=0.0 is not allowed"),

@@ -74,6 +74,17 @@ def test_tsne_parts_clusters_and_is_the_same_every_time() -> None:
     assert np.array_equal(project(x, "tsne")[0], points)
 
 
+@pytest.mark.parametrize("places, copies, dim", [(20, 3, 4), (40, 20, 16)])
+def test_tsne_of_nodes_that_coincide_keeps_together(places: int, copies: int, dim: int) -> None:
+    """Few, and more than are taken exactly: begun without noise, these went 455 and 1,393 units away."""
+    x = np.repeat(np.random.default_rng(8).normal(size=(places, dim)), copies, axis=0)
+    points, _ = project(x, "tsne")
+    groups = points.reshape(places, copies, 2)
+    centres = groups.mean(axis=1, keepdims=True)
+    assert np.abs(points).max() < 100
+    assert np.linalg.norm(groups - centres, axis=2).max() < 0.1 * np.abs(points).max()
+
+
 def test_tsne_of_too_few_is_pca() -> None:
     x = np.random.default_rng(5).normal(size=(3, 4))
     assert np.array_equal(project(x, "tsne")[0], project(x)[0])
@@ -128,7 +139,7 @@ def test_a_missing_library_is_named_with_its_extra(name: str, monkeypatch: pytes
     for loaded in [m for m in sys.modules if m.split(".")[0] == name] + [name]:
         monkeypatch.setitem(sys.modules, loaded, None)
     with pytest.raises(nf.InputError, match=rf"{name} is missing.*netfold\[viz\]"):
-        plot.map(cloud(), method="tsne")
+        plot.map(cloud(300), method="tsne")  # fewer are taken exactly, which needs no openTSNE
 
 
 def test_pyplot_is_left_alone() -> None:

@@ -214,6 +214,21 @@ def test_the_targets_are_those_that_were_set() -> None:
         },
         ("sdne-newsgroups", "SDNE"): {"KL": 0.68},
         ("block-model", "SDNE"): {"accuracy@50%": 0.975, COST: 30},
+        ("drne-jazz", "DRNE"): {
+            "closeness MSE/mean": 0.00191,
+            "eigenvector MSE/mean": 0.00527,
+            "k-core MSE/mean": 0.0557,
+        },
+        ("drne-blogcatalog", "DRNE"): {
+            "closeness MSE/mean": 0.0011,
+            "betweenness MSE/mean": 0.00668,
+            "eigenvector MSE/mean": 0.00311,
+            "k-core MSE/mean": 0.0772,
+        },
+        ("drne-europe", "DRNE"): {"accuracy@10%": 0.52, "accuracy@80%": 0.58},
+        ("drne-usa", "DRNE"): {"accuracy@10%": 0.60, "accuracy@80%": 0.63},
+        ("drne-jazz-equivalence", "DRNE"): {"Kendall τ": 0.42},
+        ("drne-blogcatalog-equivalence", "DRNE"): {"Kendall τ": 0.32},
     }
 
 

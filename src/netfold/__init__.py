@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     from netfold.errors import InputError, TrainingError
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
-    from netfold.io import read_edges
-    from netfold.models import MODELS, SDNE
+    from netfold.io import read_edges, read_hyperedges
+    from netfold.models import DRNE, MODELS, SDNE
 
 __all__ = [
-    "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError", "TrainingError",
-    "datasets", "evaluate", "load", "option", "plot", "read_edges",
+    "DRNE", "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError", "TrainingError",
+    "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
 ]  # fmt: skip
 
 _WHERE = {
+    "DRNE": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
     "Embedding": "netfold.embedding",
     "Graph": "netfold.graph",
@@ -44,6 +45,7 @@ _WHERE = {
     "option": "netfold.options",
     "plot": "netfold",
     "read_edges": "netfold.io",
+    "read_hyperedges": "netfold.io",
 }
 """Names are imported at their first use: `import netfold` costs nothing, and no dependency is loaded unasked."""
 

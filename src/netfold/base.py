@@ -54,7 +54,7 @@ class Embedder(Configured):
     history_: list[dict[str, float]] = dataclasses.field(init=False)
     network_: torch.nn.Module = dataclasses.field(init=False)
     graph_facts_: dict[str, Any] = dataclasses.field(init=False)
-    """What must be known of the graph after it is gone: its fingerprint, size and direction."""
+    """What must be known of the graph after it is gone: its fingerprint, its size, and what the model adds."""
 
     def __init_subclass__(cls) -> None:
         Embedder.models[cls.__name__.lower()] = cls
@@ -71,7 +71,7 @@ class Embedder(Configured):
         progress: bool = True,
         on_epoch: Callable[[dict[str, float]], object] | None = None,
     ) -> Self:
-        """Learn vectors for the nodes of a graph (a `Graph`, or anything that `Graph.of` reads).
+        """Learn vectors for the nodes of a graph: a `Graph`, or anything that `Graph.of` reads; DHNE a `Hypergraph`.
 
         `embedding` is for models that extend one (DepthLGP). With `checkpoint`, a folder, a run that was stopped goes
         on where it was, to the same result; states are at least `checkpoint_every` seconds apart. `on_epoch` is called
@@ -82,12 +82,12 @@ class Embedder(Configured):
         from netfold.training import train
 
         known = self._read(graph)
-        facts = {"fingerprint": known.fingerprint, "n_nodes": known.n_nodes, "directed": known.directed}
+        facts = {"fingerprint": known.fingerprint, "n_nodes": known.n_nodes, **self._facts(known)}
         device = _device(self.device)
         shown = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": facts, "version": _version()}
         saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
-        network = self._network(known.n_nodes)
+        network = self._network_for(facts)
         if saved is None or not saved.exists():
             self._start(network, known, shown)
         network.to(device)
@@ -118,15 +118,12 @@ class Embedder(Configured):
 
         self._check_fitted()
         later = self._read(graph)
-        if later.directed != self.graph_facts_["directed"]:
-            kinds = {True: "directed", False: "undirected"}
-            raise InputError(
-                f"the model was fitted to a {kinds[not later.directed]} graph and this one is {kinds[later.directed]}"
-            )
+        self._check_later(later)
         known = self.embedding_.nodes.find(later.nodes)
         new = np.flatnonzero(known < 0)
         if not len(new):
-            return Embedding(later.nodes.take(new), np.zeros((0, self.embedding_.dim), np.float32))
+            none = np.zeros((0, self.embedding_.dim), np.float32)
+            return Embedding(later.nodes.take(new), none, None if self.embedding_.std is None else none)
         return self._extend(later, new, known)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -153,7 +150,7 @@ class Embedder(Configured):
     # ---------------------------------------------------------------- for models
 
     def _read(self, graph: Any) -> Graph:
-        """The graph, refused where this model cannot embed it."""
+        """The graph (a `Hypergraph`, where the model reads those), refused where this model cannot embed it."""
         from netfold.graph import Graph
 
         found = Graph.of(graph)
@@ -163,15 +160,36 @@ class Embedder(Configured):
             raise InputError("the graph has no edges; there is nothing to learn from")
         return found
 
+    def _facts(self, graph: Any) -> dict[str, Any]:
+        """What more is kept of the graph, as json holds it: enough for `_network_for` and `_check_later`."""
+        return {"directed": graph.directed}
+
+    def _check_facts(self, facts: dict[str, Any]) -> None:
+        """Raise a TypeError where `_facts` cannot have made what a file says."""
+        if not isinstance(facts.get("directed"), bool):
+            raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
+
+    def _check_later(self, graph: Any) -> None:
+        """Raise an `InputError` where a later graph is not of the sort that was fitted."""
+        if graph.directed != self.graph_facts_["directed"]:
+            kinds = {True: "directed", False: "undirected"}
+            raise InputError(
+                f"the model was fitted to a {kinds[not graph.directed]} graph and this one is {kinds[graph.directed]}"
+            )
+
+    def _network_for(self, facts: dict[str, Any]) -> torch.nn.Module:
+        """The network for a graph of which these facts are known."""
+        return self._network(facts["n_nodes"])
+
     def _network(self, n_nodes: int) -> torch.nn.Module:
         """The network for a graph of this size, on the CPU, its parameters not yet started."""
         raise NotImplementedError
 
-    def _start(self, network: Any, graph: Graph, progress: Progress) -> None:
+    def _start(self, network: Any, graph: Any, progress: Progress) -> None:
         """Give the parameters their first values: from `self._generator()`, and by pre-training."""
         raise NotImplementedError
 
-    def _batches(self, graph: Graph, network: Any) -> Callable[[int], Iterable[Any]]:
+    def _batches(self, graph: Any, network: Any) -> Callable[[int], Iterable[Any]]:
         """The batches of each epoch; a function of the epoch and the seed alone."""
         raise NotImplementedError
 
@@ -183,11 +201,11 @@ class Embedder(Configured):
         """The schedule and early stopping for `train`."""
         return {}
 
-    def _embed(self, graph: Graph) -> Embedding:
+    def _embed(self, graph: Any) -> Embedding:
         """The vectors of the known nodes."""
         raise NotImplementedError
 
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+    def _extend(self, graph: Any, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         """The vectors of the rows `new` of a later graph; `known` has each row's position in `fit`, or -1."""
         raise NotImplementedError
 
@@ -228,8 +246,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
         model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
         model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
+        model._check_facts(model.graph_facts_)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
-            model.network_ = model._network(len(labels))
+            model.network_ = model._network_for(model.graph_facts_)
         state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
         _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], labels)
         model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
@@ -259,7 +278,7 @@ def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -
 
 
 def _graph_facts(facts: Any, n_nodes: int) -> dict[str, Any]:
-    if not isinstance(facts, dict) or facts.get("n_nodes") != n_nodes or not isinstance(facts.get("directed"), bool):
+    if not isinstance(facts, dict) or facts.get("n_nodes") != n_nodes:
         raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
     return facts
 

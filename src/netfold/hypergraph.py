@@ -2,58 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold import hypergraph_interop, hypergraph_matrices
 from netfold.errors import InputError
+from netfold.hyperedge_kinds import Kind, first_repeated, joined, kinds_of_named, kinds_of_tuples
 from netfold.labels import Labels
+from netfold.node_types import check_rows, types_by_roles, types_of
 
-__all__ = ["Hypergraph"]
+__all__ = ["Hypergraph", "Kind"]
 
-_TYPE = "node"
-"""The type of every node where none is given."""
+Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Hypergraph:
-    """Edges that are tuples of any length N >= 2 of distinct nodes, several lengths in one hypergraph.
+    """Edges that are tuples of any length N >= 2 of distinct nodes, in kinds by the roles that their nodes play.
 
-    An edge given twice counts twice.
+    An edge given twice counts twice. Made of plain tuples, edges are of one kind where they join the same types of
+    nodes; in what order they name them has no meaning then. Other roles come with `from_kinds` and `read_hyperedges`.
 
     >>> hypergraph = Hypergraph.from_tuples([("ann", "film", "drama"), ("bob", "film")])
     >>> hypergraph
     Hypergraph(4 nodes, 2 edges)
+    >>> hypergraph.kinds
+    (Kind(node, node_2:node, node_3:node; 1 edge), Kind(node, node_2:node; 1 edge))
     >>> hypergraph.adjacency()[hypergraph.nodes.positions(["film"])].toarray().tolist()
     [[1.0, 0.0, 1.0, 1.0]]
     """
 
-    edges: tuple[tuple[Any, ...], ...]
-    """The labels that each edge joins."""
+    kinds: tuple[Kind, ...]
+    """The edges, as rows of positions; kinds in order of first appearance, each with one edge or more."""
     nodes: Labels
-    """The label of each row; a node may be in no edge."""
-    node_types: tuple[str, ...] = ()
-    """The type of each node; all are of the type "node" where none is given."""
+    """The label of each node; a node may be in no edge."""
+    types: tuple[str, ...]
+    """The types of nodes, in order of first appearance; "node" alone where none is given."""
+    type_codes: Ints
+    """The type of each node, as a position in `types`."""
+    _sequence: Ints | None
+    """The kind of each edge; None where edges come kind after kind."""
 
-    def __post_init__(self) -> None:
-        edges = tuple(map(_as_edge, self.edges))
-        nodes = Labels.of(self.nodes)
-        types = tuple(self.node_types) or (_TYPE,) * len(nodes)
-        if len(types) != len(nodes):
-            raise InputError(f"{len(types):,} types do not fit {len(nodes):,} nodes; each node needs one")
-        odd = next((t for t in types if not isinstance(t, str)), None)
-        if odd is not None:
-            raise InputError(f"the type {odd!r} is a {type(odd).__name__}; the type of a node is a string")
-        for name, value in (("edges", edges), ("nodes", nodes), ("node_types", types)):
-            object.__setattr__(self, name, value)
-        again = next((edge for edge in edges if len(set(edge)) < len(edge)), None) if len(self._members) else None
-        if again is not None:
-            raise InputError(f"the edge {again!r} names a node twice; name each once")
+    def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
+        given = list(map(_as_edge, edges))
+        labels = Labels.of(nodes)
+        types, codes = types_of(node_types, len(labels))
+        members = labels.positions([label for edge in given for label in edge])
+        sizes = np.fromiter(map(len, given), np.int64, len(given))
+        _freeze(self, *kinds_of_tuples(members, sizes, types, codes), labels, types, codes)
 
     @staticmethod
     def from_tuples(tuples: Iterable[Iterable[Any]], node_types: Mapping[Any, str] | None = None) -> Hypergraph:
@@ -62,56 +67,199 @@ class Hypergraph:
         Nodes come in the order of their labels where all are integers, and as they first appear where not.
         """
         edges = tuple(map(_as_edge, tuples))
-        try:
-            nodes = Labels.of(dict.fromkeys(label for edge in edges for label in edge))
-        except TypeError as e:
-            raise InputError(f"a label cannot be a key: {e}") from None
+        nodes = _first_seen(label for edge in edges for label in edge)
         if nodes.kind == "int":
             nodes = Labels.of(np.sort(nodes.arrays()["ints"]))
         if node_types is None:
             return Hypergraph(edges, nodes)
-        untyped = next((label for label in nodes if label not in node_types), None)
-        if untyped is not None:
-            raise InputError(f"node_types does not say which type {untyped!r} is")
-        return Hypergraph(edges, nodes, tuple(node_types[label] for label in nodes))
+        return Hypergraph(edges, nodes, _looked_up(node_types, nodes))
+
+    @staticmethod
+    def from_kinds(
+        kinds: Iterable[Kind | tuple[Sequence[str], Sequence[str], npt.ArrayLike]],
+        *,
+        nodes: Iterable[Any],
+        node_types: Iterable[str] | npt.NDArray[np.integer] | None = None,
+        types: Sequence[str] | None = None,
+    ) -> Hypergraph:
+        """A hypergraph of arrays: kinds, or (roles, types, rows) of each, whose rows are positions among `nodes`.
+
+        `node_types` is the type of each node, as a string or, with `types`, as a position in them; None takes it from
+        the roles that a node plays. Edges come kind after kind; kinds of the same roles and types are one.
+
+        >>> roles = ("head", "relation", "tail")
+        >>> rows = np.array([[0, 2, 1], [1, 2, 0]])
+        >>> made = Hypergraph.from_kinds([(roles, ("entity", "relation", "entity"), rows)], nodes=["a", "b", "r"])
+        >>> made, made.node_types
+        (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
+        """
+        made = joined(map(_as_kind, kinds))
+        labels = Labels.of(nodes)
+        given = types_by_roles(made, labels) if node_types is None else types_of(node_types, len(labels), types)
+        check_rows(made, labels, *given)
+        return _freeze(object.__new__(Hypergraph), made, None, labels, *given)
+
+    @staticmethod
+    def from_named(
+        edges: Iterable[Mapping[str, Any]],
+        *,
+        nodes: Iterable[Any] | None = None,
+        node_types: Mapping[Any, str] | None = None,
+    ) -> Hypergraph:
+        """A hypergraph of edges that are dicts from role to label; `node_types` gives the type of each label.
+
+        Edges of the same roles and types are of one kind. `nodes` fixes the order of the nodes and admits those in no
+        edge; otherwise they come as they first appear.
+
+        >>> Hypergraph.from_named([{"head": "a", "tail": "b"}, {"tail": "a", "head": "c"}]).edges
+        (('a', 'b'), ('c', 'a'))
+        """
+        given = list(map(_as_named, edges))
+        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Labels.of(nodes)
+        types, codes = types_of(_looked_up(node_types, labels) if node_types is not None else (), len(labels))
+        members = labels.positions([label for edge in given for label in edge.values()])
+        kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
+        return _freeze(object.__new__(Hypergraph), kinds, sequence, labels, types, codes)
+
+    @staticmethod
+    def from_xgi(graph: Any, *, node_type: str = "type", skip_small: bool = False) -> Hypergraph:
+        """A hypergraph of an xgi hypergraph; the attribute `node_type` of a node is its type, where it has one.
+
+        Roles are the edge attribute `roles` that `to_xgi` writes. A directed edge has the roles tail and head. Edges
+        of fewer than two nodes are refused or, with `skip_small`, left out. Weights and other attributes are not kept.
+        """
+        nodes, types, edges = hypergraph_interop.from_xgi(graph, node_type, skip_small=skip_small)
+        return Hypergraph.from_named(edges, nodes=nodes, node_types=types)
+
+    # ---------------------------------------------------------------- facts
 
     @property
     def n_nodes(self) -> int:
         """How many nodes there are, those in no edge included."""
         return len(self.nodes)
 
-    @property
+    @cached_property
     def n_edges(self) -> int:
         """How many edges there are."""
-        return len(self.edges)
+        return sum(map(len, self.kinds))
+
+    @cached_property
+    def node_types(self) -> tuple[str, ...]:
+        """The type of each node."""
+        return tuple(map(self.types.__getitem__, self.type_codes.tolist()))
+
+    @cached_property
+    def degrees(self) -> Ints:
+        """The number of edges of each node, the diagonal of D_v."""
+        counts = np.zeros(self.n_nodes, np.int64)
+        for kind in self.kinds:
+            counts += np.bincount(kind.rows.ravel(), minlength=self.n_nodes)
+        return counts
+
+    @cached_property
+    def edges(self) -> tuple[tuple[Any, ...], ...]:
+        """The labels that each edge joins, made at the first use: for millions of edges use the rows of `kinds`."""
+        of_kind = [iter(self.tuples(kind)) for kind in self.kinds]
+        if self._sequence is None:
+            return tuple(edge for kind in of_kind for edge in kind)
+        return tuple(next(of_kind[k]) for k in self._sequence.tolist())
+
+    def tuples(self, kind: Kind) -> list[tuple[Any, ...]]:
+        """The edges of a kind as tuples of labels."""
+        names = list(self.nodes)
+        return [tuple(map(names.__getitem__, row)) for row in kind.rows.tolist()]
+
+    def edge_numbers(self) -> list[Ints]:
+        """For each kind, which of all edges its rows are: the columns of `incidence`, the places in `edges`."""
+        if self._sequence is not None:
+            return [np.flatnonzero(self._sequence == k) for k in range(len(self.kinds))]
+        ends = np.cumsum([0, *map(len, self.kinds)])
+        return [np.arange(a, b) for a, b in pairwise(ends.tolist())]
 
     def __repr__(self) -> str:
-        types = len(set(self.node_types))
-        several = f", {types} types" if types > 1 else ""
+        several = f", {len(self.types)} types" if len(self.types) > 1 else ""
         return f"Hypergraph({self.n_nodes:,} nodes, {self.n_edges:,} edges{several})"
 
     def incidence(self) -> sparse.csr_array:
         """H (n x m): H[i, e] = 1 where node i is in edge e."""
-        ones, edges = np.ones(len(self._members), np.float32), np.repeat(np.arange(self.n_edges), self._sizes)
-        return sparse.coo_array((ones, (self._members, edges)), shape=(self.n_nodes, self.n_edges)).tocsr()
+        return hypergraph_matrices.incidence([kind.rows for kind in self.kinds], self.edge_numbers(), self.n_nodes)
 
     def adjacency(self) -> sparse.csr_array:
         """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together; D_v, the number of edges of each node, is
         the diagonal of H Hᵀ, so that of A is empty."""
-        h = self.incidence()
-        together = (h @ h.T).tocoo()
-        rows, cols = together.coords
-        off = rows != cols
-        return sparse.coo_array((together.data[off], (rows[off], cols[off])), shape=together.shape).tocsr()
+        return hypergraph_matrices.adjacency([kind.rows for kind in self.kinds], self.n_nodes)
+
+    def to_xgi(self) -> Any:
+        """An `xgi.Hypergraph`: nodes with the attribute `type`, edges with `roles`, a dict from role to node."""
+        return hypergraph_interop.to_xgi(self.nodes, self.node_types, self.named_edges())
+
+    def named_edges(self) -> Iterator[dict[str, Any]]:
+        """Each edge as a dict from role to label."""
+        rows = [iter(kind.rows.tolist()) for kind in self.kinds]
+        names = list(self.nodes)
+        every = chain.from_iterable(repeat(k, len(kind)) for k, kind in enumerate(self.kinds))
+        for k in every if self._sequence is None else self._sequence.tolist():
+            yield {role: names[i] for role, i in zip(self.kinds[k].roles, next(rows[k]), strict=True)}
 
     @cached_property
-    def _sizes(self) -> npt.NDArray[np.int64]:
-        return np.fromiter(map(len, self.edges), dtype=np.int64)
+    def fingerprint(self) -> str:
+        """A hash of labels, types, kinds and edges: equal where all are and come in the same order."""
+        digest = hashlib.sha256()
+        facts = [self.n_nodes, self.nodes.kind, self.types, [[k.roles, k.types, len(k)] for k in self.kinds]]
+        digest.update(json.dumps(facts).encode())
+        arrays = [*self.nodes.arrays().values(), self.type_codes, *(kind.rows for kind in self.kinds)]
+        for array in arrays if self._sequence is None else [*arrays, self._sequence]:
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
-    @cached_property
-    def _members(self) -> npt.NDArray[np.int64]:
-        """The rows of the nodes of all edges, one edge after the other."""
-        return self.nodes.positions([label for edge in self.edges for label in edge])
+
+def _freeze(
+    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Labels, types: tuple[str, ...], codes: Ints
+) -> Hypergraph:
+    """The one place where a hypergraph gets its parts."""
+    for kind in kinds:
+        at = first_repeated(kind)
+        if at is not None:
+            edge = tuple(nodes[i] for i in kind.rows[at].tolist())
+            raise InputError(f"the edge {edge!r} names a node twice; name each once, or leave such edges out")
+    if sequence is not None and np.all(sequence[1:] >= sequence[:-1]):
+        sequence = None
+    parts = {"kinds": tuple(kinds), "nodes": nodes, "types": types, "type_codes": codes, "_sequence": sequence}
+    for name, value in parts.items():
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _as_named(edge: Any) -> Mapping[str, Any]:
+    if not isinstance(edge, Mapping) or len(edge) < 2:
+        raise InputError(f"the edge {edge!r} is no dict of two roles or more; give {{role: label, ...}}")
+    return edge
+
+
+def _first_seen(labels: Iterable[Any]) -> Labels:
+    """The labels, each once, as they first appear."""
+    try:
+        return Labels.of(dict.fromkeys(labels))
+    except TypeError as e:
+        raise InputError(f"a label cannot be a key: {e}") from None
+
+
+def _looked_up(node_types: Mapping[Any, str], nodes: Labels) -> tuple[str, ...]:
+    untyped = next((label for label in nodes if label not in node_types), None)
+    if untyped is not None:
+        raise InputError(f"node_types does not say which type {untyped!r} is")
+    return tuple(node_types[label] for label in nodes)
+
+
+def _as_kind(given: Any) -> Kind:
+    if isinstance(given, Kind):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
+        raise InputError(f"a {type(given).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
+    return Kind(*given)
 
 
 def _as_edge(edge: Any) -> tuple[Any, ...]:

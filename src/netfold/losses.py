@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-__all__ = ["first_order", "half_squares", "second_order_correction"]
+__all__ = [
+    "first_order", "half_squares", "nonzero_squares", "second_order_correction", "triplet_energies",
+    "tuple_cross_entropy", "weighed_squares",
+]  # fmt: skip
 
 
 def second_order_correction(found: Tensor, given: Tensor, beta: float, zeros: Tensor | float = 1.0) -> Tensor:
@@ -34,3 +38,29 @@ def first_order(vectors: Tensor, pulled: Tensor) -> Tensor:
 def half_squares(weights: Iterable[Tensor]) -> Tensor:
     """`L_reg` = ½ Σ ‖W‖², over the weight matrices and not the biases."""
     return 0.5 * torch.stack([torch.dot(w.flatten(), w.flatten()) for w in weights]).sum()
+
+
+def tuple_cross_entropy(logits: Tensor, truth: Tensor) -> Tensor:
+    """DHNE's `L_1` = -Σ [R log S + (1 - R) log(1 - S)] over tuples, with S the sigmoid of the logits: both m.
+
+    R is 1 for a hyperedge and 0 for a tuple that is none.
+    """
+    return functional.binary_cross_entropy_with_logits(logits, truth, reduction="sum")
+
+
+def nonzero_squares(found: Tensor, given: Tensor) -> Tensor:
+    """DHNE's `L_2` = ‖sign(A) ⊙ (A - Â)‖²: Σ (a - â)² over the non-zeros of A, both nnz."""
+    return (found - given).square().sum()
+
+
+def triplet_energies(near: Tensor, far: Tensor, repulsion: float = 1.0) -> Tensor:
+    """DVNE's `L_1` = Σ E_ij² + exp(-E_ik) over triplets: `near` has their E_ij, `far` their E_ik.
+
+    `repulsion` is a weight on the second part, 1 in the chapter.
+    """
+    return torch.dot(near, near) + repulsion * torch.exp(-far).sum()
+
+
+def weighed_squares(found: Tensor, given: Tensor) -> Tensor:
+    """DVNE's `L_2` = ‖X ∘ (X - G(Z))‖²: a sum over the non-zeros alone, as X is its own weight. Both are nnz."""
+    return (given * (given - found)).square().sum()

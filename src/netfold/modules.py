@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from netfold.sparse_rows import PIECE, SparseRows
 
-__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "xavier_"]
+__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "rows_times", "xavier_"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -150,6 +150,11 @@ def _apply(function: Any, *args: Any) -> Tensor:
     return made
 
 
+def rows_times(rows: SparseRows, table: Tensor) -> Tensor:
+    """X W: (m x n) times (n x h), the gradient of W, a parameter or held like one, added to its `grad` in place."""
+    return _apply(_RowsTimesTable, rows, table)
+
+
 class RowEncoder(nn.Module):
     """The first layer over sparse rows: X W + b, in O(nnz h)."""
 
@@ -160,7 +165,7 @@ class RowEncoder(nn.Module):
 
     def forward(self, rows: SparseRows) -> Tensor:
         """m x width, before the activation."""
-        return _apply(_RowsTimesTable, rows, self.table) + self.bias
+        return rows_times(rows, self.table) + self.bias
 
 
 class RowDecoder(nn.Module):

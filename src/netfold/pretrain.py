@@ -14,7 +14,15 @@ from torch import Tensor
 
 from netfold.sparse_rows import SparseRows
 
-__all__ = ["RBM", "SparseRBM", "contrastive_divergence", "deep_belief_network", "truncated_svd", "unit_scale"]
+__all__ = [
+    "RBM",
+    "SparseRBM",
+    "contrastive_divergence",
+    "deep_belief_network",
+    "orthonormal",
+    "truncated_svd",
+    "unit_scale",
+]
 
 
 def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, rounds: int = 4) -> tuple[Tensor, Tensor]:
@@ -24,16 +32,16 @@ def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, ro
     """
     wide = min(rank + 10, len(rows), rows.width)
     basis = torch.randn(rows.width, wide, generator=generator, dtype=rows.values.dtype)
-    basis = _orthonormal(basis)
+    basis = orthonormal(basis)
     for _ in range(rounds):
-        basis = _orthonormal(_transposed(rows, rows.matmul(basis)))
+        basis = orthonormal(_transposed(rows, rows.matmul(basis)))
     found = rows.matmul(basis)
     squares, v = torch.linalg.eigh((found.T @ found).double())  # of a small matrix: V of found, and its squared values
     order = torch.argsort(squares, descending=True)[:rank]
     return squares[order].clamp(min=0).sqrt().to(basis), basis @ v[:, order].to(basis)
 
 
-def _orthonormal(x: Tensor) -> Tensor:
+def orthonormal(x: Tensor) -> Tensor:
     """An orthonormal basis of the columns: by two Cholesky factors of small Gram matrices, or by QR where those fail.
 
     Several times faster than QR for long columns, and as exact where they are not nearly dependent.

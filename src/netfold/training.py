@@ -6,9 +6,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -51,11 +51,13 @@ class Network(Protocol):
 class RowAdagrad(torch.optim.Optimizer):
     """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
 
-    s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number.
+    s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number. s_i begins at
+    `prior`: until squares have summed to more than that, a row descends at the plain rate lr / √prior. A sparse
+    gradient moves the rows that it holds, and costs no more than those.
     """
 
-    def __init__(self, params: Iterable[Tensor], lr: float = 0.1, eps: float = 1e-8):
-        super().__init__(params, {"lr": lr, "eps": eps})
+    def __init__(self, params: Iterable[Tensor], lr: float = 0.1, eps: float = 1e-8, prior: float = 0.0):
+        super().__init__(params, {"lr": lr, "eps": eps, "prior": prior})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -63,16 +65,29 @@ class RowAdagrad(torch.optim.Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
-                    self._update(p, p.grad, self.state[p], group["lr"], group["eps"])
+                    self._update(p, p.grad, self.state[p], group)
 
     @staticmethod
-    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float, eps: float) -> None:
-        rows, g = (p, grad) if p.ndim == 2 else (p.view(-1, 1), grad.view(-1, 1))
+    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
+        lr, eps = group["lr"], group["eps"]
         if not state:
-            state["squares"] = rows.new_zeros(len(rows), 1)
+            state["squares"] = p.new_full((len(p) if p.ndim == 2 else p.numel(), 1), group["prior"])
+        if grad.is_sparse:
+            _update_rows(p, grad.coalesce(), state["squares"], lr, eps)
+            return
+        rows, g = (p, grad) if p.ndim == 2 else (p.view(-1, 1), grad.view(-1, 1))
         norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
         state["squares"].addcmul_(norms, norms, value=1 / g.shape[1])
         rows.addcmul_(g, 1 / (state["squares"].sqrt() + eps), value=-lr)
+
+
+def _update_rows(p: Tensor, grad: Tensor, squares: Tensor, lr: float, eps: float) -> None:
+    """The same at the rows that a sparse gradient holds."""
+    at, g = grad.indices()[0], grad.values()
+    norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
+    sums = squares[at].addcmul_(norms, norms, value=1 / g.shape[1])
+    squares[at] = sums
+    p[at] = p.index_select(0, at).addcmul_(g, 1 / (sums.sqrt() + eps), value=-lr)
 
 
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
@@ -100,6 +115,8 @@ class Block:
     parameters: Sequence[Tensor]
     optimizer: str = "adam"
     lr: float = 1e-3
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """What else the optimizer is given."""
 
 
 def train(
@@ -124,7 +141,7 @@ def train(
     many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
     returns True ends the training there.
     """
-    optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr) for b in blocks]
+    optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
     history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
     progress = progress or Progress.silent()
     with progress.over(epochs, rows, done=len(history)), _interrupts(checkpoint is not None) as interrupted:

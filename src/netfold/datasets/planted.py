@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from netfold.errors import InputError
 from netfold.graph import Graph
 from netfold.hypergraph import Hypergraph
 from netfold.labels import Labels
+from netfold.typed_labels import typed_labels
 
 __all__ = ["planted_roles", "planted_triples"]
 
@@ -89,11 +90,11 @@ def planted_triples(
     """
     member = _groups(users, items, tags, groups, seed)
     check_count("edges", edges, least=0, most=_allowed(member, groups)[1][-1])
-    triples = _triples(np.random.default_rng(seed), member, edges, groups)
-    labels = [[(role, i) for i in range(len(g))] for role, g in zip(_ROLES, member, strict=True)]
-    made = tuple((labels[0][a], labels[1][b], labels[2][c]) for a, b, c in triples.tolist())
-    nodes: list[Any] = [label for of_role in labels for label in of_role]
-    return Hypergraph(made, Labels.of(nodes), tuple(role for role, _ in nodes))
+    counts = [len(of_role) for of_role in member]
+    rows = _triples(np.random.default_rng(seed), member, edges, groups) + np.cumsum([0, *counts[:-1]])
+    nodes = typed_labels({role: Labels.of(range(count)) for role, count in zip(_ROLES, counts, strict=True)})
+    node_types = np.repeat(np.arange(len(_ROLES)), counts)
+    return Hypergraph.from_kinds([(_ROLES, _ROLES, rows)], nodes=nodes, node_types=node_types, types=_ROLES)
 
 
 def planted_triples_classes(

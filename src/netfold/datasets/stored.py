@@ -16,6 +16,7 @@ from netfold.graph import Graph
 from netfold.hypergraph import Hypergraph
 from netfold.io import read_edges
 from netfold.labels import Labels
+from netfold.typed_labels import typed_labels
 
 __all__ = ["LOADERS", "documents", "graph", "hypergraph", "stored_labels"]
 
@@ -35,13 +36,17 @@ def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
     whole = table(dataset.name, _HYPEREDGES)
     split = whole.pop("split")
     if part == "test_negatives" and dataset.has(_NEGATIVES):
-        ids = np.stack([table(dataset.name, _NEGATIVES)[role] for role in whole], axis=1)
+        ids = table(dataset.name, _NEGATIVES)
     else:
-        ids = np.stack(list(whole.values()), axis=1)[_rows_of(dataset, part, split)]
-    of_role = [[(role, i) for i in np.unique(column).tolist()] for role, column in whole.items()]
-    nodes: list[Any] = [label for labels in of_role for label in labels]
-    edges = tuple(tuple(zip(whole, row, strict=True)) for row in ids.tolist())
-    return Hypergraph(edges, Labels.of(nodes), tuple(role for role, _ in nodes))
+        at = _rows_of(dataset, part, split)
+        ids = {role: column[at] for role, column in whole.items()}
+    roles, of_role = tuple(whole), {role: Labels.of(np.unique(column)) for role, column in whole.items()}
+    counts = [len(labels) for labels in of_role.values()]
+    places = [of_role[role].positions(ids[role]) for role in roles]
+    rows = np.stack(places, axis=1) + np.cumsum([0, *counts[:-1]])
+    node_types = np.repeat(np.arange(len(roles)), counts)
+    kinds = [(roles, roles, rows)]
+    return Hypergraph.from_kinds(kinds, nodes=typed_labels(of_role), node_types=node_types, types=roles)
 
 
 def documents(dataset: Dataset, *, part: str = "train") -> Graph:

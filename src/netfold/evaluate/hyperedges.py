@@ -12,7 +12,7 @@ from netfold.evaluate.hyperedge_negatives import SAMPLERS, all_negatives, sample
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.separation import separation
 from netfold.evaluate.tuple_scores import AGGREGATES, cheap_scorers, own_scorer
-from netfold.evaluate.tuples import Codes, TupleSet, coded, stacked
+from netfold.evaluate.tuples import Codes, TupleSet, coded_edges, stacked
 from netfold.hypergraph import Hypergraph
 
 __all__ = ["hyperedges"]
@@ -58,7 +58,7 @@ def hyperedges(
     _check(known, negatives, duplicates, aggregate)
     check_at_least_one(per_positive=per_positive)
     score = own_scorer(model, known, aggregate)
-    test_rows, known_rows = _rows(test, known), coded(known.edges, known.nodes)
+    test_rows, known_rows = _rows(test, known), coded_edges(known)
     seen, first = TupleSet(known_rows, known.n_nodes).holds(test_rows), TupleSet(test_rows, known.n_nodes).first
     positives = test_rows if duplicates == "keep" else test_rows[first & ~seen]
     if not len(positives):
@@ -80,9 +80,10 @@ def hyperedges(
 
 def _rows(tuples: Any, known: Hypergraph) -> Codes:
     """Whatever lists tuples of the known nodes' labels, as rows."""
+    if isinstance(tuples, Hypergraph) and tuples.nodes == known.nodes:
+        return coded_edges(tuples)
     given = tuples.tolist() if isinstance(tuples, np.ndarray) else getattr(tuples, "edges", tuples)
-    checked = Hypergraph(tuple(given), known.nodes, known.node_types)
-    return coded(checked.edges, known.nodes)
+    return coded_edges(Hypergraph(given, known.nodes, known.node_types))
 
 
 def _negatives(

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.hypergraph import Hypergraph
 from netfold.labels import Labels
 
-__all__ = ["Codes", "TupleSet", "coded", "decoded", "stacked"]
+__all__ = ["Codes", "TupleSet", "coded", "coded_edges", "decoded", "stacked"]
 
 Codes = npt.NDArray[np.int64]
 """m x w: the positions of the nodes of m tuples, each filled up with -1 to the longest."""
@@ -25,6 +26,19 @@ def coded(tuples: Sequence[tuple[Any, ...]], nodes: Labels) -> Codes:
     sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))
     made = np.full((len(tuples), int(sizes.max(initial=0))), -1, np.int64)
     made[np.arange(made.shape[1]) < sizes[:, None]] = nodes.positions([label for each in tuples for label in each])
+    return made
+
+
+def coded_edges(hypergraph: Hypergraph) -> Codes:
+    """The edges of a hypergraph as rows: `coded(hypergraph.edges, hypergraph.nodes)`, without a tuple of labels.
+
+    >>> coded_edges(Hypergraph.from_tuples([("a", "b"), ("c", "a", "b")])).tolist()
+    [[0, 1, -1], [2, 0, 1]]
+    """
+    width = max((len(kind.roles) for kind in hypergraph.kinds), default=0)
+    made = np.full((hypergraph.n_edges, width), -1, np.int64)
+    for kind, edges in zip(hypergraph.kinds, hypergraph.edge_numbers(), strict=True):
+        made[edges, : len(kind.roles)] = kind.rows
     return made
 
 

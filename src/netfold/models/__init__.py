@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from netfold.base import Embedder, load
+from netfold.models.drne import DRNE
 from netfold.models.sdne import SDNE
 
-__all__ = ["MODELS", "SDNE", "Embedder", "load"]
+__all__ = ["DRNE", "MODELS", "SDNE", "Embedder", "load"]
 
-MODELS: dict[str, type[Embedder]] = {"sdne": SDNE}
+MODELS: dict[str, type[Embedder]] = {"sdne": SDNE, "drne": DRNE}
 """Every model by its name on the command line; the contract tests run over all of them."""

@@ -16,11 +16,12 @@ from netfold.plot.captions import caption, heading, named
 from netfold.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_labels
 from netfold.plot.kinds import Kinds
 from netfold.plot.projection import as_compared, project
+from netfold.plot.ranges import Range, by_core, by_degree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["check_ending", "map", "project"]
+__all__ = ["Range", "by_core", "by_degree", "check_ending", "map", "project"]
 
 _ENDINGS = (".png", ".svg", ".pdf")
 
@@ -38,8 +39,9 @@ def map(
     """Draw the nodes of a model, or of an `Embedding`, and write the picture to `path` (.png, .svg, .pdf).
 
     `colors` gives each node's category, by label or in the order of the nodes; the seven largest have a colour of
-    their own. `labels` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest
-    from the origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
+    their own. `by_degree(graph)` and `by_core(graph)` make categories of a number, coloured from light to dark.
+    `labels` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest from the
+    origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
 
     >>> embedding = Embedding(["a", "b", "c"], [[1, 0, 0], [1, 1, 0], [0, 2, 1]])
     >>> figure = map(embedding, colors={"a": "vowel", "b": "consonant", "c": "consonant"})
@@ -55,7 +57,7 @@ def map(
     known = None if graph is None else Graph.of(graph)
     points, axis_names = project(as_compared(embedding, method), method)
     kinds = Kinds.of(embedding, colors)
-    figure, axes = canvas(axis_names)
+    figure, (axes,) = canvas(axis_names)
     if known is not None:
         draw_edges(axes, points, embedding, known)
     draw_points(axes, points, kinds)

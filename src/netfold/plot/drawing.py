@@ -26,12 +26,19 @@ _MANY = 2_000
 """Above so many points or lines they are drawn as pixels, in a vector file too."""
 
 
-def canvas(names: tuple[str, str]) -> tuple[Any, Any]:
-    """A figure that pyplot knows nothing of, with thin axes around the points."""
-    figure = imported("matplotlib.figure").Figure(figsize=_INCHES, dpi=DPI)
+def canvas(*names: tuple[str, str], inches: tuple[float, float] = _INCHES) -> tuple[Any, list[Any]]:
+    """A figure that pyplot knows nothing of, with a panel for each pair of names of axes, side by side."""
+    figure = imported("matplotlib.figure").Figure(figsize=inches, dpi=DPI)
     figure.set_layout_engine("constrained", w_pad=0.15, h_pad=0.15)
     imported("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    panels = [figure.add_subplot(1, len(names), i + 1) for i in range(len(names))]
+    for axes, pair in zip(panels, names, strict=True):
+        _frame(axes, pair)
+    return figure, panels
+
+
+def _frame(axes: Any, names: tuple[str, str]) -> None:
+    """Thin axes around the points."""
     axes.set_xticks([])
     axes.set_yticks([])
     for side in ("top", "right"):
@@ -42,7 +49,6 @@ def canvas(names: tuple[str, str]) -> tuple[Any, Any]:
     axes.set_ylabel(names[1], color="#666666", fontsize=11)
     axes.margins(0.06)
     axes.set_aspect("equal", adjustable="datalim")  # a distance looks the same whichever way it goes
-    return figure, axes
 
 
 def draw_edges(axes: Any, points: Floats, embedding: Embedding, graph: Graph) -> None:

@@ -14,6 +14,9 @@ from netfold.plot.extra import imported
 Floats = npt.NDArray[np.float64]
 
 _LEAST_TSNE = 4
+_FEW = 250
+_START = 1e-4
+"""The deviation of the points that t-SNE begins with: small, as the method asks."""
 
 
 def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tuple[str, str]]:
@@ -59,9 +62,19 @@ def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:
 
 
 def _tsne(centred: Floats) -> Floats:
-    module = imported("openTSNE")
+    """Begun with the two leading components, and a little noise: what coincided would stay together for ever.
+
+    Few nodes are taken exactly. The tree of Barnes and Hut, for more, counts points in one place as one: many pairs of
+    them, as where roles are the same, and the others are driven apart without end.
+    """
     start, _ = _pca(centred)
-    start *= 1e-4 / (start[:, 0].std() or 1.0)  # small, as the method asks
+    start *= _START / (start[:, 0].std() or 1.0)
+    start += np.random.default_rng(0).normal(size=start.shape) * _START / 10
     perplexity = min(30.0, (len(centred) - 1) / 3)
-    found = module.TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
+    if len(centred) <= _FEW:
+        from sklearn.manifold import TSNE
+
+        exact = TSNE(perplexity=perplexity, init=start.astype(np.float32), method="exact", random_state=0)
+        return np.asarray(exact.fit_transform(centred), np.float64)
+    found = imported("openTSNE").TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
     return np.asarray(found, np.float64)

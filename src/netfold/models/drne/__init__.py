@@ -59,10 +59,11 @@ class DRNE(Embedder):
         at_least=1,
     )
     start: str = option(
-        "common",
-        "X before training: one random vector for all nodes, which only the network's structure then tells apart; that "
-        "and another one times the logarithm of the degree; or a random one for each node (the chapter's)",
-        choices=("common", "degree", "random"),
+        "degree",
+        "X before training: a random vector, the same for all nodes, plus another times the logarithm of the degree; "
+        "the first alone, so that only the network's structure tells nodes apart (common); or a random one for each "
+        "node (the chapter's)",
+        choices=("degree", "common", "random"),
     )
     rounds: int = option(
         1,

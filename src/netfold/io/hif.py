@@ -1,0 +1,214 @@
+"""`read_hif` and `write_hif`: the Hypergraph Interchange Format, the json that xgi and HyperNetX share.
+
+A list of incidences {edge, node}, and lists of nodes and edges with attributes. We keep the type of a node in its
+attribute `type` and its role in an edge in the incidence's attribute `role`. In HIF a node is a string or an integer; a
+label that is neither, as ("user", 7), is written as a string, and stands itself in the attribute `netfold_label`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import reprlib
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from netfold.errors import InputError
+from netfold.files import staged_file
+from netfold.hyperedge_kinds import default_roles
+from netfold.hypergraph import Hypergraph
+from netfold.hypergraph_interop import named_edge, type_of
+from netfold.io.source import _blocks as blocks
+from netfold.io.source import kind_of, refusal
+from netfold.labels import Labels
+from netfold.node_types import TYPE
+
+__all__ = ["read_hif", "write_hif"]
+
+_MOST = 1 << 29
+"""Bytes of json, unpacked: what is more takes many times that in memory, and belongs into a table."""
+
+_STEP = 1 << 12
+_NETWORKS = ("undirected", "directed", "asc")
+_DIRECTIONS = ("head", "tail")
+_LABEL = "netfold_label"
+
+
+def write_hif(hypergraph: Hypergraph, path: str | os.PathLike[str]) -> None:
+    """Write a hypergraph as HIF json, compressed where the name ends in .gz; `read_hif` reads an equal one."""
+    path = Path(path)
+    ids = _ids(hypergraph.nodes)
+    packed = path.suffix == ".gz"
+    with staged_file(path) as part, gzip.open(part, "wt") if packed else part.open("w") as file:
+        file.write('{"network-type": "undirected", "metadata": {},\n"nodes": ')
+        _write_list(file, _node_records(hypergraph, ids))
+        file.write(',\n"incidences": ')
+        _write_list(file, _incidence_records(hypergraph, ids))
+        file.write("}\n")
+
+
+def read_hif(path: str | os.PathLike[str], *, node_type: str = "type", skip_small: bool = False) -> Hypergraph:
+    """The hypergraph in a file of HIF json, plain or compressed with gzip.
+
+    The attribute `node_type` of a node is its type, where it has one. The roles in an edge are the attribute `role` of
+    its incidences or, in a directed network, head and tail; where there are none, they are the types. Nodes come as
+    they are listed, then as they first appear; edges as they first appear. Edges of fewer than two nodes are refused
+    or, with `skip_small`, left out. Weights and other attributes are not kept.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.json")
+    >>> _ = path.write_text('{"incidences": [{"edge": 0, "node": "a"}, {"edge": 0, "node": "b"}]}')
+    >>> read_hif(path).edges
+    (('a', 'b'),)
+    """
+    path = Path(path)
+    whole = _json(path)
+    try:
+        network = whole.get("network-type", "undirected")
+        if network not in _NETWORKS:
+            raise InputError(f"the network-type is {network!r}; it is one of {', '.join(_NETWORKS)}")
+        labels, types = _nodes(whole, node_type)
+        edges = _edges(whole, labels, network == "directed")
+        kept = {edge: members for edge, members in edges.items() if len(members) > 1 or not skip_small}
+        named = [named_edge(edge, members, types) for edge, members in kept.items()]
+        return Hypergraph.from_named(named, nodes=types, node_types=types)
+    except InputError as e:
+        raise refusal(path, str(e)) from None
+
+
+# -------------------------------------------------------------------- writing
+
+
+def _ids(nodes: Labels) -> list[str | int]:
+    """What each node is called in HIF: its label where that is a string or an integer, otherwise a string like it."""
+    if nodes.kind in ("int", "text"):
+        return list(nodes)
+    used = {label for label in nodes if _is_id(label)}
+    made: list[str | int] = []
+    for label in nodes:
+        called = label if _is_id(label) else json.dumps(label, ensure_ascii=False)
+        while called is not label and called in used:
+            called += "'"
+        used.add(called)
+        made.append(called)
+    return made
+
+
+def _node_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
+    for called, label, name in zip(ids, hypergraph.nodes, hypergraph.node_types, strict=True):
+        itself = {} if _is_id(label) else {_LABEL: label}
+        yield {"node": called, "attrs": {"type": name, **itself}}
+
+
+def _incidence_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
+    called = dict(zip(hypergraph.nodes, ids, strict=True))
+    for e, edge in enumerate(hypergraph.named_edges()):
+        for role, label in edge.items():
+            yield {"edge": e, "node": called[label], "attrs": {"role": role}}
+
+
+def _write_list(file: TextIO, records: Iterator[dict[str, Any]]) -> None:
+    """A json list, a record on each line, without all of it in memory."""
+    before = "[\n"
+    while some := list(islice(records, _STEP)):
+        file.write(before + ",\n".join(json.dumps(record) for record in some))
+        before = ",\n"
+    file.write("[]" if before == "[\n" else "]")
+
+
+# -------------------------------------------------------------------- reading
+
+
+def _json(path: Path) -> dict[str, Any]:
+    kind = kind_of(path)
+    if kind not in ("text", "gzip"):
+        raise refusal(path, f"this is {kind}; HIF is json, plain or compressed with gzip")
+    text = bytearray()
+    for block in blocks(path, kind):
+        text += block
+        if len(text) > _MOST:
+            raise refusal(path, f"there are more than {_MOST:,} bytes of json; give tables to read_hyperedges instead")
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise refusal(path, f"this is not json ({str(e).splitlines()[0]}); HIF is") from None
+    if not isinstance(whole, dict) or not isinstance(whole.get("incidences"), list):
+        raise refusal(path, 'this is not HIF: there is no list of "incidences"')
+    return whole
+
+
+def _nodes(whole: Mapping[str, Any], node_type: str) -> tuple[dict[str | int, Any], dict[Any, str]]:
+    """The label of each id, and the type of each label; listed nodes first, then as they first appear."""
+    labels: dict[str | int, Any] = {}
+    types: dict[Any, str] = {}
+    for i, record in enumerate(_records(whole, "nodes", "node")):
+        attributes = _attributes("nodes", i, record)
+        label = _as_label(attributes.get(_LABEL, record["node"]))
+        if record["node"] in labels or label in types:
+            raise InputError(f"the node {record['node']!r} is listed twice; each node is listed once")
+        labels[record["node"]] = label
+        types[label] = type_of(label, attributes, node_type)
+    for record in _records(whole, "incidences", "edge", "node"):
+        if record["node"] not in labels:
+            labels[record["node"]] = record["node"]
+            types.setdefault(record["node"], TYPE)
+    return labels, types
+
+
+def _edges(
+    whole: Mapping[str, Any], labels: Mapping[str | int, Any], directed: bool
+) -> dict[str | int, list[tuple[Any, Any]]]:
+    """The nodes of each edge, with their roles or None."""
+    edges: dict[str | int, list[tuple[Any, Any]]] = {}
+    for i, record in enumerate(whole["incidences"]):
+        role = _attributes("incidences", i, record).get("role")
+        if role is None and directed:
+            role = record.get("direction")
+            if role not in _DIRECTIONS:
+                raise InputError(f"incidence {i} has the direction {role!r}; in a directed network it is head or tail")
+        edges.setdefault(record["edge"], []).append((labels[record["node"]], role))
+    for record in _records(whole, "edges", "edge"):
+        edges.setdefault(record["edge"], [])
+    return {edge: _numbered(members) if directed else members for edge, members in edges.items()}
+
+
+def _numbered(members: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Heads and tails apart: head, head_2, ..."""
+    if any(role not in _DIRECTIONS for _, role in members):
+        return members
+    return list(zip((node for node, _ in members), default_roles([role for _, role in members]), strict=True))
+
+
+def _records(whole: Mapping[str, Any], name: str, *keys: str) -> Iterator[dict[str, Any]]:
+    """The records of a list, each with ids under these keys."""
+    listed = whole.get(name, [])
+    if not isinstance(listed, list):
+        raise InputError(f"{name!r} is a {type(listed).__name__}; in HIF it is a list of records")
+    for i, record in enumerate(listed):
+        if not isinstance(record, dict):
+            raise InputError(f"record {i} of {name!r} is {reprlib.repr(record)}; in HIF it is an object")
+        for key in keys:
+            if not _is_id(record.get(key)):
+                what = f"record {i} of {name!r} has the {key} {reprlib.repr(record.get(key))}"
+                raise InputError(f"{what}; in HIF that is a string or an integer")
+        yield record
+
+
+def _attributes(name: str, i: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    found = record.get("attrs", {})
+    if not isinstance(found, dict):
+        raise InputError(f"record {i} of {name!r} has the attrs {reprlib.repr(found)}; in HIF they are an object")
+    return found
+
+
+def _as_label(x: Any) -> Any:
+    if isinstance(x, dict):
+        raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
+    return tuple(map(_as_label, x)) if isinstance(x, list) else x
+
+
+def _is_id(x: Any) -> bool:
+    return isinstance(x, (str, int)) and not isinstance(x, bool)

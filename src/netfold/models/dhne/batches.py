@@ -1,0 +1,239 @@
+"""DHNE's batches: hyperedges with tuples that are none, and the rows of A that they and the reconstruction need."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from netfold.models.dhne.held_out import HeldOut
+from netfold.models.dhne.negatives import Negatives
+from netfold.models.dhne.schema import Form
+from netfold.sparse_rows import PIECE, SparseRows
+
+__all__ = ["Batch", "Piece", "Rows", "Source", "Tuples", "batches", "tuple_rows"]
+
+_STEPS, _LEAST, _FEWEST = 128, 64, 16
+"""Without a batch size: so many steps an epoch, or fewer of so many hyperedges, but never fewer than so many."""
+_DRAWN = 1 << 18
+"""About how many tuples are drawn at a time."""
+_MOST_HELD_OUT = 0.1
+"""The share of all hyperedges that the encoder does without, at the most."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+    """Nodes of one type: those that the batch's tuples name, and those whose rows it is to write."""
+
+    seen: SparseRows
+    """b x columns: their rows as the encoder sees them."""
+    written: SparseRows
+    """m x columns: what the decoder is to write, of the second."""
+    at: Tensor
+    """m: where those are among the b."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Piece:
+    """Some tuples of one form, walked together."""
+
+    rows: SparseRows
+    """m x |P|: a 1 at each of a tuple's nodes, among the nodes of the form's groups, one group after another."""
+    truth: Tensor
+    """m: 1 for a hyperedge."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Batch:
+    """A part of an epoch."""
+
+    types: Sequence[Rows]
+    """For each type."""
+    forms: Sequence[Sequence[Piece]]
+    """For each form."""
+    share: float
+    """This batch's part in what is counted once an epoch."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tuples:
+    """The hyperedges of one form, m x N as places among the nodes of their types, and how others are drawn."""
+
+    form: Form
+    rows: Tensor
+    negatives: Negatives
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Source:
+    """What batches are made of, where they are used."""
+
+    written: Sequence[SparseRows]
+    """For each type, all rows of A, scaled: what the decoder is to write."""
+    seen: Sequence[SparseRows]
+    """The same as the encoder sees them."""
+    tuples: Sequence[Tuples]
+    """For each form."""
+    held_out: HeldOut | None = None
+    """How the encoder sees rows without a step's hyperedges; None where it sees them with all."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.written[0].values.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The kind of numbers in its rows."""
+        return self.written[0].values.dtype
+
+
+def batches(
+    source: Source, batch_size: int | None, *, per_positive: int, hidden: Sequence[int], dropout: float = 0.0
+) -> Callable[[torch.Generator], Iterator[Batch]]:
+    """The batches of an epoch for a generator: every hyperedge once, and every node's row written once.
+
+    The chapter's objective is a sum over hyperedges (and what is drawn for them) plus one over nodes. A step takes
+    `batch_size` random hyperedges, of all kinds in proportion, and as large a share of random nodes: so the terms of an
+    epoch add up to L_1 and L_2, each as it is printed. The nodes that a step needs are encoded once, however many
+    tuples name them; where those have half of all non-zeros, all rows are, which saves picking them out.
+
+    `hidden` are the widths of the forms' tuple layers. With `dropout`, that share of the entries of the rows, drawn
+    anew at each step, is hidden from the encoder and the others are scaled up.
+    """
+    total = sum(len(tuples.rows) for tuples in source.tuples)
+    steps = math.ceil(total / batch_size) if batch_size else min(_STEPS, max(_FEWEST, total // _LEAST), total)
+
+    def of(generator: torch.Generator) -> Iterator[Batch]:
+        order = [_shuffled(len(tuples.rows), steps, generator, source.device) for tuples in source.tuples]
+        parts = [_shuffled(len(rows), steps, generator, source.device) for rows in source.written]
+        for some in _runs(steps, total * (1 + per_positive)):
+            asked = [
+                _with_negatives(tuples, mine[some], per_positive, generator, source.dtype)
+                for tuples, mine in zip(source.tuples, order, strict=True)
+            ]
+            for at, step in enumerate(range(steps)[some]):
+                now = [of_form[at] for of_form in asked]
+                made = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps)
+                yield _dropped(made, dropout, generator) if dropout else made
+
+    return of
+
+
+def _shuffled(n: int, steps: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, ...]:
+    """0..n-1 in random order, in so many parts of nearly the same length."""
+    order = torch.randperm(n, generator=generator).to(device)
+    return torch.tensor_split(order, [n * i // steps for i in range(1, steps)])
+
+
+def _runs(steps: int, tuples: int) -> Iterator[slice]:
+    """Ranges of steps for which tuples are drawn together: drawing few takes as long as drawing many."""
+    size = max(1, _DRAWN * steps // tuples)
+    return (slice(start, min(start + size, steps)) for start in range(0, steps, size))
+
+
+def _with_negatives(
+    tuples: Tuples, mine: Sequence[Tensor], per_positive: int, generator: torch.Generator, dtype: torch.dtype
+) -> list[tuple[Tensor, Tensor]]:
+    """For each of some steps, its hyperedges and then tuples that are none, and which is which."""
+    positives = tuples.rows[torch.cat(list(mine))]
+    others, owner = tuples.negatives.draw(positives, per_positive, generator)
+    ends = torch.tensor([len(part) for part in mine]).cumsum(0)
+    cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
+    parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), strict=True)
+    return [(torch.cat([first, rest]), _truth(first, rest, dtype)) for first, rest in parts]
+
+
+def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
+    truth = torch.zeros(len(positives) + len(others), dtype=dtype, device=positives.device)
+    truth[: len(positives)] = 1
+    return truth
+
+
+def _batch(
+    source: Source, asked: Sequence[tuple[Tensor, Tensor]], parts: Sequence[Tensor], hidden: Sequence[int], share: float
+) -> Batch:
+    types, places = [], []
+    for t, (part, seen) in enumerate(zip(parts, _seen(source, asked), strict=True)):
+        named = [rows[:, i] for tuples, (rows, _) in zip(source.tuples, asked) for i in _positions(tuples.form, t)]
+        nodes = _needed(seen, [part, *named])
+        place = None if nodes is None else _places(nodes, len(seen))
+        types.append(Rows(seen if nodes is None else seen.take(nodes), source.written[t].take(part), _at(part, place)))
+        places.append(place)
+    forms, counts = [], [len(rows.seen) for rows in types]
+    for tuples, (rows, truth), width in zip(source.tuples, asked, hidden, strict=True):
+        local = [_at(rows[:, i], places[t]) for i, t in enumerate(tuples.form.types)]
+        forms.append(_pieces(tuples.form, torch.stack(local, dim=1), truth, counts, width))
+    return Batch(types, forms, share)
+
+
+def _seen(source: Source, asked: Sequence[tuple[Tensor, Tensor]]) -> Sequence[SparseRows]:
+    """All rows as the encoder sees them in a step."""
+    if source.held_out is None:
+        return source.seen
+    most = [math.ceil(_MOST_HELD_OUT * len(tuples.rows)) for tuples in source.tuples]
+    held_out = [rows[:m][truth[:m] > 0] for (rows, truth), m in zip(asked, most, strict=True)]
+    values = source.held_out.values(held_out)
+    return [rows.with_values(v) for rows, v in zip(source.seen, values, strict=True)]
+
+
+def _positions(form: Form, t: int) -> list[int]:
+    return [i for i, u in enumerate(form.types) if u == t]
+
+
+def _places(nodes: Tensor, n: int) -> Tensor:
+    """Where each of n nodes is among these."""
+    place = torch.zeros(n, dtype=torch.int64, device=nodes.device)
+    place[nodes] = torch.arange(len(nodes), device=nodes.device)
+    return place
+
+
+def _at(nodes: Tensor, place: Tensor | None) -> Tensor:
+    return nodes if place is None else place[nodes]
+
+
+def _needed(rows: SparseRows, named: Sequence[Tensor]) -> Tensor | None:
+    """The distinct nodes among these; None where picking out their rows would be as long as reading all."""
+    marks = torch.zeros(len(rows), dtype=torch.bool, device=rows.crow.device)
+    for nodes in named:
+        marks[nodes] = True
+    touched = rows.crow.diff()[marks].sum()
+    return None if 2 * int(touched) >= len(rows.values) else marks.nonzero()[:, 0]
+
+
+def _pieces(form: Form, places: Tensor, truth: Tensor, counts: Sequence[int], hidden: int) -> list[Piece]:
+    """The tuples in pieces whose tuple layers are no larger than what is large anyway: the projected nodes."""
+    starts = [0]
+    for t in form.group_types:
+        starts.append(starts[-1] + counts[t])
+    columns = places + torch.tensor([starts[g] for g in form.groups], device=places.device)
+    size = max(starts[-1], PIECE[places.device.type] // hidden)
+    return [
+        Piece(tuple_rows(part, starts[-1], truth.dtype), which)
+        for part, which in zip(torch.split(columns, size), torch.split(truth, size), strict=True)
+    ]
+
+
+def tuple_rows(columns: Tensor, width: int, dtype: torch.dtype = torch.float32) -> SparseRows:
+    """Rows with a 1 at each of these columns, m x N: times a table, they sum N of its rows."""
+    m, n = columns.shape
+    col = columns.flatten().int()
+    in_column, order = col.sort(stable=True)
+    starts = torch.searchsorted(in_column, torch.arange(width + 1, device=col.device, dtype=torch.int32))
+    crow = torch.arange(0, m * n + 1, n, device=col.device, dtype=torch.int32)
+    ones = torch.ones(m * n, dtype=dtype, device=col.device)
+    return SparseRows(crow, col, ones, width, (starts.int(), (order // n).int(), order.int()), None)
+
+
+def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
+    device = batch.types[0].seen.values.device
+    own = torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
+
+    def seen(rows: SparseRows) -> SparseRows:
+        kept = torch.empty_like(rows.values).bernoulli_(1 - share, generator=own)
+        return rows.with_values(rows.values * kept.div_(1 - share))
+
+    return dataclasses.replace(batch, types=[dataclasses.replace(r, seen=seen(r.seen)) for r in batch.types])

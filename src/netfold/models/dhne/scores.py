@@ -1,0 +1,198 @@
+"""Scores of tuples of labels: which kind a tuple is of, how likely it is, and what completes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from netfold.embedding import Embedding
+from netfold.errors import InputError
+from netfold.hypergraph import Hypergraph
+from netfold.models.dhne.network import DHNENetwork
+from netfold.models.dhne.schema import Form, Ints, Schema
+from netfold.sparse_rows import PIECE
+
+__all__ = ["Scorer"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Scorer:
+    """The similarities of a fitted network, for nodes that have vectors: the known ones, and perhaps new ones."""
+
+    def __init__(self, network: DHNENetwork, known: Embedding, new: Embedding | None = None, new_types: Any = ()):
+        self._network, self._parts = network, [known] if new is None else [known, new]
+        self._codes = np.concatenate([network.type_codes.numpy(force=True), np.asarray(new_types, np.int64)])
+        vectors = np.concatenate([part.vectors for part in self._parts])
+        self._vectors = torch.from_numpy(vectors).to(network.device)
+
+    # ---------------------------------------------------------------- for users
+
+    def score(self, tuples: Iterable[Any], kind: Sequence[str] | None) -> Floats:
+        """S of each tuple: m."""
+        given = [_as_tuple(each) for each in tuples]
+        sizes = np.fromiter(map(len, given), np.int64, len(given))
+        members = self._positions([label for each in given for label in each])
+        starts, scores = np.cumsum(sizes) - sizes, np.empty(len(given))
+        for size in np.unique(sizes).tolist():
+            at = np.flatnonzero(sizes == size)
+            rows = members[starts[at][:, None] + np.arange(size)]
+            shown = [given[i] for i in at.tolist()]
+            _check_distinct(rows, shown)
+            scores[at] = self._score_rows(rows, kind, shown)
+        return scores
+
+    @torch.no_grad()
+    def complete(
+        self, given: Any, k: int, kind: Sequence[str] | None, exclude: Hypergraph | None
+    ) -> list[tuple[Any, float]]:
+        """The k best nodes for the one position that is None, and the S of the tuple with each."""
+        given = _as_tuple(given)
+        if sum(x is None for x in given) != 1:
+            raise InputError(f"{given!r} has {sum(x is None for x in given)} open positions; one of them is None")
+        rest = self._positions([x for x in given if x is not None])
+        row = np.insert(rest, given.index(None), -1)
+        form, order = self._form(self._types(row), kind, given)
+        row = row[order]
+        slot = int(np.flatnonzero(row < 0)[0])
+        nodes = np.flatnonzero(self._codes == self._schema.forms[form].types[slot])
+        nodes = nodes[~np.isin(nodes, rest)]
+        if exclude is not None:
+            nodes = nodes[~np.isin(nodes, self._completions(form, row, exclude))]
+        scores = self._completed(form, row, slot, nodes)
+        best = np.argsort(-scores, kind="stable")[:k]
+        return [(self._label(i), s) for i, s in zip(nodes[best].tolist(), scores[best].tolist(), strict=True)]
+
+    # ---------------------------------------------------------------- which kind
+
+    @property
+    def _schema(self) -> Schema:
+        return self._network.schema
+
+    def _positions(self, labels: list[Any]) -> Ints:
+        """Where the labels' vectors are; new nodes come after the known ones."""
+        found = self._find(labels)
+        if found.size and found.min() < 0:
+            self._parts[0].nodes.positions([labels[int(np.argmin(found))]])  # which says what is near it
+        return found
+
+    def _find(self, labels: Iterable[Any]) -> Ints:
+        """The same, -1 where there is none."""
+        found = self._parts[0].nodes.find(labels)
+        for new in self._parts[1:]:
+            among = new.nodes.find(labels)
+            found = np.where((found < 0) & (among >= 0), among + len(self._parts[0]), found)
+        return found
+
+    def _label(self, i: int) -> Any:
+        n = len(self._parts[0])
+        return self._parts[0].nodes[i] if i < n else self._parts[1].nodes[i - n]
+
+    def _types(self, row: Ints) -> tuple[int, ...]:
+        return tuple(np.where(row < 0, -1, self._codes[row]).tolist())
+
+    def _form(self, types: tuple[int, ...], kind: Sequence[str] | None, shown: Any) -> tuple[int, list[int]]:
+        """The one form that a tuple of these types can be of (-1: any type), and its positions in that form's order."""
+        orders = [_order(form, types) if _is_kind(form, kind) else None for form in self._schema.forms]
+        found = [(i, order) for i, order in enumerate(orders) if order is not None]
+        if len(found) == 1:
+            return found[0]
+        forms = [self._schema.forms[i] for i, _ in found] or self._schema.forms
+        names = " or ".join(f"({', '.join(form.roles)})" for form in forms)
+        if kind is not None and not any(_is_kind(form, kind) for form in self._schema.forms):
+            raise InputError(f"kind={kind!r} is not one that was learned; those are {names}")
+        if found:
+            raise InputError(f"the tuple {shown!r} can be of the kind {names}; say which with kind=")
+        nodes = ", ".join("anything" if t < 0 else self._schema.types[t] for t in types)
+        raise InputError(f"the tuple {shown!r} joins ({nodes}), and no such kind was learned; those are {names}")
+
+    # ---------------------------------------------------------------- how likely
+
+    @torch.no_grad()
+    def _score_rows(self, rows: Ints, kind: Sequence[str] | None, shown: list[Any]) -> Floats:
+        scores, codes = np.empty(len(rows)), self._codes[rows]
+        group = np.zeros(len(rows), np.int64)
+        for column in codes.T:
+            group = np.unique(group * len(self._schema.types) + column, return_inverse=True)[1]
+        for g in range(int(group.max(initial=-1)) + 1):
+            at = np.flatnonzero(group == g)
+            form, order = self._form(tuple(codes[at[0]].tolist()), kind, shown[at[0]])
+            scores[at] = self._in_blocks(form, torch.from_numpy(rows[at][:, order]))
+        return scores
+
+    def _in_blocks(self, form: int, rows: Tensor) -> Floats:
+        similarity = self._network.similarity(form)
+        size = max(1, PIECE[self._vectors.device.type] // similarity.width)
+        blocks = [part.to(self._vectors.device) for part in torch.split(rows, size)]
+        return _sigmoid([similarity.of([self._vectors[column] for column in block.T]) for block in blocks])
+
+    def _completed(self, form: int, row: Ints, slot: int, nodes: Ints) -> Floats:
+        """S of the tuple with each of these nodes at the open position, the others multiplied by W once."""
+        similarity = self._network.similarity(form)
+        size = max(1, PIECE[self._vectors.device.type] // similarity.width)
+        at = [self._vectors[i : i + 1] for i in row.tolist()]
+        blocks = torch.split(torch.from_numpy(nodes).to(self._vectors.device), size)
+        return _sigmoid([similarity.of([*at[:slot], self._vectors[b], *at[slot + 1 :]]) for b in blocks])
+
+    def _completions(self, form: int, row: Ints, exclude: Hypergraph) -> Ints:
+        """The nodes with which this tuple is a hyperedge of a hypergraph."""
+        own, found = self._find(exclude.nodes), [np.empty(0, np.int64)]
+        own[own < 0] = -2  # unlike the open position
+        for kind in exclude.kinds:
+            same, order = self._schema.place(kind, exclude.types)
+            if same != form:
+                continue
+            rows = own[kind.rows[:, order]]
+            here = np.isin(rows, row) if not self._schema.forms[form].ordered else rows == row
+            but_one = here.sum(axis=1) == len(row) - 1
+            found.append(rows[but_one][~here[but_one]])
+        return np.concatenate(found)
+
+
+def _order(form: Form, types: tuple[int, ...]) -> list[int] | None:
+    """Which position of a tuple of these types stands at each of a form's; None where they do not fit.
+
+    A type of -1 fits any. Where the order has a meaning it is that of the form's roles; where not, nodes go by type.
+    """
+    if len(types) != len(form.types):
+        return None
+    if form.ordered:
+        fits = all(a in (-1, b) for a, b in zip(types, form.types, strict=True))
+        return list(range(len(types))) if fits else None
+    left, order = list(range(len(types))), []
+    for t in form.types:
+        at = next((i for i in left if types[i] == t), None)
+        at = next((i for i in left if types[i] < 0), None) if at is None else at
+        if at is None:
+            return None
+        left.remove(at)
+        order.append(at)
+    return order
+
+
+def _is_kind(form: Form, kind: Sequence[str] | None) -> bool:
+    return kind is None or sorted(kind) == sorted(form.roles)
+
+
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str) or not hasattr(given, "__iter__") or len(made := tuple(given)) < 2:
+        raise InputError(f"{given!r} is no tuple of two labels or more")
+    return made
+
+
+def _check_distinct(rows: Ints, shown: list[Any]) -> None:
+    ordered = np.sort(rows, axis=1)
+    twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if twice.size:
+        raise InputError(f"the tuple {shown[twice[0]]!r} names a node twice; name each once")
+
+
+def _sigmoid(logits: list[Tensor]) -> Floats:
+    """In float64, where many more logits have different sigmoids."""
+    made: Floats = torch.cat([x.double().sigmoid().cpu() for x in logits]).numpy() if logits else np.empty(0)
+    return made
