@@ -179,6 +179,14 @@ def test_the_divergence_is_the_formula_of_the_points() -> None:
     assert made.figures[PLANE] == naive_neighbors_right(points, codes, 5)
 
 
+def test_equal_vectors_do_not_fly_apart_in_the_plane() -> None:
+    """Begun at one place, Barnes-Hut drives copies away without end, and its divergence falls below 0."""
+    vectors = np.repeat(np.random.default_rng(0).normal(size=(17, 4)), 4, axis=0)
+    embedding = Embedding(range(68), vectors)
+    assert visualization(embedding, perplexity=10).figures["KL"] >= 0
+    assert np.abs(visualization_points(embedding, perplexity=10).vectors).max() < 1e3
+
+
 def test_classes_apart_stay_apart_in_the_plane() -> None:
     embedding, labels = corners(45, noise=0.02)
     made = visualization(embedding, labels, perplexity=5)

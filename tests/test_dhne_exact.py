@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -111,17 +112,24 @@ def naive_vectors(network, hypergraph, scaled):
 
 
 def naive_similarity(network, form, vectors, nodes):
-    """S of one tuple: L = σ(Σ_a W_a X_a + b), S = sigmoid(w · L + c)."""
+    """S of one tuple: L = σ(Σ_a W_a X_a + b), q = Σ_{a<b} V_a X_a ⊙ V_b X_b, S = sigmoid(w · L + v · q + c)."""
     head = network.similarity(form)
     activation = {"tanh": torch.tanh, "sigmoid": sigmoid}[network.activation_name]
     entries = []
-    for k in range(head.width):
+    for k in range(len(head.bias)):
         total = head.bias[k]
         for position, node in enumerate(nodes):
             for d in range(network.dim):
                 total = total + vectors[node][d] * head.weights[head.form.groups[position]][d, k]
         entries.append(activation(total))
-    return sigmoid(sum(entries[k] * head.last[k, 0] for k in range(head.width)) + head.last_bias[0])
+    total = sum(entries[k] * head.last[k, 0] for k in range(len(head.bias))) + head.last_bias[0]
+    for k in range(0 if head.mix is None else len(head.mix)):
+        z = [
+            sum(vectors[node][d] * head.factors[head.form.groups[position]][d, k] for d in range(network.dim))
+            for position, node in enumerate(nodes)
+        ]
+        total = total + head.mix[k, 0] * sum(z[a] * z[b] for a, b in combinations(range(len(nodes)), 2))
+    return sigmoid(total)
 
 
 def naive_loss(network, hypergraph, scaled, tuples):
@@ -153,11 +161,14 @@ def tuples_of(network, batch):
                 yield form, [int(members[t][i]) for t, i in zip(spec.types, local, strict=True)], truth
 
 
-@pytest.mark.parametrize("scale", ["column", "log", "binary"])
-@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
-def test_loss_and_gradients_are_those_of_the_chapter(scale, activation):
+@pytest.mark.parametrize(
+    "scale, activation, products",
+    [(s, a, 0) for s in ("column", "log", "binary") for a in ("tanh", "sigmoid")] + [("log", "tanh", 3)],
+)
+def test_loss_and_gradients_are_those_of_the_chapter(scale, activation, products):
+    """And, where there are products, of the chapter's similarity with them."""
     hypergraph = mixed()
-    network, made = prepared(hypergraph, scale=scale, activation=activation)
+    network, made = prepared(hypergraph, scale=scale, activation=activation, products=products)
     network.activation_name = activation
     (batch,) = epoch_of(network, made)
     tuples = list(tuples_of(network, batch))

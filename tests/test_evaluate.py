@@ -145,6 +145,25 @@ def test_worked_out_by_hand() -> None:
     assert found.baselines["common neighbors"]["MAP"] == pytest.approx(1 / 2)
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_against_pairs_that_are_none(directed: bool) -> None:
+    graph = random_graph(14, 3, directed=directed, loops=True)
+    vectors = distinct_vectors(14, 3)
+    scores, links = naive_scores(vectors, "dot"), graph.adjacency.toarray()
+    every = [(i, j) for i in range(14) for j in range(14) if (i != j if directed else i < j)]
+    right = [scores[i, j] for i, j in every if links[i, j]]
+    wrong = [scores[i, j] for i, j in every if not links[i, j]]
+    auc = np.mean([(a > b) + 0.5 * (a == b) for a in right for b in wrong])
+    embedding = Embedding(graph.nodes, vectors)
+    found = reconstruction(embedding, graph, score="dot", k=[3], per_positive=1, negatives="all")
+    assert found.figures["AUC"] == pytest.approx(auc) and 0 < found.figures["AP"] <= 1
+    assert {"AUC", "AP"} <= set(found.baselines["Adamic-Adar"]) and found.protocol["negatives"] == "all"
+    some = reconstruction(embedding, graph, score="dot", k=[3], per_positive=1, baselines=False)
+    assert "AUC" in some.figures and some.protocol["negatives"] == "uniform"
+    with pytest.raises(InputError, match="per_positive"):
+        reconstruction(embedding, graph, per_positive=-1)
+
+
 def test_more_pairs_asked_for_than_there_are() -> None:
     graph = Graph.from_edges([("a", "b"), ("b", "c")])
     found = reconstruction(Embedding("abc", [[1, 0], [0, 1], [1, 1]]), graph, k=[6, 7])

@@ -229,6 +229,23 @@ def test_the_targets_are_those_that_were_set() -> None:
         ("drne-usa", "DRNE"): {"accuracy@10%": 0.60, "accuracy@80%": 0.63},
         ("drne-jazz-equivalence", "DRNE"): {"Kendall τ": 0.42},
         ("drne-blogcatalog-equivalence", "DRNE"): {"Kendall τ": 0.32},
+        ("dhne-gps", "DHNE"): {"AUC": 0.960},
+        ("dhne-movielens", "DHNE"): {"AUC": 0.934},
+        ("dhne-drug", "DHNE"): {"AUC": 0.936},
+        ("dhne-gps-links", "fixed negatives"): {"AUC": 0.95},
+        ("dhne-gps-links", "replaced positions"): {"AUC": 0.93},
+        ("dhne-movielens-links", "fixed negatives"): {"AUC": 0.97},
+        ("dhne-movielens-links", "replaced positions"): {"AUC": 0.88},
+        ("dhne-drug-links", "fixed negatives, unseen"): {"AUC": 0.96},
+        ("dhne-drug-links", "fixed negatives, leaking"): {"AUC": 0.96},
+        ("dhne-drug-links", "replaced positions, unseen"): {"AUC": 0.93},
+        ("dhne-drug-links", "replaced positions, leaking"): {"AUC": 0.93},
+        ("dhne-movielens-labels", "DHNE"): {
+            "micro-F1@10%": 0.445,
+            "micro-F1@90%": 0.475,
+            "macro-F1@10%": 0.184,
+            "macro-F1@90%": 0.243,
+        },
     }
 
 

@@ -1,11 +1,14 @@
-"""Small named graphs that every model must cope with."""
+"""Small named graphs that every model of graphs must cope with, and what can be done to them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from netfold.graph import Graph
+from netfold.hypergraph import Hypergraph
 
 
 def karate() -> Graph:
@@ -35,3 +38,49 @@ def scattered() -> Graph:
 
 
 ZOO = {"karate": karate, "weighted": weighted, "directed": directed, "scattered": scattered}
+usual = karate
+
+
+def grown(graph: Graph, like: Any) -> Graph:
+    """The graph with a node `new` wired as a known one is."""
+    nx_graph = graph.to_networkx()
+    for _, b, w in list(nx_graph.edges(like, data="weight")):
+        nx_graph.add_edge("new", b, weight=w)
+    for a, _, w in list(nx_graph.in_edges(like, data="weight")) if graph.directed else []:
+        nx_graph.add_edge(a, "new", weight=w)
+    return Graph.from_networkx(nx_graph)
+
+
+def shuffled(graph: Graph) -> Graph:
+    """The same edges in another order, some turned around; nodes are integers."""
+    edges = list(graph.to_networkx().edges)
+    rng = np.random.default_rng(0)
+    turned = [edges[i] if rng.random() < 0.5 else edges[i][::-1] for i in rng.permutation(len(edges))]
+    return Graph.from_edges(turned)
+
+
+def renamed(graph: Graph) -> Graph:
+    """The same graph, its nodes called otherwise."""
+    return Graph(graph.adjacency, Graph.from_edges([(f"ñ {i}", f"ñ {i}") for i in range(graph.n_nodes)]).nodes)
+
+
+def foreign(graph: Graph) -> nx.Graph:
+    """What a user may give instead."""
+    return graph.to_networkx()
+
+
+def contents(given: Any) -> Any:
+    """All that fitting might have changed in one of these."""
+    if isinstance(given, nx.Graph):
+        return sorted(given.nodes), sorted(given.edges(data=True), key=str)
+    return given.nodes[:], given.adjacency.data.tobytes(), given.adjacency.indices.tobytes()
+
+
+BAD = {
+    "no edges": (Graph.from_edges([], nodes=["a", "b"]), "no edges"),
+    "one node": (Graph.from_edges([("a", "a")]), "at least 2"),
+    "a hypergraph": (Hypergraph.from_tuples([("a", "b", "c")]), "hypergraph"),
+    "a file": ("edges.csv", "read_edges"),
+    "a number": (17, "cannot be read as a graph"),
+}
+"""What no model of graphs can embed, and a word of the sentence that says so."""

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
     from netfold.io import read_edges, read_hyperedges
-    from netfold.models import DRNE, MODELS, SDNE
+    from netfold.models import DHNE, DRNE, DVNE, MODELS, SDNE
 
 __all__ = [
-    "DRNE", "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError", "TrainingError",
-    "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
+    "DHNE", "DRNE", "DVNE", "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError",
+    "TrainingError", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
 ]  # fmt: skip
 
 _WHERE = {
+    "DHNE": "netfold.models",
     "DRNE": "netfold.models",
+    "DVNE": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
     "Embedding": "netfold.embedding",
     "Graph": "netfold.graph",

@@ -49,6 +49,8 @@ class Embedder(Configured):
 
     models: ClassVar[dict[str, type[Embedder]]] = {}
     """Every model by its name on the command line."""
+    reads: ClassVar[str] = "graph"
+    """What it is fitted to: "graph" or "hypergraph"."""
 
     embedding_: Embedding = dataclasses.field(init=False)
     history_: list[dict[str, float]] = dataclasses.field(init=False)

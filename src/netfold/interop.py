@@ -41,9 +41,7 @@ def kind_of(x: Any) -> str:
     if isinstance(x, (str, Path)):
         return f"{str(x)!r} is the name of a file; read it first: nf.read_edges({str(x)!r})"
     if type(x).__name__ == "Hypergraph":
-        return (
-            "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE will embed those)"
-        )
+        return "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE embeds those)"
     if isinstance(x, Mapping):
         return "a dict cannot be read as a graph; give edges: pairs (source, target), or triples with a weight"
     if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):

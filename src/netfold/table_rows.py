@@ -11,7 +11,7 @@ __all__ = ["take_rows"]
 
 
 def take_rows(table: Tensor, nodes: Tensor) -> Tensor:
-    """The rows of a table (n x d) for distinct nodes, in order: m x d.
+    """The rows of a table (n x d) for distinct nodes: m x d.
 
     Their gradient becomes the table's `grad` as a sparse tensor of m rows (`RowAdagrad` takes those), and is added to
     what is there already.
@@ -29,13 +29,16 @@ class _Rows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         table, before = ctx.table, ctx.table.grad
-        made = torch.sparse_coo_tensor(
-            ctx.nodes[None], grad, tuple(table.shape), is_coalesced=True, check_invariants=False
-        )
-        if before is None or (before.is_sparse and before._nnz() == 0):
-            table.grad = made
-        elif before.is_sparse:
-            table.grad = (before + made).coalesce()
+        if before is not None and not before.is_sparse:
+            before.index_add_(0, ctx.nodes, grad)
+        elif before is None or before._nnz() == 0:
+            table.grad = _sparse(table, ctx.nodes, grad, distinct=True)
         else:
-            before += made
+            nodes, rows = torch.cat([before._indices()[0], ctx.nodes]), torch.cat([before._values(), grad])
+            table.grad = _sparse(table, nodes, rows, distinct=False).coalesce()
         return None, None
+
+
+def _sparse(table: Tensor, nodes: Tensor, rows: Tensor, *, distinct: bool) -> Tensor:
+    """A gradient of some rows. Where those are distinct there is nothing to add up, whatever their order."""
+    return torch.sparse_coo_tensor(nodes[None], rows, tuple(table.shape), is_coalesced=distinct, check_invariants=False)

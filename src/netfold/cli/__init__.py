@@ -1,4 +1,4 @@
-"""The command line: `netfold fit`, `transform`, `nearest`, `export`, `info`, `map`, `evaluate`, `reproduce` and others.
+"""The command line: `netfold fit`, `transform`, `nearest`, `complete`, `info`, `map`, `evaluate`, `reproduce`, ...
 
 Nothing here imports numpy or torch before a command runs, so that `--help` is instant.
 """

@@ -12,7 +12,7 @@ from netfold.base import Embedder
 from netfold.cli.fit import FitCommand, hyper_parameters
 from netfold.cli.flags import flags
 from netfold.cli.protocol_flags import TASKS, Asked, protocol_of
-from netfold.cli.reading import READING, directed_flag, graph_of, labelled_as, reading_flags
+from netfold.cli.reading import READING, directed_flag, graph_of, labelled_as, model_of, reading_flags
 from netfold.cli.saying import json_flag, say
 from netfold.errors import InputError
 from netfold.models import MODELS
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-Fit = Callable[["Graph"], Any]
+_FITTED = {name: cls for name, cls in MODELS.items() if cls.reads == "graph"}
+"""The models that the tasks are about: those of graphs."""
+
+Fit = Callable[[Any], Any]
 """From the graph to learn from to a fitted model."""
 
 
@@ -36,15 +39,16 @@ class Contenders(click.Group):
         self._asked = asked
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(MODELS)
+        return list(_FITTED)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return _of_model(str(self.name), self._asked, MODELS[name]) if name in MODELS else None
+        return _of_model(str(self.name), self._asked, _FITTED[name]) if name in _FITTED else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in MODELS:
+        if args and args[0] not in _FITTED:
             if not Path(args[0]).exists():
-                known = ", ".join(MODELS)
+                _check_reads_graphs(args[0])
+                known = ", ".join(_FITTED)
                 raise click.UsageError(f"{args[0]!r} is neither a model ({known}) nor a saved one; give its path", ctx)
             return "MODEL", _of_saved(str(self.name), self._asked), args
         return super().resolve_command(ctx, args)
@@ -64,6 +68,14 @@ def evaluate() -> None:
     `netfold evaluate TASK MODEL EDGES`, where MODEL is the name of a model, to be fitted here with the flags that
     `netfold fit` has, or a folder that `netfold fit` wrote, or a file that an embedding was exported to.
     """
+
+
+def _check_reads_graphs(name: str) -> None:
+    if name in MODELS:
+        raise InputError(
+            f"{name} reads hypergraphs, and this task is for models of graphs ({', '.join(_FITTED)}); "
+            "in Python there is evaluate.hyperedges"
+        )
 
 
 def _help(asked: Asked) -> str:
@@ -97,8 +109,16 @@ def _of_model(task: str, asked: Asked, cls: type[Embedder]) -> click.Command:
     short = str(cls.__doc__).splitlines()[0]
     decorated = _with_flags(asked)(run)
     command = click.command(name, cls=FitCommand, help=asked.help, short_help=short, epilog=epilog)(decorated)
-    command.params += flags(cls)
+    command.params += _apart(flags(cls), command, name)
     return command
+
+
+def _apart(own: list[click.Option], command: click.Command, name: str) -> list[click.Option]:
+    """A model's flags; one that the task has too is called after the model: --node2vec-negatives."""
+    taken = {spelling for flag in command.params for spelling in flag.opts}
+    for flag in own:
+        flag.opts = [f"--{name}-{x.removeprefix('--')}" if x in taken else x for x in flag.opts]
+    return own
 
 
 def _of_saved(task: str, asked: Asked) -> click.Command:
@@ -111,7 +131,7 @@ def _of_saved(task: str, asked: Asked) -> click.Command:
                 f"{model} may have seen the edges that would be hidden; give the edges that it was fitted to and "
                 "others in a file (--test FILE), or a model's name to fit one here"
             )
-        saved = _saved(model)
+        saved = model_of(model)
 
         def same(graph: Graph) -> Any:
             if asked.splits:
@@ -177,17 +197,6 @@ def _without_splitting(arguments: dict[str, Any]) -> dict[str, Any]:
     if odd:
         raise InputError(f"{odd} hides edges and --test gives those that are hidden; leave out one of them")
     return arguments
-
-
-def _saved(path: str) -> Any:
-    """A model folder, or a file that an embedding was exported to."""
-    if Path(path).is_file():
-        from netfold.embedding import Embedding
-
-        return Embedding.load(path)
-    from netfold.models import load
-
-    return load(path)
 
 
 def _check_fitted_to(saved: Any, graph: Graph, model: str, edges: str) -> None:

@@ -12,8 +12,8 @@ import click
 
 from netfold.base import Embedder
 from netfold.cli.flags import ModelFlag, flags, from_toml
+from netfold.cli.inputs import INPUTS
 from netfold.cli.outcome import Interrupted
-from netfold.cli.reading import READING, directed_flag, graph_of, reading_flags
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_folder, force_flag
 from netfold.errors import InputError
@@ -39,7 +39,7 @@ class Models(click.Group):
 
 @click.group(cls=Models, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
 def fit() -> None:
-    """Fit a model to a graph and save it.
+    """Fit a model to a graph, or to a hypergraph, and save it.
 
     `netfold fit MODEL --help` lists a model's options.
     """
@@ -57,13 +57,11 @@ class FitCommand(click.Command):
 
 
 def _command(cls: type[Embedder]) -> click.Command:
-    name = cls.__name__.lower()
+    name, asked = cls.__name__.lower(), INPUTS[cls.reads]
 
-    @click.argument("edges")
     @click.option("-o", "--out", required=True, metavar="FOLDER", help="The folder to write the model to.")
     @force_flag
-    @directed_flag
-    @reading_flags
+    @asked.add
     @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
     @click.option(
         "--checkpoint", metavar="FOLDER", help="Keep the training's state here; the same command goes on from it."
@@ -85,25 +83,25 @@ def _command(cls: type[Embedder]) -> click.Command:
         except KeyboardInterrupt:
             raise Interrupted(_how_to_go_on(ctx)) from None
 
-    epilog = f"Example: netfold fit {name} edges.csv -o {name}.netfold --dim 64 --checkpoint {name}.state"
+    epilog = f"Example: netfold fit {name} {asked.file} -o {name}.netfold --dim 64 --checkpoint {name}.state"
     short = str(cls.__doc__).splitlines()[0]
     command = click.command(name, cls=FitCommand, help=_help(cls), short_help=short, epilog=epilog)(run)
     command.params += flags(cls)
     return command
 
 
-def _help(cls: type) -> str:
+def _help(cls: type[Embedder]) -> str:
     """The class's docstring up to its examples, and what EDGES may be."""
     words = inspect.cleandoc(str(cls.__doc__)).split(">>>")[0]
-    edges = "EDGES is a file with an edge, and perhaps its weight, on each line (csv, tsv, blanks, parquet; plain,"
-    return f"{words}\n{edges} .gz or .zst), or a folder that Graph.save wrote."
+    return f"{words}\n{INPUTS[cls.reads].help}"
 
 
-def _fit(ctx: click.Context, cls: type[Embedder], edges: str, out: str, **given: Any) -> None:
+def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given: Any) -> None:
     model = cls(**hyper_parameters(ctx, cls, given))
     check_new_folder(out, force=given["force"])
     _check_apart(out, given["checkpoint"])
-    graph = graph_of(edges, **{name: given[name] for name in READING})
+    asked = INPUTS[cls.reads]
+    graph = asked.read(edges, **{name: given[name] for name in asked.names})
     start = time.perf_counter()
     model.fit(
         graph, checkpoint=given["checkpoint"], checkpoint_every=given["checkpoint_every"], progress=not given["quiet"]
@@ -112,7 +110,7 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: str, out: str, **given:
     model.save(out, force=given["force"])
     facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges, "dim": model.dim}
     facts |= _training(model) | {"seconds": round(seconds, 3), "checkpoint": given["checkpoint"]}
-    say(facts, _summary(facts), as_json=given["as_json"])
+    say(facts, _summary(facts, asked.noun), as_json=given["as_json"])
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:
@@ -136,11 +134,11 @@ def _training(model: Embedder) -> dict[str, Any]:
     return {"epochs": len(model.history_), "objective": last.get("objective"), "losses": losses}
 
 
-def _summary(facts: dict[str, Any]) -> str:
+def _summary(facts: dict[str, Any], noun: str) -> str:
     terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
     ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
     return (
-        f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} edges in {facts['dim']} dimensions: "
+        f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} {noun} in {facts['dim']} dimensions: "
         f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}\n{facts['path']}"
     )
 

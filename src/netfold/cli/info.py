@@ -1,18 +1,22 @@
-"""`netfold info PATH`: what a file of edges, a saved graph, a model or a checkpoint holds."""
+"""`netfold info PATH`: what a file of edges or hyperedges, a saved graph, a model or a checkpoint holds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.reading import directed_flag, graph_of, reading_flags, refuse_reading_flags
+from netfold.cli.hyperedges import HYPEREDGES, column_flags, hypergraph_of
+from netfold.cli.naming import spelled
+from netfold.cli.reading import READING, directed_flag, graph_of, reading_flags, refuse_reading_flags
 from netfold.cli.saying import json_flag, say, shown, table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.graph import Graph
+    from netfold.hypergraph import Hypergraph
 
 __all__ = ["info"]
 
@@ -21,21 +25,33 @@ _EXAMPLES = 3
 
 @click.command(epilog="Example: netfold info edges.csv.gz; netfold info sdne.netfold --json")
 @click.argument("path")
+@click.option("--hyperedges", is_flag=True, default=None, help="Read a hyperedge a line; line 1 names their roles.")
 @directed_flag
 @reading_flags
+@column_flags
 @json_flag
 def info(path: str, as_json: bool, **reading: Any) -> None:
-    """Say what PATH holds: a file of edges, a saved graph, a model folder or a checkpoint.
+    """Say what PATH holds: a file of edges or of hyperedges, a saved graph, a model folder or a checkpoint.
 
-    The flags on reading are for a file of edges.
+    The flags on reading are for a file; a model of hyperedges knows its types and kinds.
     """
     if (Path(path) / "manifest.json").exists():
         refuse_reading_flags(path, reading)
         facts = _of_folder(Path(path))
+    elif reading.pop("hyperedges") or path.endswith((".json", ".json.gz")):
+        facts = _of_hypergraph(hypergraph_of([path], **_only(HYPEREDGES, reading, "hyperedges")))
     else:
-        facts = _of_graph(graph_of(path, **reading))
+        facts = _of_graph(graph_of(path, **_only(READING, reading, "edges")))
     facts = {"path": path, **facts}
     say(facts, table(_rows(facts)), as_json=as_json)
+
+
+def _only(names: tuple[str, ...], reading: dict[str, Any], noun: str) -> dict[str, Any]:
+    """The flags that have a meaning; a sentence about the first that has none."""
+    odd = next((name for name, value in reading.items() if value is not None and name not in names), None)
+    if odd is not None:
+        raise InputError(f"--{odd.replace('_', '-')} has no meaning for a file of {noun}; leave it out")
+    return {name: reading[name] for name in names}
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
@@ -48,11 +64,25 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         history = read_records(folder / "metrics.jsonl") if kind == "model" else manifest["history"]
         losses = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds")} if history else None
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
-        facts |= {"directed": run["graph"]["directed"], "epochs": len(history), "losses": losses}
+        facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
         facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{folder} is damaged: its manifest does not say what it holds ({e})") from None
     return facts | {"bytes": sum(f["size"] for f in manifest["files"])}
+
+
+def _sort(graph: dict[str, Any]) -> dict[str, Any]:
+    """Whether a model's graph was directed; of a hypergraph, its types and kinds."""
+    if "kinds" not in graph:
+        return {"directed": graph["directed"]}
+    names = graph["types"]
+    kinds = [_roles(kind["roles"], [names[t] for t in kind["types"]]) for kind in graph["kinds"]]
+    return {"types": dict(zip(names, graph["counts"], strict=True)), "kinds": kinds}
+
+
+def _roles(roles: Sequence[str], types: Sequence[str]) -> str:
+    """A kind as the first line of its file names it."""
+    return ",".join(r if r == t else f"{r}:{t}" for r, t in zip(roles, types, strict=True))
 
 
 def _kind(folder: Path) -> str:
@@ -84,6 +114,19 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
     return facts | {"labels": graph.nodes[:_EXAMPLES]}
 
 
+def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
+    import numpy as np
+
+    degrees = hypergraph.degrees
+    counts = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
+    facts: dict[str, Any] = {"kind": "hypergraph", "nodes": hypergraph.n_nodes, "hyperedges": hypergraph.n_edges}
+    facts["types"] = dict(zip(hypergraph.types, counts, strict=True))
+    facts["kinds"] = {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}
+    facts["isolated"] = int((degrees == 0).sum())
+    facts["degrees"] = {"min": int(degrees.min()), "mean": float(degrees.mean()), "max": int(degrees.max())}
+    return facts | {"labels": hypergraph.nodes[:_EXAMPLES]}
+
+
 def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
     return [(name.replace("_", " "), _words(value)) for name, value in facts.items() if value is not None]
 
@@ -97,4 +140,4 @@ def _words(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, dict):
         return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
-    return ", ".join(shown(x) for x in value) if isinstance(value, list) else shown(value)
+    return ", ".join(spelled(x) for x in value) if isinstance(value, list) else shown(value)

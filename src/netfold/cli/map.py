@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.reading import embedding_of, graph_of, labelled_as
+from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
+from netfold.cli.naming import spelled
+from netfold.cli.reading import graph_of, labelled_as, model_of
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_file, force_flag
 from netfold.errors import InputError
@@ -32,7 +34,12 @@ _MEASURES = ("degree", "core")
     show_default=True,
     help="Down to the plane: the directions of largest variance, or neighborhoods.",
 )
-@click.option("--edges", metavar="EDGES", help="Draw these edges too, and name the nodes that have most of them.")
+@click.option(
+    "--edges",
+    metavar="EDGES",
+    multiple=True,
+    help="Draw these too, and name the nodes that have most of them; can be repeated where hyperedges are in files.",
+)
 @click.option(
     "--color",
     metavar="WHAT",
@@ -41,11 +48,19 @@ _MEASURES = ("degree", "core")
 @force_flag
 @json_flag
 def map_(
-    model: str, out: str, labels: int, method: str, edges: str | None, color: str | None, force: bool, as_json: bool
+    model: str,
+    out: str,
+    labels: int,
+    method: str,
+    edges: tuple[str, ...],
+    color: str | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Draw the nodes of MODEL as points of a plane, the main ones with their labels.
 
-    MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. Needs matplotlib:
+    MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. Nodes of a hypergraph are
+    coloured by their types, and each of its EDGES is a faint dot in the middle of its nodes. Needs matplotlib:
     pip install 'netfold[viz]'.
     """
     from netfold import plot
@@ -53,16 +68,26 @@ def map_(
     plot.check_ending(out)
     check_new_file(out, force=force)
     _check_color(color, edges)
-    embedding = embedding_of(model)
-    graph = labelled_as(graph_of(edges), embedding.nodes) if edges is not None else None
+    drawn = model_of(model)
+    embedding, of_tuples = getattr(drawn, "embedding_", drawn), getattr(drawn, "reads", "graph") == "hypergraph"
+    if of_tuples and color in _MEASURES:
+        raise InputError(f"--color {color} is for a graph; nodes of a hypergraph are coloured by type, or by a file")
+    hypergraph = labelled_as_known(hypergraph_of(edges), embedding.nodes) if of_tuples and edges else None
+    graph = _graph(edges, embedding.nodes) if edges and not of_tuples else None
     colors = _colors(color, graph, embedding.nodes)
-    plot.map(embedding, out, colors=colors, labels=labels, method=method, graph=graph)
+    plot.map(drawn, out, colors=colors, labels=labels, method=method, graph=graph, hypergraph=hypergraph)
     facts = {"nodes": len(embedding), "method": method, "labels": min(labels, len(embedding)), "path": out}
     say(facts, f"{len(embedding):,} nodes by {method}\n{out}", as_json=as_json)
 
 
-def _check_color(color: str | None, edges: str | None) -> None:
-    if color in _MEASURES and edges is None:
+def _graph(edges: tuple[str, ...], nodes: Labels) -> Graph:
+    if len(edges) > 1:
+        raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
+    return labelled_as(graph_of(edges[0]), nodes)
+
+
+def _check_color(color: str | None, edges: tuple[str, ...]) -> None:
+    if color in _MEASURES and not edges:
         raise InputError(f"--color {color} is counted in edges, and none are given; add --edges EDGES")
     if color is not None and color not in _MEASURES and not Path(color).is_file():
         raise InputError(f"--color {color} names no file of nodes and their classes, and is neither degree nor core")
@@ -78,4 +103,11 @@ def _colors(color: str | None, graph: Graph | None, nodes: Labels) -> dict[Any, 
         return {"degree": plot.by_degree, "core": plot.by_core}[color](graph)
     from netfold.io import read_labels
 
-    return {node: classes[0] for node, classes in read_labels(color, nodes).items()}
+    if nodes.kind != "json":
+        return {node: classes[0] for node, classes in read_labels(color, nodes).items()}
+    named = {spelled(label): label for label in nodes}
+    found = {str(node): classes[0] for node, classes in read_labels(color).items()}
+    unknown = next((node for node in found if node not in named), None)
+    if unknown is not None:
+        raise InputError(f"{color}: no node is called {unknown}; nodes are called as {next(iter(named))}")
+    return {named[node]: first for node, first in found.items()}

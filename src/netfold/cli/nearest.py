@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from netfold.cli.naming import is_typed, label_typed, spelled
 from netfold.cli.reading import embedding_of
-from netfold.cli.saying import json_flag, say, shown
+from netfold.cli.saying import json_flag, say
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.embedding import Embedding
 
 __all__ = ["nearest"]
 
@@ -19,17 +26,29 @@ __all__ = ["nearest"]
     type=click.Choice(["cosine", "euclidean", "dot"]),
     help="How near is measured.  [default: cosine; euclidean for Gaussians]",
 )
+@click.option("--type", "of_type", metavar="TYPE", help="Only nodes of this type, where labels are as user:u1.")
 @json_flag
-def nearest(model: str, label: str, k: int, metric: str | None, as_json: bool) -> None:
+def nearest(model: str, label: str, k: int, metric: str | None, of_type: str | None, as_json: bool) -> None:
     """List the nodes nearest to LABEL, the nearest first, each with its score.
 
     MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. The score is a similarity
-    (cosine, dot) or a distance (euclidean).
+    (cosine, dot) or a distance (euclidean). Where nodes have types, LABEL is user:u1, or u1 if one type has it.
     """
     embedding = embedding_of(model)
-    query = embedding.nodes.parse(label)
+    query = label_typed(embedding.nodes, label)
+    if of_type is not None:
+        embedding = _only(embedding, of_type, query)
     found = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
     rows = [{"label": near, "score": score} for near, score in found]
-    text = "\n".join(f"{score:8.4f}  {shown(near)}" for near, score in found)
+    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in found)
     say({"label": query, "metric": used, "nearest": rows}, text, as_json=as_json)
+
+
+def _only(embedding: Embedding, of_type: str, query: Any) -> Embedding:
+    """The nodes of a type, and the one that is asked about."""
+    types = dict.fromkeys(x[0] for x in embedding.nodes if is_typed(x))
+    if of_type not in types:
+        known = f"there are {', '.join(types)}" if types else "its nodes have none"
+        raise InputError(f"--type {of_type} is not the type of a node; {known}")
+    return embedding.take([x for x in embedding.nodes if x == query or (is_typed(x) and x[0] == of_type)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from netfold.cli.complete import complete
 from netfold.cli.datasets import datasets
 from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
@@ -16,6 +17,7 @@ from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
 from netfold.cli.outcome import exit_code
 from netfold.cli.reproduce import reproduce
+from netfold.cli.score import score
 from netfold.cli.transform import transform
 
 __all__ = ["main"]
@@ -48,7 +50,7 @@ def main() -> None:
     """
 
 
-for verb in (fit, transform, nearest, export, info, map_, datasets, evaluate, reproduce):
+for verb in (fit, transform, nearest, score, complete, export, info, map_, datasets, evaluate, reproduce):
     main.add_command(verb)
 
 

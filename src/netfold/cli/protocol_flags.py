@@ -127,7 +127,13 @@ TASKS = {
     "reconstruction": Asked(
         "reconstruction",
         "How well the vectors give back the graph that they were learned from: MAP and precision@k.",
-        (_SCORE, _K, _NODES),
+        (
+            _SCORE,
+            _flag("per-positive", "per_positive", "AUC too, against so many for each edge.", type=click.IntRange(1)),
+            _choice("negatives", NEGATIVES, "How pairs that are no edges are drawn.  [default: uniform]"),
+            _K,
+            _NODES,
+        ),
     ),
     "classification": Asked(
         "classification",

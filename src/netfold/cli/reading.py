@@ -21,9 +21,13 @@ __all__ = [
     "directed_flag",
     "embedding_of",
     "graph_of",
+    "integer",
     "labelled_as",
+    "model_of",
     "reading_flags",
     "refuse_reading_flags",
+    "text_flags",
+    "weighted_flag",
 ]
 
 READING = ("directed", "weighted", "delimiter", "header")
@@ -34,14 +38,23 @@ directed_flag: Callable[[Any], Any] = click.option(
 )
 
 
+weighted_flag: Callable[[Any], Any] = click.option(
+    "--weighted/--unweighted", default=None, help="Insist on a weight column, or pass it over."
+)
+
+
 def reading_flags(command: Any) -> Any:
     """The flags that every command with a file of edges has."""
+    return weighted_flag(text_flags(command))
+
+
+def text_flags(command: Any) -> Any:
+    """The flags that every command with a file of text has."""
     for flag in (
         click.option(
             "--header/--no-header", default=None, help="Whether line 1 names the columns.  [default: found out]"
         ),
         click.option("--delimiter", metavar="CHAR", help="What parts the columns.  [default: found out]"),
-        click.option("--weighted/--unweighted", default=None, help="Insist on a weight column, or pass it over."),
     ):
         command = flag(command)
     return command
@@ -69,13 +82,20 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
 
 def embedding_of(path: str) -> Embedding:
     """The embedding of a model folder, or of a file that an embedding was exported to."""
+    found = model_of(path)
+    made: Embedding = getattr(found, "embedding_", found)
+    return made
+
+
+def model_of(path: str) -> Any:
+    """The model in a folder, or the embedding in a file that one was exported to."""
     if Path(path).is_file():
         from netfold.embedding import Embedding
 
         return Embedding.load(path)
     from netfold.models import load
 
-    return load(path).embedding_
+    return load(path)
 
 
 def labelled_as(graph: Graph, known: Labels) -> Graph:
@@ -87,9 +107,11 @@ def labelled_as(graph: Graph, known: Labels) -> Graph:
 
     if {graph.nodes.kind, known.kind} != {"int", "text"}:
         return graph
-    labels = [str(x) if known.kind == "text" else _integer(x) for x in graph.nodes]
+    labels = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
     return Graph(graph.adjacency, labels, directed=graph.directed)  # type: ignore[arg-type]
 
 
-def _integer(label: str) -> int | str:
-    return int(label) if re.fullmatch("0|-?[1-9][0-9]{0,17}", label) else label
+def integer(label: Any) -> Any:
+    """A label as an integer, where it is written as one."""
+    written = isinstance(label, str) and re.fullmatch("0|-?[1-9][0-9]{0,17}", label)
+    return int(label) if written else label

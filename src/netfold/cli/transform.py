@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from netfold.cli.reading import graph_of, labelled_as, reading_flags
+from netfold.cli.inputs import later_flags, later_of
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_file, force_flag
 
@@ -16,16 +16,17 @@ __all__ = ["transform"]
 
 @click.command(epilog="Example: netfold transform sdne.netfold tomorrow.csv -o new.parquet")
 @click.argument("model")
-@click.argument("edges")
+@click.argument("edges", nargs=-1, required=True)
 @click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .txt, .w2v or .bin.")
-@reading_flags
+@later_flags
 @force_flag
 @json_flag
-def transform(model: str, edges: str, out: str, force: bool, as_json: bool, **reading: Any) -> None:
+def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json: bool, **reading: Any) -> None:
     """Give the new nodes in EDGES their vectors.
 
     MODEL is a folder that `netfold fit` wrote. EDGES holds the new nodes and their edges to known ones, as a file or
-    as a saved graph; it is read as directed where the model's graph was.
+    as a saved graph; it is read as directed where the model's graph was. For a model of a hypergraph it is one or
+    several files of hyperedges, as for `netfold fit`.
     """
     from netfold import formats
     from netfold.models import load
@@ -33,9 +34,7 @@ def transform(model: str, edges: str, out: str, force: bool, as_json: bool, **re
     formats.writer(Path(out))  # refuses an unknown ending
     check_new_file(out, force=force)
     known = load(model)
-    if not (Path(edges) / "graph.json").exists():
-        reading["directed"] = bool(known.graph_facts_["directed"])
-    graph = labelled_as(graph_of(edges, **reading), known.embedding_.nodes)
+    graph = later_of(known, edges, reading)
     new = known.transform(graph)
     new.save(out, force=force)
     facts = {"model": type(known).__name__, "nodes": graph.n_nodes, "new_nodes": len(new)}

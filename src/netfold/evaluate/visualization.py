@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from netfold.embedding import Embedding
 from netfold.errors import InputError
@@ -75,10 +76,23 @@ def _mapped(embedding: Embedding, shown: Labels, perplexity: float, normalize: s
     from sklearn.manifold import TSNE
 
     x = normalized(embedding[shown].astype(np.float64), normalize)
-    begin = "pca" if x.shape[1] > 1 else "random"  # one column has one component
+    begin: Any = "pca" if x.shape[1] > 1 else "random"  # one column has one component
+    if begin == "pca" and len(np.unique(x, axis=0)) < len(x):
+        begin = _parted(x, seed)
     tsne = TSNE(perplexity=perplexity, init=begin, learning_rate="auto", random_state=seed)
     points = np.asarray(tsne.fit_transform(x), np.float64)
     return points, float(tsne.kl_divergence_)
+
+
+def _parted(x: Floats, seed: int) -> npt.NDArray[np.float32]:
+    """The start by PCA, and a little noise: from one place, equal vectors are driven apart from all others for ever."""
+    from sklearn.decomposition import PCA
+
+    start = PCA(n_components=2, random_state=seed).fit_transform(x)
+    start *= 1e-4 / (start[:, 0].std() or 1)
+    noise = np.random.default_rng(seed).normal(0, 1e-5, start.shape)
+    made: npt.NDArray[np.float32] = (start + noise).astype(np.float32)
+    return made
 
 
 def _neighbors_right(points: Floats, codes: Rows) -> float:

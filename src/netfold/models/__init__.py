@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from netfold.base import Embedder, load
+from netfold.models.dhne import DHNE
 from netfold.models.drne import DRNE
+from netfold.models.dvne import DVNE
 from netfold.models.sdne import SDNE
 
-__all__ = ["DRNE", "MODELS", "SDNE", "Embedder", "load"]
+__all__ = ["DHNE", "DRNE", "DVNE", "MODELS", "SDNE", "Embedder", "load"]
 
-MODELS: dict[str, type[Embedder]] = {"sdne": SDNE, "drne": DRNE}
+MODELS: dict[str, type[Embedder]] = {"sdne": SDNE, "drne": DRNE, "dhne": DHNE, "dvne": DVNE}
 """Every model by its name on the command line; the contract tests run over all of them."""

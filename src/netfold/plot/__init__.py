@@ -12,8 +12,10 @@ from netfold.embedding import Embedding
 from netfold.errors import InputError
 from netfold.files import check_writable, staged_file
 from netfold.graph import Graph
+from netfold.hypergraph import Hypergraph
 from netfold.plot.captions import caption, heading, named
 from netfold.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_labels
+from netfold.plot.hyperedges import by_type, draw_hyperedges
 from netfold.plot.kinds import Kinds
 from netfold.plot.projection import as_compared, project
 from netfold.plot.ranges import Range, by_core, by_degree
@@ -21,7 +23,7 @@ from netfold.plot.ranges import Range, by_core, by_degree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Range", "by_core", "by_degree", "check_ending", "map", "project"]
+__all__ = ["Range", "by_core", "by_degree", "by_type", "check_ending", "map", "project"]
 
 _ENDINGS = (".png", ".svg", ".pdf")
 
@@ -35,6 +37,7 @@ def map(
     method: str = "pca",
     title: str | None = None,
     graph: Any = None,
+    hypergraph: Hypergraph | None = None,
 ) -> Figure:
     """Draw the nodes of a model, or of an `Embedding`, and write the picture to `path` (.png, .svg, .pdf).
 
@@ -42,6 +45,9 @@ def map(
     their own. `by_degree(graph)` and `by_core(graph)` make categories of a number, coloured from light to dark.
     `labels` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest from the
     origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
+
+    The nodes of a `hypergraph`, or of a model of one, are coloured by their types where nothing else is said, and in
+    the middle of the nodes of each hyperedge is a faint dot.
 
     >>> embedding = Embedding(["a", "b", "c"], [[1, 0, 0], [1, 1, 0], [0, 2, 1]])
     >>> figure = map(embedding, colors={"a": "vowel", "b": "consonant", "c": "consonant"})
@@ -55,22 +61,36 @@ def map(
     if not isinstance(embedding, Embedding) or not len(embedding):
         raise InputError(f"this {type(model).__name__} has no vectors to draw; give a fitted model or an Embedding")
     known = None if graph is None else Graph.of(graph)
+    colors, typed = _colors(model, colors, hypergraph)
     points, axis_names = project(as_compared(embedding, method), method)
     kinds = Kinds.of(embedding, colors)
     figure, (axes,) = canvas(axis_names)
     if known is not None:
         draw_edges(axes, points, embedding, known)
+    if hypergraph is not None:
+        draw_hyperedges(axes, points, embedding, hypergraph)
     draw_points(axes, points, kinds)
-    rows = named(embedding, labels, known)
+    rows = named(embedding, labels, hypergraph if known is None else known)
     write_around(axes, heading(model, embedding) if title is None else title, kinds)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it as well
-        write_labels(figure, axes, points, [(row, caption(embedding.nodes[row])) for row in rows])
+        write_labels(figure, axes, points, [(row, caption(embedding.nodes[row], typed=typed)) for row in rows])
         if path is not None:
             with staged_file(path) as part:
                 figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)
     made: Figure = figure
     return made
+
+
+def _colors(model: Any, given: Any, hypergraph: Any) -> tuple[Any, bool]:
+    """What nodes are coloured by, and whether that is their type."""
+    if hypergraph is not None and not isinstance(hypergraph, Hypergraph):
+        raise InputError(f"hypergraph is a {type(hypergraph).__name__}; give a Hypergraph, or edges as graph=")
+    of = hypergraph if hypergraph is not None else model if getattr(model, "reads", "graph") == "hypergraph" else None
+    if given is not None or of is None:
+        return given, False
+    types = by_type(of)
+    return (types, True) if len(set(types.values())) > 1 else (None, False)
 
 
 def check_ending(path: str | os.PathLike[str]) -> None:

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from netfold.embedding import Embedding
 from netfold.graph import Graph
+from netfold.hypergraph import Hypergraph
 
 _LONGEST = 28
 
 
-def named(embedding: Embedding, labels: int | Iterable[Any], graph: Graph | None) -> list[int]:
+def named(embedding: Embedding, labels: int | Iterable[Any], graph: Graph | Hypergraph | None) -> list[int]:
     """The rows of the nodes to name, the most important first."""
     if not isinstance(labels, int):
         return [int(row) for row in embedding.nodes.positions(labels)]
@@ -33,7 +34,9 @@ def heading(model: Any, embedding: Embedding) -> str:
     return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimension{'s' * (embedding.dim > 1)}"
 
 
-def caption(label: Any) -> str:
-    """A label on one line, and not a long one."""
+def caption(label: Any, *, typed: bool = False) -> str:
+    """A label on one line, and not a long one; of (type, label) the label alone, where the colour tells the type."""
+    if typed and isinstance(label, tuple) and len(label) == 2:
+        label = label[1]
     text = "".join(" " if unicodedata.category(c).startswith(("Cc", "Z")) else c for c in str(label))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

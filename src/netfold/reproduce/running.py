@@ -19,6 +19,7 @@ from netfold.reproduce.tasks import Case, case
 if TYPE_CHECKING:
     from netfold.evaluate import Result
     from netfold.graph import Graph
+    from netfold.hypergraph import Hypergraph
 
 __all__ = ["Run", "run"]
 
@@ -63,35 +64,35 @@ class _Measured:
 class _Shared:
     """What rows of one seed have in common: the data, fits, baselines."""
 
-    graph: Graph
+    graph: Graph | Hypergraph
     labels: Callable[[], Mapping[Any, Any]]
+    parts: Callable[[str], Any]
     fits: dict[str, tuple[Any, float]] = field(default_factory=dict)
     baselines: dict[str, Cells] = field(default_factory=dict)
 
 
 def _of_seed(table: Table, how: Run, seed: int) -> dict[str, _Measured]:
     how.say(f"{table.name}, seed {seed}: {table.data}")
-    graph, labels = _loaded(table.data, seed)
-    shared = _Shared(graph, labels)
+    shared = _loaded(table.data, seed)
     return {row.name: _of_row(table, row, how, seed, shared) for row in table.rows}
 
 
-def _loaded(data: Data, seed: int) -> tuple[Graph, Callable[[], Mapping[Any, Any]]]:
+def _loaded(data: Data, seed: int) -> _Shared:
     from netfold import datasets
-    from netfold.graph import Graph
 
     drawn = {"seed": seed} if "seed" in datasets.options(data.name) else {}
     options = {**drawn, **data.options}
-    graph = datasets.load(data.name, **options)
-    if not isinstance(graph, Graph):
-        raise InputError(f"the data set {data.name!r} is a {type(graph).__name__}; this task is for a graph")
-    return graph, lambda: datasets.labels(data.name, **options)
+
+    def part(name: str) -> Any:
+        return datasets.load(data.name, **options | {"part": name})
+
+    return _Shared(datasets.load(data.name, **options), lambda: datasets.labels(data.name, **options), part)
 
 
 def _of_row(table: Table, row: Row, how: Run, seed: int, shared: _Shared) -> _Measured:
     arguments = {**table.task.arguments, **row.task, **(table.quick.task if how.quick else {})}
     try:
-        asked = case(table.task.name, shared.graph, shared.labels, arguments, seed)
+        asked = case(table.task.name, shared.graph, shared.labels, arguments, seed, shared.parts)
     except InputError as e:
         raise InputError(f"{table.path}: {e}") from None
     model, cost = _fitted(table, row, how, seed, asked, shared)

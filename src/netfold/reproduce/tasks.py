@@ -14,34 +14,83 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.evaluate import EdgeSplit, Result
     from netfold.graph import Graph
+    from netfold.hypergraph import Hypergraph
 
 __all__ = ["TASKS", "Case", "arguments_of", "case", "case_of_split"]
 
 Labelled = Callable[[], Mapping[Any, Any]]
 """Gives the classes of nodes when they are needed; an `InputError` where there are none."""
+Parts = Callable[[str], Any]
+"""Gives a part of the data by its name ("test", "test_negatives"); an `InputError` where there is none."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """The graph that a model is to be fitted to, and what then evaluates it: (model, baselines=) -> Result."""
+    """What a model is to be fitted to, and what then evaluates it: (model, baselines=) -> Result."""
 
-    graph: Graph
+    graph: Graph | Hypergraph
     evaluate: Callable[..., Result]
 
 
-def _of_graph(function: Any, graph: Graph, labels: Labelled, given: dict[str, Any], seed: int) -> Case:
-    return Case(graph, partial(_evaluated, function, graph, seed=seed, **given))
+@dataclass(frozen=True)
+class _Asked:
+    """A task, the data that there are for it, and the seed of all that is drawn."""
+
+    task: str
+    graph: Any
+    labels: Labelled
+    parts: Parts
+    seed: int
+
+    @property
+    def function(self) -> Any:
+        """That of `nf.evaluate`."""
+        from netfold import evaluate
+
+        return getattr(evaluate, self.task)
+
+    def checked(self, *kinds: type) -> Any:
+        """The graph, or the hypergraph; an `InputError` where it is not of these kinds."""
+        if not isinstance(self.graph, kinds):
+            names = " or a ".join(kind.__name__ for kind in kinds)
+            raise InputError(f"{self.task} is for a {names}, and the data are a {type(self.graph).__name__}")
+        return self.graph
 
 
-def _of_labels(function: Any, graph: Graph, labels: Labelled, given: dict[str, Any], seed: int) -> Case:
-    return Case(graph, partial(_evaluated, function, labels(), graph=graph, seed=seed, **given))
+def _of_graph(asked: _Asked, given: dict[str, Any]) -> Case:
+    from netfold.graph import Graph
+
+    graph = asked.checked(Graph)
+    return Case(graph, partial(_evaluated, asked.function, graph, seed=asked.seed, **given))
 
 
-def _of_split(function: Any, graph: Graph, labels: Labelled, given: dict[str, Any], seed: int) -> Case:
+def _of_labels(asked: _Asked, given: dict[str, Any]) -> Case:
+    """Of a hypergraph, the baselines have the clique expansion."""
+    from netfold.expansions import clique_expansion
+    from netfold.graph import Graph
+    from netfold.hypergraph import Hypergraph
+
+    data = asked.checked(Graph, Hypergraph)
+    graph = clique_expansion(data) if isinstance(data, Hypergraph) else data
+    return Case(data, partial(_evaluated, asked.function, asked.labels(), graph=graph, seed=asked.seed, **given))
+
+
+def _of_split(asked: _Asked, given: dict[str, Any]) -> Case:
     from netfold.evaluate import split_edges
+    from netfold.graph import Graph
 
     of_split = {name: given.pop(name) for name in _SPLITTING if name in given}
-    return case_of_split(split_edges(graph, **of_split, seed=seed), given, seed)
+    return case_of_split(split_edges(asked.checked(Graph), **of_split, seed=asked.seed), given, asked.seed)
+
+
+def _of_tuples(asked: _Asked, given: dict[str, Any]) -> Case:
+    from netfold.hypergraph import Hypergraph
+    from netfold.reproduce.tuples import asked_of, known_of
+
+    whole: Hypergraph = asked.checked(Hypergraph)
+    known = known_of(whole, given.pop("kept", 1.0), asked.seed)
+    test, arguments = asked_of(whole, known, asked.parts, given, asked.seed)
+    return Case(known, partial(_evaluated, asked.function, test, known=known, seed=asked.seed, **arguments))
 
 
 def case_of_split(split: EdgeSplit, arguments: Mapping[str, Any], seed: int) -> Case:
@@ -57,6 +106,7 @@ def _evaluated(function: Any, data: Any, model: Any, baselines: bool, **given: A
 
 
 _SPLITTING = ("hidden", "keep")
+_TUPLES = ("test", "kept")
 
 TASKS: dict[str, Callable[..., Case]] = {
     "reconstruction": _of_graph,
@@ -67,16 +117,26 @@ TASKS: dict[str, Callable[..., Case]] = {
     "roles": _of_labels,
     "visualization": _of_labels,
     "link_prediction": _of_split,
+    "hyperedges": _of_tuples,
 }
 """The functions of `nf.evaluate` that a table may name, each by what it is given beside the model."""
 
 
-def case(task: str, graph: Graph, labels: Labelled, arguments: Mapping[str, Any], seed: int) -> Case:
-    """What a task asks of a graph: what to fit a model to, and how to evaluate it."""
-    from netfold import evaluate
-
+def case(
+    task: str,
+    graph: Graph | Hypergraph,
+    labels: Labelled,
+    arguments: Mapping[str, Any],
+    seed: int,
+    parts: Parts | None = None,
+) -> Case:
+    """What a task asks of a graph or a hypergraph: what to fit a model to, and how to evaluate it."""
     _check_arguments(task, arguments)
-    return TASKS[task](getattr(evaluate, task), graph, labels, dict(arguments), seed)
+    return TASKS[task](_Asked(task, graph, labels, parts or _no_parts, seed), dict(arguments))
+
+
+def _no_parts(name: str) -> Any:
+    raise InputError(f"there is no part {name!r} of these data; test='known' asks about what was fitted")
 
 
 def arguments_of(task: str) -> list[str]:
@@ -88,8 +148,8 @@ def arguments_of(task: str) -> list[str]:
     from netfold import evaluate
 
     own = _keywords(getattr(evaluate, task))
-    splitting = list(_SPLITTING) if TASKS[task] is _of_split else []
-    return splitting + [name for name in own if name not in ("seed", "baselines", "graph")]
+    more = {"link_prediction": _SPLITTING, "hyperedges": _TUPLES}.get(task, ())
+    return [*more, *(name for name in own if name not in ("seed", "baselines", "graph", "known"))]
 
 
 def _keywords(function: Any) -> list[str]:

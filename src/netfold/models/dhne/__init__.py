@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.base import Embedder, listed
 from netfold.errors import InputError
@@ -36,6 +36,9 @@ class DHNE(Embedder):
 
     L = -Σ [R log S + (1 - R) log(1 - S)] + alpha Σ_t ‖sign(A_t) ⊙ (A_t - Â_t)‖².
 
+    With `products`, S = sigmoid(w · L + v · q + c), where q = Σ_{a<b} (V_a X_a) ⊙ (V_b X_b): what two nodes have to do
+    with each other need then not be put together from sums.
+
     The first sum is over hyperedges and what is drawn for each, the second over the non-zeros of A alone; an epoch has
     both in full, in O(hyperedges · negatives · hidden + steps · non-zeros · dim). With `hold_out`, the encoder sees A
     as it would be without the hyperedges that a step asks about: their own counts would give them away. Tuples may have
@@ -50,10 +53,17 @@ class DHNE(Embedder):
     'crime'
     """
 
+    reads: ClassVar[str] = "hypergraph"
+
     dim: int = option(64, "numbers per node: the width of the embedding, the same for all types", at_least=1)
     epochs: int = option(60, "passes over all hyperedges, at the most", at_least=0)
     hidden: int | None = option(
         None, "width of L, a tuple's layer; None takes the sum of its nodes' widths", type=int, at_least=1
+    )
+    products: int = option(
+        0,
+        "how many sums of products of a tuple's nodes, two by two, the similarity takes beside L; 0 is the chapter's",
+        at_least=0,
     )
     activation: str = option(
         "tanh", "σ of the encoder and of L; the chapter prints sigmoid", choices=("tanh", "sigmoid")
@@ -189,6 +199,7 @@ class DHNE(Embedder):
             row_damping=self.row_damping,
             alpha=self.alpha,
             nu=self.nu,
+            products=self.products,
         )
 
     def _start(self, network: DHNENetwork, graph: Hypergraph, progress: Progress) -> None:

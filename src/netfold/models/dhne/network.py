@@ -21,9 +21,12 @@ __all__ = ["DHNENetwork", "Similarity"]
 
 
 class Similarity(nn.Module):
-    """S = sigmoid(w · L + c) with L = σ(Σ_a W_a X_a + b), for the tuples of one form."""
+    """S = sigmoid(w · L + v · q + c) with L = σ(Σ_a W_a X_a + b), for the tuples of one form.
 
-    def __init__(self, form: Form, dim: int, hidden: int | None, activation: str):
+    q = Σ_{a<b} Z_a ⊙ Z_b with Z_a = V_a X_a, of width `products`: 0 of them is the chapter's similarity.
+    """
+
+    def __init__(self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0):
         super().__init__()
         self.form, self.activation, self.gain = form, ACTIVATIONS[activation], GAINS[activation]
         width = hidden or dim * len(form.types)
@@ -31,6 +34,9 @@ class Similarity(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
         self.last = nn.Parameter(torch.zeros(width, 1))
         self.last_bias = nn.Parameter(torch.zeros(1))
+        some = form.group_types if products else ()
+        self.factors = nn.ParameterList(nn.Parameter(torch.zeros(dim, products)) for _ in some)
+        self.mix = nn.Parameter(torch.zeros(products, 1)) if products else None
 
     @torch.no_grad()
     def start(self, generator: torch.Generator) -> None:
@@ -39,27 +45,50 @@ class Similarity(nn.Module):
             xavier_(weight, generator, fan_in=len(self.form.types) * weight.shape[0])
             weight.mul_(self.gain)
         xavier_(self.last, generator)
+        for factor in self.factors:
+            xavier_(factor, generator)
+        if self.mix is not None:
+            xavier_(self.mix, generator)
 
     @property
     def width(self) -> int:
-        """The width of L."""
-        return len(self.bias)
+        """How many numbers of a node, or of a tuple, `project` and `logits` hold."""
+        return len(self.bias) + 2 * self._products
+
+    @property
+    def _products(self) -> int:
+        return 0 if self.mix is None else len(self.mix)
 
     def project(self, vectors: Sequence[Tensor]) -> Tensor:
-        """X W_a of the nodes of each group's type, one group after another: |P| x hidden.
+        """[X W_a, Z_a, Z_a ⊙ Z_a] of the nodes of each group's type, one group after another: |P| x width.
 
-        Σ_a W_a X_a of a tuple is a sum of N rows of this: nodes are multiplied by W once, not once a tuple.
+        What the logits take is a sum of N rows of this: nodes are multiplied by W once, not once a tuple.
         """
-        return torch.cat([vectors[t] @ w for t, w in zip(self.form.group_types, self.weights, strict=True)])
+        return torch.cat([self._projected(vectors[t], g) for g, t in enumerate(self.form.group_types)])
 
     def logits(self, summed: Tensor) -> Tensor:
-        """w · L + c from Σ_a W_a X_a, m x hidden: m."""
-        return (self.activation(summed + self.bias) @ self.last)[:, 0] + self.last_bias
+        """w · L + v · q + c from the sums over a tuple's nodes of what `project` gives, m x width: m.
+
+        q = ((Σ_a Z_a)² - Σ_a Z_a²) / 2, so that no pair need be looked at.
+        """
+        h, r = len(self.bias), self._products
+        made: Tensor = (self.activation(summed[:, :h] + self.bias) @ self.last)[:, 0] + self.last_bias
+        if self.mix is None:
+            return made
+        z, squares = summed[:, h : h + r], summed[:, h + r :]
+        return made + ((z.square() - squares) @ self.mix)[:, 0] / 2
 
     def of(self, vectors: Sequence[Tensor]) -> Tensor:
         """The logits of tuples, given the vectors at each of their positions (each m x dim, or 1 x dim for all): m."""
-        each = (x @ self.weights[g] for g, x in zip(self.form.groups, vectors, strict=True))
-        return self.logits(sum(each, torch.zeros_like(self.bias)))
+        each = (self._projected(x, g) for g, x in zip(self.form.groups, vectors, strict=True))
+        return self.logits(sum(each, torch.zeros_like(self.bias[:1])))
+
+    def _projected(self, vectors: Tensor, group: int) -> Tensor:
+        made: Tensor = vectors @ self.weights[group]
+        if self.mix is None:
+            return made
+        z = vectors @ self.factors[group]
+        return torch.cat([made, z, z.square()], dim=1)
 
 
 class DHNENetwork(nn.Module):
@@ -78,6 +107,7 @@ class DHNENetwork(nn.Module):
         row_damping: float,
         alpha: float,
         nu: float = 0.0,
+        products: int = 0,
     ):
         super().__init__()
         self.schema, self.dim, self.alpha, self.nu = schema, dim, alpha, nu
@@ -85,7 +115,7 @@ class DHNENetwork(nn.Module):
             Autoencoder(schema.width(t), dim, activation, scale=scale, row_damping=row_damping)
             for t in range(len(schema.types))
         )
-        self.similarities = nn.ModuleList(Similarity(form, dim, hidden, activation) for form in schema.forms)
+        self.similarities = nn.ModuleList(Similarity(form, dim, hidden, activation, products) for form in schema.forms)
         self.register_buffer("type_codes", torch.zeros(sum(schema.counts), dtype=torch.int64))
 
     def start(self, generator: torch.Generator, row_squares: Sequence[float]) -> None:

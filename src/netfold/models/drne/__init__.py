@@ -54,15 +54,15 @@ class DRNE(Embedder):
     lambda_: float = option(1.0, "weight of L_reg, the error in the degree", at_least=0)
     max_neighbors: int = option(
         300,
-        "S: where a node has more neighbors, so many are drawn anew each epoch, without repetition, with probability "
-        "proportional to their degrees",
+        "where a node has more neighbors, so many (the chapter's S) are drawn anew each epoch, without repetition, "
+        "with probability proportional to their degrees",
         at_least=1,
     )
     start: str = option(
         "degree",
-        "X before training: a random vector, the same for all nodes, plus another times the logarithm of the degree; "
-        "the first alone, so that only the network's structure tells nodes apart (common); or a random one for each "
-        "node (the chapter's)",
+        "what X is before training: a random vector, the same for all nodes, plus another times the logarithm of the "
+        "degree; the first alone, so that only the network's structure tells nodes apart (common); or a random one for "
+        "each node (the chapter's)",
         choices=("degree", "common", "random"),
     )
     rounds: int = option(

@@ -57,8 +57,8 @@ class DVNE(Embedder):
     alpha: float = option(0.6, "weight of L_2, the error of the rows that are given back", at_least=0)
     energy: str = option(
         "w2",
-        "E in L_1: the 2-Wasserstein distance (the chapter's), its square (keeps neighbors apart from their neighbors "
-        "more sharply) or the Kullback-Leibler divergence of j from i (for comparison)",
+        "how far two Gaussians are, E in L_1: the 2-Wasserstein distance (the chapter's), its square (keeps neighbors "
+        "apart from their neighbors more sharply) or the Kullback-Leibler divergence of j from i (for comparison)",
         choices=("w2", "w2_squared", "kl"),
     )
     repulsion: float = option(

@@ -1,0 +1,85 @@
+"""`netfold score MODEL TUPLES`: how likely each tuple of a file is a hyperedge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netfold.cli.hyperedges import Spelling, columns_flag
+from netfold.cli.naming import label_of_type
+from netfold.cli.reading import text_flags
+from netfold.cli.saying import json_flag, say, shown
+from netfold.cli.tuple_files import TupleFile, check_table, write_table
+from netfold.cli.tuples import form_with, forms_of, hypergraph_for, tuple_model, types_of
+from netfold.cli.writing import check_new_file, force_flag
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.labels import Labels
+    from netfold.models import DHNE
+    from netfold.models.dhne.schema import Form
+
+__all__ = ["score"]
+
+
+@click.command(epilog="Example: netfold score films.netfold tuples.csv -o scores.csv")
+@click.argument("model")
+@click.argument("tuples")
+@click.option("-o", "--out", metavar="FILE", help="Write tuples and scores here; ends in .csv or .tsv.")
+@click.option("--later", multiple=True, metavar="FILE", help="Hyperedges of nodes that the model never saw.")
+@columns_flag
+@text_flags
+@force_flag
+@json_flag
+def score(
+    model: str, tuples: str, out: str | None, later: Sequence[str], force: bool, as_json: bool, **reading: Any
+) -> None:
+    """Say of each tuple in a file how likely it is a hyperedge: a number between 0 and 1, in the order of the file.
+
+    MODEL is a folder that `netfold fit dhne` wrote. TUPLES is a file with a tuple on each line, a column for each role
+    and their names in line 1, in whatever order. `netfold info MODEL` lists the roles.
+    """
+    if out is not None:
+        check_table(out)
+        check_new_file(out, force=force)
+    known = tuple_model(model)
+    file = TupleFile(tuples, reading)
+    form, new = form_with(forms_of(known), file.roles), hypergraph_for(known, later)
+    columns = _columns(known, form, file)
+    _check_known([known.embedding_.nodes, *([] if new is None else [new.nodes])], columns, types_of(known, form), file)
+    scores = known.score(zip(*columns, strict=True), kind=form.roles, later=new).tolist()
+    facts = {"model": type(known).__name__, "roles": list(file.roles), "tuples": len(scores), "path": out}
+    pairs = list(zip(file.rows, scores, strict=True))
+    if out is not None:
+        write_table(out, [*file.roles, "score"], ([*row, s] for row, s in pairs))
+        say(facts, f"{len(scores):,} tuples have their scores in\n{out}", as_json=as_json)
+        return
+    text = "\n".join(f"{s:8.4f}  {', '.join(map(shown, row))}" for row, s in pairs)
+    say(facts | {"scores": [{"tuple": row, "score": s} for row, s in pairs]}, text, as_json=as_json)
+
+
+def _columns(model: DHNE, form: Form, file: TupleFile) -> list[list[Any]]:
+    """The labels at each role of the form, as the model has them."""
+    spelling, found = Spelling(model.embedding_.nodes), []
+    for role, name in zip(form.roles, types_of(model, form), strict=True):
+        column = file.column(role)
+        labels = {plain: spelling.label(name, plain) for plain in dict.fromkeys(column)}
+        found.append([labels[plain] for plain in column])
+    return found
+
+
+def _check_known(nodes: list[Labels], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:
+    """Name the first line with a node that is not known, and what is near it."""
+    import numpy as np
+
+    unknown = np.stack([np.max([labels.find(column) for labels in nodes], axis=0) < 0 for column in columns])
+    if unknown.any():
+        row = int(unknown.any(axis=0).argmax())
+        at = int(unknown[:, row].argmax())
+        label = columns[at][row]
+        try:
+            label_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
+        except InputError as e:
+            raise file.refusal_at(row, str(e)) from None

@@ -1,0 +1,58 @@
+"""LINE's tensors: a table of vectors for each order, and one of contexts for the second."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from netfold.contexts import Pairs
+from netfold.table_rows import take_rows
+
+__all__ = ["LINENetwork"]
+
+
+class LINENetwork(nn.Module):
+    """Vectors of the first order (n x d₁) and of the second (n x d₂) with its contexts; an order may have no width."""
+
+    def __init__(self, n: int, first: int, second: int):
+        super().__init__()
+        self.first = nn.Parameter(torch.zeros(n, first))
+        self.second = nn.Parameter(torch.zeros(n, second))
+        self.contexts = nn.Parameter(torch.zeros(n, second))
+
+    @torch.no_grad()
+    def start(self, generator: torch.Generator, linked: Tensor) -> None:
+        """Second order as word2vec: vectors uniform in ±1/2d, contexts 0; first order in ±1/2√d.
+
+        Where both ends are of one table, 0 is a saddle that the smallest vectors leave but slowly. Nodes without links,
+        which nothing moves, get 0.
+        """
+        for table, size in ((self.first, self.first.shape[1] ** 0.5), (self.second, self.second.shape[1])):
+            drawn = torch.rand(table.shape, generator=generator) - 0.5
+            table.copy_(drawn / max(1, size) * linked[:, None])
+
+    @property
+    def tables(self) -> list[nn.Parameter]:
+        """Those that have numbers."""
+        return [table for table in (self.first, self.second, self.contexts) if table.shape[1]]
+
+    def loss(self, batch: Pairs) -> dict[str, Tensor]:
+        """The objectives of the orders, whose parameters have nothing in common, over a batch of links."""
+        terms: dict[str, Tensor] = {}
+        if self.first.shape[1]:
+            ends = take_rows(self.first, batch.context_nodes)
+            terms |= {f"first_{name}": term for name, term in batch.terms(ends[: len(batch.nodes)], ends).items()}
+        if self.second.shape[1]:
+            ends, contexts = take_rows(self.second, batch.nodes), take_rows(self.contexts, batch.context_nodes)
+            terms |= {f"second_{name}": term for name, term in batch.terms(ends, contexts).items()}
+        return terms
+
+    @torch.no_grad()
+    def embed(self) -> Tensor:
+        """The vectors of all nodes, those of each order of length 1, side by side: n x (d₁ + d₂)."""
+        return torch.cat([nn.functional.normalize(table) for table in (self.first, self.second)], dim=1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.first.device

@@ -1,0 +1,145 @@
+"""node2vec (Grover, Leskovec, KDD 2016), of which DeepWalk (Perozzi, Al-Rfou, Skiena, KDD 2014) is p = q = 1."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from netfold.base import Embedder, listed
+from netfold.errors import InputError
+from netfold.options import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from netfold.contexts import Windows
+    from netfold.embedding import Embedding
+    from netfold.graph import Graph
+    from netfold.models.node2vec.network import Node2VecNetwork
+    from netfold.progress import Progress
+    from netfold.training import Block
+
+__all__ = ["Node2Vec"]
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Node2Vec(Embedder):
+    """Vectors that tell which nodes a random walk meets near one another; DeepWalk is p = q = 1.
+
+    Walks start from every node; a node's vector z is to tell the nodes within a window of it, by their context vectors
+    c, from nodes drawn at random (skip-gram with k negative samples):
+
+    L = -Σ_(i,j) [log σ(z_i · c_j) + k E_v log σ(-z_i · c_v)],  v drawn in proportion to degree^¾.
+
+    From v, having come from t, a walk goes to x in proportion to s_vx alpha(t, x): 1/p for x = t, 1 for x that t links
+    to, 1/q for others; exactly. It follows arcs where they are directed, and ends where there are none. Nodes without
+    links get 0. New nodes have no place in this model: DepthLGP gives them one.
+
+    >>> from netfold.graph import Graph
+    >>> ring = [(i, (i + 1) % 12) for i in range(12)]
+    >>> model = Node2Vec(dim=4, length=20, window=2, epochs=20).fit(Graph.from_edges(ring), progress=False)
+    >>> sorted(node for node, _ in model.embedding_.nearest(0, k=2))
+    [1, 11]
+    """
+
+    epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
+    p: float = option(1.0, "return parameter: the larger, the less a walk turns back at once", above=0)
+    q: float = option(1.0, "in-out parameter: the larger, the closer a walk stays to where it came from", above=0)
+    walks: int = option(
+        1, "walks from each node in an epoch; the papers' number of walks is this times epochs", at_least=1
+    )
+    length: int = option(80, "nodes in a walk", at_least=2)
+    window: int = option(
+        10,
+        "steps within which two nodes of a walk are a pair, weighted by (window - steps + 1) / window: what word2vec's "
+        "random windows come to in expectation",
+        at_least=1,
+    )
+    negatives: int = option(5, "k: nodes drawn at random against each pair, in expectation", at_least=1)
+    pretrain: str = option(
+        "spectral",
+        "the start: spectral (eigenvectors of the normalised adjacency, near which training ends) or none (word2vec's "
+        "small random vectors, for which lr = 0.3 and several times the epochs are needed)",
+        choices=("spectral", "none"),
+    )
+    lr: float = option(
+        0.1, "learning rate of row-wise Adagrad; a row that has seen little yet moves at a quarter of it", above=0
+    )
+    schedule: str = option(
+        "linear", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
+    )
+    batch_size: int = option(64, "walks a step", at_least=1)
+    tolerance: float = option(
+        0.0,
+        "training has converged when the objective improves by less than this share; 0: never before the last epoch",
+        at_least=0,
+    )
+    patience: int = option(10, "of how many epochs the improvement is asked", at_least=1)
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _network(self, n_nodes: int) -> Node2VecNetwork:
+        from netfold.models.node2vec.network import Node2VecNetwork
+
+        return Node2VecNetwork(n_nodes, self.dim)
+
+    def _start(self, network: Node2VecNetwork, graph: Graph, progress: Progress) -> None:
+        import numpy as np
+        import torch
+        from scipy import sparse
+
+        from netfold.spectral import spectral_start
+
+        matrix = graph.adjacency.astype(np.float64)
+        matrix = sparse.csr_array(matrix + matrix.T) if graph.directed else matrix
+        if self.pretrain == "none":
+            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
+            return
+        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.negatives, self._generator(0))
+        with torch.no_grad():
+            network.vectors.copy_(vectors)
+            network.contexts.copy_(contexts)
+
+    def _batches(self, graph: Graph, network: Node2VecNetwork) -> Callable[[int], Iterable[Windows]]:
+        from netfold.contexts import Noise, window_batches
+        from netfold.links import Links
+
+        of = window_batches(
+            Links.from_scipy(graph.adjacency, network.device),
+            Noise.of(graph.adjacency, network.device),
+            p=self.p,
+            q=self.q,
+            walks=self.walks,
+            length=self.length,
+            window=self.window,
+            negatives=self.negatives,
+            batch_size=self.batch_size,
+        )
+        return lambda epoch: of(self._generator(1, epoch))
+
+    def _blocks(self, network: Node2VecNetwork) -> list[Block]:
+        from netfold.skipgram import PRIOR
+        from netfold.training import Block
+
+        tables = [network.vectors, network.contexts]
+        return [Block(tables, "row_adagrad", self.lr, {"prior": PRIOR})]
+
+    def _stopping(self) -> dict[str, Any]:
+        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+
+    def _embed(self, graph: Graph) -> Embedding:
+        from netfold.embedding import Embedding
+
+        return Embedding(graph.nodes, self._fitted_network().vectors.numpy(force=True))
+
+    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        names = listed([graph.nodes[i] for i in new])
+        raise InputError(f"{names}: Node2Vec has no vectors for new nodes; fit DepthLGP to this embedding for those")
+
+    def _fitted_network(self) -> Node2VecNetwork:
+        from netfold.models.node2vec.network import Node2VecNetwork
+
+        assert isinstance(self.network_, Node2VecNetwork)
+        return self.network_

@@ -1,0 +1,35 @@
+"""node2vec's tensors: a table of vectors and one of contexts, of which a step reads and moves some rows."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from netfold.contexts import Windows
+from netfold.table_rows import take_rows
+
+__all__ = ["Node2VecNetwork"]
+
+
+class Node2VecNetwork(nn.Module):
+    """z and c of every node; both n x d."""
+
+    def __init__(self, n: int, dim: int):
+        super().__init__()
+        self.vectors = nn.Parameter(torch.zeros(n, dim))
+        self.contexts = nn.Parameter(torch.zeros(n, dim))
+
+    @torch.no_grad()
+    def start(self, generator: torch.Generator, linked: Tensor) -> None:
+        """word2vec's: vectors uniform in ±1/2d, contexts 0; and 0 for nodes without links, which nothing moves."""
+        n, dim = self.vectors.shape
+        self.vectors.copy_((torch.rand(n, dim, generator=generator) - 0.5) / dim * linked[:, None])
+
+    def loss(self, batch: Windows) -> dict[str, Tensor]:
+        """The objective over a batch of walks: `contexts` and `negatives`."""
+        return batch.terms(take_rows(self.vectors, batch.nodes), take_rows(self.contexts, batch.context_nodes))
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.vectors.device
