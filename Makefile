@@ -29,16 +29,16 @@ test-slow: $(READY)  ## run the slow tests too (set NETFOLD_DATA for those on re
 	$(BIN)/python -m pytest -m 'slow or not slow'
 
 check: $(READY)  ## lint, format, types, imports, doctests and tests
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --doctest-modules src/netfold
 	$(BIN)/python -m pytest
 
 format: $(READY)  ## format the code
-	$(BIN)/ruff check --fix src tests benchmarks
-	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -323,6 +323,25 @@ def test_questions_that_have_no_answer_are_refused(fitted: Path, args: str, said
     assert said in refuse("complete", fitted / "model", *args.split())
 
 
+def test_labels_without_types_are_of_the_type_that_their_role_has() -> None:
+    """A model made in Python: labels are not (type, label), and the types of nodes are known all the same."""
+    types = {"ann": "user", "bob": "user", "Alien": "film", "Heat": "film", "5": "tag", "6": "tag"}
+    liked = [("ann", "Alien", "5"), ("bob", "Heat", "6"), ("bob", "Alien", "5")]
+    made = nf.DHNE(dim=2, epochs=2).fit(nf.Hypergraph.from_tuples(liked, types), progress=False)
+    made.save("m")
+    found = told("complete", "m", "--user", "ann", "--film", "Heat", "--tag", "?")["completions"]
+    assert [(x["label"], x["score"]) for x in found] == made.complete(("ann", "Heat", None))
+    swapped = ["--user", "Heat", "--film", "ann", "--tag", "?"]
+    assert "--user is a user, and Heat is a film" in refuse("complete", "m", *swapped)
+    near = told("nearest", "m", "ann", "--type", "user")["nearest"]
+    assert [x["label"] for x in near] == ["bob"]
+    assert "there are user, film, tag" in refuse("nearest", "m", "ann", "--type", "actor")
+    Path("asked.csv").write_text("user,film,tag\nann,Alien,5\n")
+    assert told("score", "m", "asked.csv")["scores"][0]["score"] == pytest.approx(made.score([liked[0]])[0])
+    Path("asked.csv").write_text("user,film,tag\nann,Alien,5\nAlien,ann,5\n")
+    assert "asked.csv, line 3: Alien is a film, where a user belongs" in refuse("score", "m", "asked.csv")
+
+
 def test_a_model_is_needed(fitted: Path) -> None:
     assert "no model is given" in refuse("complete", "--user", "ann", "--tag", "?")
     assert "nowhere" in refuse("complete", "nowhere", "--user", "?")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from netfold.cli.naming import label_of_type, spelled
 from netfold.cli.saying import json_flag, say
-from netfold.cli.tuples import form_with, forms_of, hypergraph_for, tuple_model, types_of
+from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, tuple_model, types_of
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,7 +98,10 @@ def _check_excluded(form: Form, known: Hypergraph | None, files: Sequence[str]) 
 def _labels(model: DHNE, form: Form, given: dict[str, str], later: Hypergraph | None) -> dict[str, Any]:
     """The label at each role, None at the open one."""
     nodes = [model.embedding_.nodes, *([] if later is None else [later.nodes])]
-    return {
-        role: None if given[role] == _OPEN else label_of_type(nodes, given[role], name)
-        for role, name in zip(form.roles, types_of(model, form), strict=True)
-    }
+    pairs = list(zip(form.roles, types_of(model, form), strict=True))
+    found = {r: None if given[r] == _OPEN else label_of_type(nodes, given[r], name) for r, name in pairs}
+    types = dict(zip(chain(*nodes), node_types(model, later), strict=True))
+    for role, name in pairs:
+        if types.get(found[role], name) != name:
+            raise InputError(f"--{role} is a {name}, and {spelled(found[role])} is a {types[found[role]]}")
+    return found

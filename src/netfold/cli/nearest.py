@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.naming import is_typed, label_typed, spelled
-from netfold.cli.reading import embedding_of
+from netfold.cli.reading import model_of
 from netfold.cli.saying import json_flag, say
+from netfold.cli.tuples import node_types
 from netfold.errors import InputError
+from netfold.models import DHNE
 
 if TYPE_CHECKING:
     from netfold.embedding import Embedding
@@ -34,10 +36,11 @@ def nearest(model: str, label: str, k: int, metric: str | None, of_type: str | N
     MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. The score is a similarity
     (cosine, dot) or a distance (euclidean). Where nodes have types, LABEL is user:u1, or u1 if one type has it.
     """
-    embedding = embedding_of(model)
+    saved = model_of(model)
+    embedding: Embedding = getattr(saved, "embedding_", saved)
     query = label_typed(embedding.nodes, label)
     if of_type is not None:
-        embedding = _only(embedding, of_type, query)
+        embedding = _only(saved, embedding, of_type, query)
     found = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
     rows = [{"label": near, "score": score} for near, score in found]
@@ -45,10 +48,12 @@ def nearest(model: str, label: str, k: int, metric: str | None, of_type: str | N
     say({"label": query, "metric": used, "nearest": rows}, text, as_json=as_json)
 
 
-def _only(embedding: Embedding, of_type: str, query: Any) -> Embedding:
+def _only(saved: Any, embedding: Embedding, of_type: str, query: Any) -> Embedding:
     """The nodes of a type, and the one that is asked about."""
-    types = dict.fromkeys(x[0] for x in embedding.nodes if is_typed(x))
+    typed = isinstance(saved, DHNE)
+    types = node_types(saved) if typed else [x[0] if is_typed(x) else "" for x in embedding.nodes]
     if of_type not in types:
-        known = f"there are {', '.join(types)}" if types else "its nodes have none"
-        raise InputError(f"--type {of_type} is not the type of a node; {known}")
-    return embedding.take([x for x in embedding.nodes if x == query or (is_typed(x) and x[0] == of_type)])
+        known = ", ".join(dict.fromkeys(filter(None, types)))
+        hint = f"there are {known}" if known else "the nodes of this model have none"
+        raise InputError(f"--type {of_type} is not the type of a node; {hint}")
+    return embedding.take([x for x, t in zip(embedding.nodes, types, strict=True) if t == of_type or x == query])

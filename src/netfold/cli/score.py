@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from netfold.cli.hyperedges import Spelling, columns_flag
-from netfold.cli.naming import label_of_type
+from netfold.cli.naming import label_of_type, spelled
 from netfold.cli.reading import text_flags
 from netfold.cli.saying import json_flag, say, shown
 from netfold.cli.tuple_files import TupleFile, check_table, write_table
-from netfold.cli.tuples import form_with, forms_of, hypergraph_for, tuple_model, types_of
+from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, tuple_model, types_of
 from netfold.cli.writing import check_new_file, force_flag
 from netfold.errors import InputError
 
@@ -48,7 +49,9 @@ def score(
     file = TupleFile(tuples, reading)
     form, new = form_with(forms_of(known), file.roles), hypergraph_for(known, later)
     columns = _columns(known, form, file)
-    _check_known([known.embedding_.nodes, *([] if new is None else [new.nodes])], columns, types_of(known, form), file)
+    nodes = [known.embedding_.nodes, *([] if new is None else [new.nodes])]
+    _check_known(nodes, columns, types_of(known, form), file)
+    _check_types(dict(zip(chain(*nodes), node_types(known, new), strict=True)), columns, types_of(known, form), file)
     scores = known.score(zip(*columns, strict=True), kind=form.roles, later=new).tolist()
     facts = {"model": type(known).__name__, "roles": list(file.roles), "tuples": len(scores), "path": out}
     pairs = list(zip(file.rows, scores, strict=True))
@@ -83,3 +86,12 @@ def _check_known(nodes: list[Labels], columns: list[list[Any]], types: Sequence[
             label_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
         except InputError as e:
             raise file.refusal_at(row, str(e)) from None
+
+
+def _check_types(types: Mapping[Any, str], columns: list[list[Any]], wanted: Sequence[str], file: TupleFile) -> None:
+    """Where labels do not tell their type, columns may have been exchanged."""
+    for name, column in zip(wanted, columns, strict=True):
+        row = next((i for i, label in enumerate(column) if types[label] != name), None)
+        if row is not None:
+            label = column[row]
+            raise file.refusal_at(row, f"{spelled(label)} is a {types[label]}, where a {name} belongs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
 from netfold.errors import InputError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netfold.hypergraph import Hypergraph
     from netfold.models.dhne.schema import Form
 
-__all__ = ["form_with", "forms_of", "hypergraph_for", "tuple_model", "types_of"]
+__all__ = ["form_with", "forms_of", "hypergraph_for", "node_types", "tuple_model", "types_of"]
 
 
 def tuple_model(path: str) -> DHNE:
@@ -32,6 +32,13 @@ def forms_of(model: DHNE) -> tuple[Form, ...]:
     from netfold.models.dhne.schema import Schema
 
     return Schema.from_facts(model.graph_facts_).forms
+
+
+def node_types(model: DHNE, later: Hypergraph | None = None) -> list[str]:
+    """The type of each node of the model, then of each of a later hypergraph."""
+    codes: Any = model.network_.type_codes
+    own = [model.graph_facts_["types"][code] for code in codes.tolist()]
+    return own if later is None else [*own, *later.node_types]
 
 
 def types_of(model: DHNE, form: Form) -> list[str]:
