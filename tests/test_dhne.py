@@ -318,6 +318,33 @@ def test_completions_are_the_scores_of_the_completed_tuples_in_order():
     assert found[:3] == model.complete((("tag", 2), "user 1", None), k=3)
 
 
+def test_products_score_and_complete_as_they_are_written(tmp_path):
+    """S = sigmoid(w · L + v · q + c) with q = Σ_{a<b} V_a X_a ⊙ V_b X_b, from the vectors, pair by pair."""
+    model, hypergraph = fit(triples(), products=3), triples()
+    head, groups = model.network_.similarity(0), model.network_.schema.forms[0].groups
+    types = model.network_.schema.types
+    for edge in hypergraph.edges[:5]:
+        edge = sorted(edge, key=lambda label: types.index(dict(zip(hypergraph.nodes, hypergraph.node_types))[label]))
+        x = [model.embedding_[label].astype(float) for label in edge]
+        weights, factors = ([p.detach().double().numpy() for p in part] for part in (head.weights, head.factors))
+        layer = np.tanh(sum(v @ weights[g] for v, g in zip(x, groups)) + head.bias.detach().numpy())
+        z = [v @ factors[g] for v, g in zip(x, groups)]
+        q = sum(z[a] * z[b] for a, b in itertools.combinations(range(3), 2))
+        logit = layer @ head.last.detach().numpy() + q @ head.mix.detach().numpy() + head.last_bias.detach().numpy()
+        np.testing.assert_allclose(model.score([edge]), 1 / (1 + np.exp(-logit)), rtol=1e-4)
+    found = model.complete(("user 1", None, ("tag", 2)), k=3)
+    np.testing.assert_allclose([s for _, s in found], model.score([("user 1", x, ("tag", 2)) for x, _ in found]), 1e-5)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(nf.load(tmp_path / "m").score(hypergraph.edges), model.score(hypergraph.edges))
+
+
+def test_products_do_not_go_by_the_order_of_positions_that_are_alike():
+    model, hypergraph = fit(papers(), products=4), papers()
+    np.testing.assert_allclose(
+        model.score(hypergraph.edges), model.score([edge[::-1] for edge in hypergraph.edges]), rtol=1e-5
+    )
+
+
 def test_completions_can_leave_out_what_is_known():
     hypergraph = triples()
     model = fit(hypergraph)
