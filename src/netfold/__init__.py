@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
     from netfold.io import read_edges, read_hyperedges
-    from netfold.models import DHNE, DRNE, DVNE, MODELS, SDNE
+    from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, Node2Vec
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError",
-    "TrainingError", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError",
+    "Node2Vec", "TrainingError", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
 ]  # fmt: skip
 
 _WHERE = {
@@ -38,7 +38,9 @@ _WHERE = {
     "Graph": "netfold.graph",
     "Hypergraph": "netfold.hypergraph",
     "InputError": "netfold.errors",
+    "LINE": "netfold.models",
     "MODELS": "netfold.models",
+    "Node2Vec": "netfold.models",
     "SDNE": "netfold.models",
     "TrainingError": "netfold.errors",
     "datasets": "netfold",

@@ -209,7 +209,8 @@ class Embedder(Configured):
 
     def _extend(self, graph: Any, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         """The vectors of the rows `new` of a later graph; `known` has each row's position in `fit`, or -1."""
-        raise NotImplementedError
+        names, model = listed([graph.nodes[i] for i in new]), type(self).__name__
+        raise InputError(f"{names}: {model} has no vectors for new nodes; fit DepthLGP to this embedding for those")
 
     def _generator(self, *stream: int) -> torch.Generator:
         """A private stream of random numbers for this seed; the global state is never touched."""

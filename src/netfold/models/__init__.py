@@ -6,9 +6,18 @@ from netfold.base import Embedder, load
 from netfold.models.dhne import DHNE
 from netfold.models.drne import DRNE
 from netfold.models.dvne import DVNE
+from netfold.models.line import LINE
+from netfold.models.node2vec import Node2Vec
 from netfold.models.sdne import SDNE
 
-__all__ = ["DHNE", "DRNE", "DVNE", "MODELS", "SDNE", "Embedder", "load"]
+__all__ = ["DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "Embedder", "Node2Vec", "load"]
 
-MODELS: dict[str, type[Embedder]] = {"sdne": SDNE, "drne": DRNE, "dhne": DHNE, "dvne": DVNE}
+MODELS: dict[str, type[Embedder]] = {
+    "sdne": SDNE,
+    "drne": DRNE,
+    "dhne": DHNE,
+    "dvne": DVNE,
+    "node2vec": Node2Vec,
+    "line": LINE,
+}
 """Every model by its name on the command line; the contract tests run over all of them."""

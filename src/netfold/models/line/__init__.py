@@ -6,14 +6,11 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from netfold.base import Embedder, listed
+from netfold.base import Embedder
 from netfold.errors import InputError
 from netfold.options import option
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from netfold.contexts import Pairs
     from netfold.embedding import Embedding
     from netfold.graph import Graph
@@ -127,7 +124,3 @@ class LINE(Embedder):
 
         assert isinstance(self.network_, LINENetwork)
         return Embedding(graph.nodes, self.network_.embed().numpy(force=True))
-
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
-        names = listed([graph.nodes[i] for i in new])
-        raise InputError(f"{names}: LINE has no vectors for new nodes; fit DepthLGP to this embedding for those")

@@ -6,14 +6,10 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from netfold.base import Embedder, listed
-from netfold.errors import InputError
+from netfold.base import Embedder
 from netfold.options import option
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from netfold.contexts import Windows
     from netfold.embedding import Embedding
     from netfold.graph import Graph
@@ -133,10 +129,6 @@ class Node2Vec(Embedder):
         from netfold.embedding import Embedding
 
         return Embedding(graph.nodes, self._fitted_network().vectors.numpy(force=True))
-
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
-        names = listed([graph.nodes[i] for i in new])
-        raise InputError(f"{names}: Node2Vec has no vectors for new nodes; fit DepthLGP to this embedding for those")
 
     def _fitted_network(self) -> Node2VecNetwork:
         from netfold.models.node2vec.network import Node2VecNetwork
