@@ -19,28 +19,30 @@ $(READY): pyproject.toml constraints.txt
 
 install: $(READY)  ## make .venv with the project, its tools and its pins
 
-demo: $(READY)  ## fit SDNE to Les Misérables and write demo/
+demo: $(READY)  ## show the five models on small data and write demo/
 	$(BIN)/python -m netfold.demo demo
 
-test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest
+test: $(READY)  ## run the tests, on all cores
+	$(BIN)/python -m pytest -n auto
 
 test-slow: $(READY)  ## run the slow tests too (set NETFOLD_DATA for those on real data)
 	$(BIN)/python -m pytest -m 'slow or not slow'
 
 check: $(READY)  ## lint, format, types, imports, doctests and tests
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs/conf.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules src/netfold
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --doctest-modules src/netfold tests
+
+docs: $(READY)  ## build the pages into build/docs, warnings being errors
+	$(BIN)/sphinx-build -W -n --keep-going -q -b html docs build/docs
 
 format: $(READY)  ## format the code
-	$(BIN)/ruff check --fix src tests benchmarks examples
-	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples docs/conf.py
+	$(BIN)/ruff format src tests benchmarks examples docs/conf.py
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help install demo test test-slow check format clean
+.PHONY: help install demo test test-slow check docs format clean

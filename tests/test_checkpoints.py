@@ -84,7 +84,7 @@ def assert_same(one: SDNE, other: SDNE) -> None:
 @pytest.mark.parametrize("pretrain", ["none", "svd", "dbn"])
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 @pytest.mark.parametrize("batch_size", [None, 13])
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
 def test_resumed_to_the_same_bits(
     optimizer: str, batch_size: int | None, output: str, pretrain: str, tmp_path: Path
 ) -> None:

@@ -108,7 +108,7 @@ def test_every_command_and_flag_has_help_and_an_example(path: str, command: clic
     assert path.split(" ", 1)[-1] in succeed(*path.split()[1:], "--help").stdout
 
 
-HELPS = ["", "fit", "fit sdne", "fit dhne", "complete", "map", "reproduce", "datasets", "evaluate classification sdne"]
+HELPS = ["", "fit dhne", "complete", "map", "reproduce", "report", "compare", "choose", "evaluate classification sdne"]
 
 
 @pytest.mark.parametrize("args", [[*x.split(), "--help"] for x in HELPS])

@@ -171,7 +171,10 @@ def test_test_edges_are_those_of_the_graph_whatever_its_labels_are(fitted: Path)
 @pytest.mark.parametrize(
     "args, said",
     [
-        ("reconstruction nothing edges.csv", "neither a model (sdne, drne, dvne, node2vec, line) nor a saved one"),
+        (
+            "reconstruction nothing edges.csv",
+            "neither a model (sdne, drne, dvne, node2vec, line, depthlgp, node2vecplus) nor a",
+        ),
         ("reconstruction sdne nowhere.csv", "nowhere.csv"),
         ("reconstruction sdne edges.csv --score warm", "--score"),
         ("reconstruction sdne edges.csv --k 0", "at least 1"),

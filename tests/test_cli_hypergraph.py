@@ -364,7 +364,7 @@ def test_the_map_has_a_colour_for_each_type(fitted: Path) -> None:
 
 def test_tasks_of_graphs_are_not_for_models_of_hypergraphs(fitted: Path) -> None:
     said = refuse("evaluate", "link-prediction", "dhne", fitted / "triples.csv")
-    assert "dhne reads hypergraphs" in said and "evaluate.hyperedges" in said
+    assert "dhne reads hypergraphs" in said and "netfold evaluate hyperedges is for the others" in said
 
 
 def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> None:

@@ -155,6 +155,16 @@ def test_a_damaged_description_of_the_hypergraph_is_refused(break_, tmp_path):
         nf.load(tmp_path / "m.netfold")
 
 
+@pytest.mark.parametrize("code", [0, -1, 3])
+def test_types_that_contradict_their_counts_are_refused(code, tmp_path):
+    model = fit(triples())
+    codes = model.network_.type_codes
+    codes[torch.argmax((codes == 1).int())] = code  # a node of another type, or of none
+    model.save(tmp_path / "m.netfold")
+    with pytest.raises(nf.InputError, match="damaged: its parts do not fit together .its types have .* nodes"):
+        nf.load(tmp_path / "m.netfold")
+
+
 def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     hypergraph = triples()
     options = {"epochs": 8, "batch_size": 20, "dropout": 0.2}

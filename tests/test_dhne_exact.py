@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from netfold import losses
 from netfold.hypergraph import Hypergraph
 from netfold.models.dhne import DHNE
-from netfold.models.dhne.batches import batches, tuple_rows
+from netfold.models.dhne.batches import _by_column, batches, tuple_rows
 from netfold.models.dhne.negatives import Negatives, Noise, TupleSet, possible_tuples
 from netfold.models.dhne.network import DHNENetwork
 from netfold.models.dhne.schema import Form, Schema
@@ -149,16 +149,26 @@ def naive_loss(network, hypergraph, scaled, tuples):
     return {"first_order": first, "second_order": second, "regularization": network.nu * losses.half_squares(weights)}
 
 
-def tuples_of(network, batch):
-    """The (form, nodes, truth) that a batch holds; its places are those among all nodes, where all rows were taken."""
+def tuples_of(network, batch, made):
+    """The (form, nodes, truth) that a batch holds; nodes are found by what the encoder sees of each, unlike for all."""
+    whole, some = [_dense(rows) for rows in made.seen], [_dense(rows.seen) for rows in batch.types]
+    kept = [range(len(x)) if rows.kept is None else rows.kept for x, rows in zip(some, batch.types, strict=True)]
     members = network.places().members
+
+    def node(t, i):
+        (at,) = np.flatnonzero((whole[t] == some[t][int(kept[t][i])]).all(axis=1))
+        return int(members[t][at])
+
     for form, pieces in enumerate(batch.forms):
         spec = network.schema.forms[form]
-        starts = np.cumsum([0, *(len(batch.types[t].seen) for t in spec.group_types)])
+        starts = np.cumsum([0, *(len(batch.types[t]) for t in spec.group_types)])
         for piece in pieces:
             for row, truth in zip(piece.rows.col.view(-1, len(spec.types)).tolist(), piece.truth.tolist(), strict=True):
-                local = [c - starts[g] for c, g in zip(row, spec.groups, strict=True)]
-                yield form, [int(members[t][i]) for t, i in zip(spec.types, local, strict=True)], truth
+                yield (
+                    form,
+                    [node(t, c - starts[g]) for c, g, t in zip(row, spec.groups, spec.types, strict=True)],
+                    truth,
+                )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +181,7 @@ def test_loss_and_gradients_are_those_of_the_chapter(scale, activation, products
     network, made = prepared(hypergraph, scale=scale, activation=activation, products=products)
     network.activation_name = activation
     (batch,) = epoch_of(network, made)
-    tuples = list(tuples_of(network, batch))
+    tuples = list(tuples_of(network, batch, made))
     assert sum(truth for *_, truth in tuples) == hypergraph.n_edges and len(tuples) > 2 * hypergraph.n_edges
     found = network.loss(batch)
     expected = naive_loss(network, hypergraph, naive_scaled(hypergraph, scale), tuples)
@@ -247,22 +257,10 @@ def _sorted_alike(form: Form, nodes):
 
 
 def _positives(network, batch, made):
-    """The hyperedges of a batch whose rows may have been picked out: found by what the encoder sees of each node."""
-    whole = [_dense(rows) for rows in made.seen]
-    members = network.places().members
-    for form, pieces in enumerate(batch.forms):
-        spec = network.schema.forms[form]
-        starts = np.cumsum([0, *(len(batch.types[t].seen) for t in spec.group_types)])
-        for piece in pieces:
-            for row, truth in zip(piece.rows.col.view(-1, len(spec.types)).tolist(), piece.truth.tolist(), strict=True):
-                if not truth:
-                    continue
-                nodes = []
-                for c, g, t in zip(row, spec.groups, spec.types, strict=True):
-                    seen = _dense(batch.types[t].seen)[c - starts[g]]
-                    (at,) = np.flatnonzero((whole[t] == seen).all(axis=1))
-                    nodes.append(int(members[t][at]))
-                yield form, tuple(_sorted_alike(spec, nodes))
+    """The hyperedges of a batch."""
+    for form, nodes, truth in tuples_of(network, batch, made):
+        if truth:
+            yield form, tuple(_sorted_alike(network.schema.forms[form], nodes))
 
 
 def _dense(rows) -> np.ndarray:
@@ -280,8 +278,10 @@ def test_picked_out_rows_give_the_same_loss_as_all_rows(monkeypatch):
     network, made = prepared(mixed())
     picked = epoch_of(network, made, batch_size=3)
     assert any(len(r.seen) < len(w) for b in picked for r, w in zip(b.types, made.written, strict=True))
-    monkeypatch.setattr(module, "_needed", lambda rows, named: None)
+    monkeypatch.setattr(module, "_are_few", lambda nodes, rows: False)
     whole = epoch_of(network, made, batch_size=3)
+    assert all(len(r.seen) == len(w) for b in whole for r, w in zip(b.types, made.written, strict=True))
+    assert any(len(r) < len(r.seen) for b in whole for r in b.types)
     for few, all_of_them in zip(picked, whole, strict=True):
         network.zero_grad(set_to_none=True)
         one = network.loss(few)
@@ -301,8 +301,12 @@ def test_pieces_give_the_same_loss_as_one(monkeypatch):
     monkeypatch.setattr(module, "PIECE", {"cpu": 1})
     (many,) = epoch_of(network, made, per_positive=40)
     assert all(len(a) == 1 < len(b) for a, b in zip(one.forms, many.forms, strict=True))
-    a, b = network.loss(one), network.loss(many)
+    a, first = network.loss(one), [gradient(p) for p in network.parameters()]
+    network.zero_grad(set_to_none=True)
+    b = network.loss(many)
     assert {k: float(v) for k, v in a.items()} == pytest.approx({k: float(v) for k, v in b.items()})
+    for whole, p in zip(first, network.parameters(), strict=True):
+        torch.testing.assert_close(whole, gradient(p))
 
 
 def test_tuple_rows_sum_rows_of_a_table():
@@ -314,6 +318,8 @@ def test_tuple_rows_sum_rows_of_a_table():
     rows.add_transposed_matmul(grad, out)
     expected = torch.zeros(9, 4, dtype=torch.float64).index_add_(0, columns.flatten(), grad.repeat_interleave(3, 0))
     torch.testing.assert_close(out, expected)
+    assert all(map(torch.equal, rows.by_column, _by_column(rows.col, 9, 3)))  # as a GPU finds them
+    assert len(tuple_rows(columns[:0], 9)) == 0
 
 
 @pytest.mark.parametrize("scale", ["column", "log", "binary"])

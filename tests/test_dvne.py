@@ -94,6 +94,21 @@ def test_more_repulsion_drives_nodes_apart():
     assert little < some < much
 
 
+def test_with_reach_the_ends_of_a_path_come_closer():
+    path = nf.Graph.from_edges([(i, i + 1) for i in range(20)])
+    near, far = (fit(path, reach=r, epochs=100, lr=0.01).distance(0, 4) for r in (1, 6))
+    assert far < 0.8 * near
+    assert coordinates(path, reach=3).tobytes() == coordinates(path, reach=3).tobytes()
+
+
+def test_a_node_without_links_is_the_least_certain():
+    graph = nf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)], nodes=range(5))
+    found = fit(graph, epochs=50).embedding_
+    widths = found.uncertainty(found.nodes)
+    assert widths.argmax() == 4 and widths[4] == pytest.approx(widths[:4].max(), rel=1e-5)
+    assert np.isfinite(found.coordinates).all()
+
+
 def test_cliques_are_told_apart():
     model = fit(two_cliques(), epochs=100, lr=0.01)
     assert {label[0] for label, _ in model.embedding_.nearest(("x", 3), k=5)} == {"x"}
@@ -287,7 +302,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(alpha, tmp_path):
 
 
 def test_options_say_what_they_take():
-    assert len({o.name for o in options(DVNE)}) == 14
+    assert len({o.name for o in options(DVNE)}) == 15
     for bad in ({"alpha": -1}, {"repulsion": 0.0}, {"dropout": 1.0}, {"energy": "w1"}, {"hidden": 0}, {"lr": 0}):
         with pytest.raises(nf.InputError, match=f"{next(iter(bad))}="):
             DVNE(**bad)

@@ -468,3 +468,21 @@ def test_a_hub_of_thousands_of_links_is_no_trouble():
     graph = Graph.from_scipy(sparse.csr_array(links + links.T))
     model = DVNE(dim=4, hidden=8, epochs=2).fit(graph, progress=False)
     assert np.isfinite(model.embedding_.coordinates).all()
+
+
+def test_with_reach_the_near_node_is_where_a_walk_of_so_many_steps_leads():
+    graph = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7)])
+    triplets = Triplets.of(linked(graph.adjacency, directed=False))
+    generator = torch.Generator().manual_seed(3)
+    numbers = torch.randint(len(triplets), (60_000,), generator=generator)
+    i, _, k = before = triplets.at(numbers)
+    walked = triplets.walked(before, 3, generator)
+    assert torch.equal(walked[0], i) and torch.equal(walked[2], k)
+    assert not ((walked[1] == i) | (walked[1] == k)).any()
+    # from the end 0 by 1: a walk of one step leads to 1; of two to 0 (not taken: 1) or 2; of three to 1 or 3
+    here = i == 0
+    far = k[here] > 3  # of those that k does not stop
+    got = torch.bincount(walked[1][here][far], minlength=8) / far.sum()
+    exact = torch.tensor([0, 1 / 3 + 1 / 6 + (1 / 2 + 1 / 4) / 3, 1 / 6, 1 / 12, 0, 0, 0, 0])
+    torch.testing.assert_close(got, exact, atol=0.02, rtol=0)
+    assert torch.equal(triplets.walked(before, 1, generator), before)

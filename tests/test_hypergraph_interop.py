@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,11 @@ def triples() -> Hypergraph:
         (("entity", "relation"), ("entity", "relation"), [[1, 2]]),
     ]
     return Hypergraph.from_kinds(kinds, nodes=nodes, node_types=[name for name, _ in nodes])
+
+
+def as_items(hypergraph: Hypergraph) -> Counter[str]:
+    """The edges, in whatever order, with their roles, in whatever order."""
+    return Counter(str(sorted(edge.items())) for edge in hypergraph.named_edges())
 
 
 # -------------------------------------------------------------------- xgi
@@ -185,16 +191,65 @@ def test_the_file_is_hif(tmp_path: Path, name: str) -> None:
     write_hif(triples(), tmp_path / name)
     data = (tmp_path / name).read_bytes()
     whole = json.loads(gzip.decompress(data) if name.endswith("gz") else data)
-    assert set(whole) == {"network-type", "metadata", "nodes", "incidences"}
+    assert set(whole) == {"network-type", "metadata", "nodes", "incidences", "edges"}
     assert whole["network-type"] == "undirected"
     assert whole["nodes"][1] == {"node": '["entity", 7]', "attrs": {"type": "entity", "netfold_label": ["entity", 7]}}
     assert whole["incidences"][:2] == [
         {"edge": 0, "node": '["entity", "a"]', "attrs": {"role": "head"}},
         {"edge": 0, "node": '["relation", "é"]', "attrs": {"role": "relation"}},
     ]
+    assert whole["edges"][1] == {
+        "edge": 1,
+        "attrs": {"roles": {"head": '["entity", 7]', "relation": '["relation", "é"]', "tail": '["entity", "a"]'}},
+    }
+    assert len(whole["edges"]) == 3  # the fourth edge has no roles but its types
     for record in (*whole["nodes"], *whole["incidences"]):  # as the schema has it
         assert set(record) <= {"edge", "node", "attrs"} and isinstance(record["node"], (str, int))
     assert read_hif(tmp_path / name).fingerprint == triples().fingerprint
+
+
+def test_roles_and_labels_come_through_xgi(tmp_path: Path) -> None:
+    """xgi keeps the attributes of nodes and edges, not those of incidences, and lists nodes as sets have them."""
+    write_hif(triples(), tmp_path / "h.json")
+    whole = json.loads((tmp_path / "h.json").read_text())
+    for record in whole["incidences"]:
+        del record["attrs"]
+    whole["nodes"].reverse()
+    whole["incidences"].reverse()
+    (tmp_path / "x.json").write_text(json.dumps(whole))
+    assert as_items(read_hif(tmp_path / "x.json")) == as_items(triples())
+    graph = XgiHypergraph([])
+    for node in whole["nodes"]:
+        graph.add_node(node["node"], **node["attrs"])
+    roles = [record["attrs"]["roles"] for record in whole["edges"]]
+    for each in roles:
+        graph.add_edge(list(each.values()), roles=each)
+    found = Hypergraph.from_xgi(graph)
+    assert found.edges == triples().edges[:3] and found.kinds[0].roles == ROLES
+    graph.add_node("other", netfold_label=["entity", 7])
+    with pytest.raises(InputError, match="several nodes have the same netfold_label"):
+        Hypergraph.from_xgi(graph)
+
+
+def test_nodes_that_are_lists_are_tuples(tmp_path: Path) -> None:
+    """As xgi writes what it was given as tuples."""
+    nodes = [{"node": [name, i], "attrs": {"type": name}} for name, i in (("user", 1), ("user", 2))]
+    edges = [{"edge": 0, "attrs": {"roles": {"tail": ["user", 2], "head": ["user", 1]}}}]
+    incidences = [{"edge": 0, "node": ["user", 1]}, {"edge": 0, "node": ["user", 2]}]
+    (tmp_path / "h.json").write_text(json.dumps({"nodes": nodes, "edges": edges, "incidences": incidences}))
+    (edge,) = read_hif(tmp_path / "h.json").named_edges()
+    assert edge == {"head": ("user", 1), "tail": ("user", 2)}
+
+
+def test_the_real_xgi(tmp_path: Path) -> None:
+    xgi = pytest.importorskip("xgi")
+    graph = triples().to_xgi()
+    assert Hypergraph.from_xgi(graph).fingerprint == triples().fingerprint
+    write_hif(triples(), tmp_path / "ours.json")
+    xgi.write_hif(graph, tmp_path / "theirs.json")
+    for made in (Hypergraph.from_xgi(xgi.read_hif(tmp_path / "ours.json")), read_hif(tmp_path / "theirs.json")):
+        assert as_items(made) == as_items(triples())
+        assert dict(zip(made.nodes, made.node_types)) == dict(zip(triples().nodes, triples().node_types))
 
 
 def test_a_label_that_looks_like_the_text_of_another(tmp_path: Path) -> None:

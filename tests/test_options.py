@@ -12,7 +12,9 @@ import pytest
 from sklearn.base import clone
 
 from netfold.base import Embedder
+from netfold.embedding import Embedding
 from netfold.errors import InputError
+from netfold.labels import Labels
 from netfold.models import MODELS, SDNE
 from netfold.options import Configured, config_from_json, config_to_json, option, options, parameters_table
 
@@ -160,11 +162,17 @@ def test_positional_arguments_and_unknown_names_are_errors() -> None:
 # -------------------------------------------------------------------- every model
 
 models = pytest.mark.parametrize("cls", MODELS.values(), ids=list(MODELS))
+TRIANGLE = [(0, 1), (1, 2), (2, 0)]
+
+
+def vectors(cls: type[Embedder]) -> Embedding | None:
+    """What the model extends, where it extends anything."""
+    return Embedding(Labels.of(range(3)), np.eye(3, 2, dtype=np.float32)) if cls.extends else None
 
 
 @models
 def test_sklearn_clones_a_model(cls: type[Embedder]) -> None:
-    fitted = cls(dim=2, epochs=1, seed=3).fit([(0, 1), (1, 2), (2, 0)], progress=False)
+    fitted = cls(dim=2, epochs=1, seed=3).fit(TRIANGLE, vectors(cls), progress=False)
     copy = clone(fitted)
     assert type(copy) is cls
     assert copy is not fitted
@@ -186,7 +194,7 @@ def test_a_model_survives_json(cls: type[Embedder]) -> None:
 def test_fitting_leaves_the_options_alone(cls: type[Embedder]) -> None:
     model = cls(dim=2, epochs=1)
     before = dict(model.get_params())
-    model.fit([(0, 1), (1, 2), (2, 0)], progress=False)
+    model.fit(TRIANGLE, vectors(cls), progress=False)
     assert model.get_params() == before
 
 

@@ -289,6 +289,34 @@ def test_a_rerun_stands_beside() -> None:
     assert "AUC" not in only.figures
 
 
+def test_a_way_that_needs_no_model_is_named() -> None:
+    graph, groups, _ = blocks_graph()
+    split = split_nodes(graph, 30)
+    base, seen = vectors_of(split.known, 1), list[Graph]()
+
+    def fit(whole: Graph) -> Embedding:
+        seen.append(whole)
+        return one_hot(whole.nodes, groups)
+
+    by_function = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit)
+    for way in ("LocalAvg", "LabelProp", "rerun"):
+        found = out_of_sample(way, split, base=base, labels=groups, rerun=fit)
+        assert found.name == way and found.figures == by_function.baselines[way]
+        assert found.baselines == {x: y for x, y in by_function.baselines.items() if x in ("LocalAvg", "LabelProp")} | (
+            {} if way == "rerun" else {"rerun": by_function.baselines["rerun"]}
+        )
+    assert len(seen) == 8  # two a call: each rerun is made once
+    assert out_of_sample("LocalAvg", split, base=base, labels=groups, baselines=False).baselines == {}
+    given = out_of_sample("rerun", split, base=base, labels=groups, rerun=fit(graph))
+    assert "micro-F1" in given.figures and "AUC" not in given.figures  # it has seen the hidden edges
+
+    def rerun(part: NodeSplit) -> Embedding:
+        return local_average(part, base)
+
+    beside = out_of_sample(rerun, split, base=base, labels=groups, rerun=fit)
+    assert beside.name == "rerun" and beside.figures != beside.baselines["rerun"]  # a function may be called so
+
+
 def test_nodes_that_cannot_be_reached_get_the_mean_and_are_counted() -> None:
     edges = [("a", "b"), ("b", "c"), ("x", "a"), ("y", "x"), ("z", "w")]
     graph = Graph.from_edges(edges, nodes="abcwxyz")
@@ -335,6 +363,8 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
         ({"base": None}, "base=None and no fitted model was given; base is an Embedding of the known nodes"),
         ({"base": Embedding("a", [[1.0]])}, "no node is labelled"),
         ({"model": 3}, "a int was given; give a fitted model, a function from a NodeSplit to an Embedding, or one"),
+        ({"model": "rerun"}, "model='rerun' is not one of LocalAvg, LabelProp"),
+        ({"model": "LocalAvg", "base": None}, "base=None and no fitted model was given"),
         ({"model": lambda s: None}, "a NoneType was given to evaluate"),
         ({"model": lambda s: Embedding("q", [[1.0, 2, 3]])}, "none of the 30 new nodes has a vector"),
         ({"model": lambda s: vectors_of(s.whole, 0, 2)}, "the new nodes' vectors have 2 numbers and the known ones' 3"),

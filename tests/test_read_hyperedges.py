@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,21 @@ def test_columns_choose_and_rename(tmp_path: Path) -> None:
     assert [kind.roles for kind in both.kinds] == [("userId", "movieId"), ("userId", "age")]
     bare = written(tmp_path, "1,x,2\n", "bare.csv")
     assert read_hyperedges(bare, columns=["u", None, "v"], header=False).edges == ((("u", 1), ("v", 2)),)
+
+
+@pytest.mark.parametrize("line", ["a,b\n", "# nothing\n", "\n", "a"])
+def test_a_file_that_unpacks_to_far_more_than_it_holds_is_refused(tmp_path, monkeypatch, line):
+    """Read piece by piece, and no further than the bound: hyperedges, comments, blank lines, one without an end."""
+    monkeypatch.setattr("netfold.io.source._MOST", 1 << 21)
+    bomb = written(tmp_path, "user,item\n" + line * ((1 << 22) // len(line)), "bomb.csv.gz")
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"bomb.csv.gz(: it holds more than 2|, line 2: the line is longer than 1)"):
+        read_hyperedges(bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 26
+    fine = written(tmp_path, "user,item\n" + "1,2\n3,2\n" * 1000, "fine.csv.gz")
+    assert read_hyperedges(fine).n_edges == 2000
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "csv.zst", "parquet", "texts.parquet"])

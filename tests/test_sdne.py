@@ -208,6 +208,7 @@ real = pytest.mark.skipif(not DATA, reason="NETFOLD_DATA is not set")
 
 
 @real
+@pytest.mark.slow
 def test_ca_grqc_is_reconstructed():
     """A quick fit must already pass the paper's .836; the full figures are in benchmarks/."""
     graph = nf.datasets.load("ca_grqc")

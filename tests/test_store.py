@@ -22,10 +22,11 @@ from safetensors.numpy import load_file
 
 import netfold
 from netfold import store
-from netfold.base import Embedder, load
+from netfold.base import Embedder
 from netfold.errors import InputError
 from netfold.files import sha256, staged_file
 from netfold.graph import Graph
+from netfold.loading import load
 from netfold.models import SDNE
 
 SOURCE = Path(netfold.__file__).parent

@@ -6,7 +6,9 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from scipy import sparse
 
+from netfold.embedding import Embedding
 from netfold.graph import Graph
 from netfold.hypergraph import Hypergraph
 
@@ -62,6 +64,15 @@ def shuffled(graph: Graph) -> Graph:
 def renamed(graph: Graph) -> Graph:
     """The same graph, its nodes called otherwise."""
     return Graph(graph.adjacency, Graph.from_edges([(f"ñ {i}", f"ñ {i}") for i in range(graph.n_nodes)]).nodes)
+
+
+def vectors(graph: Graph, dim: int = 8) -> Embedding:
+    """Vectors that linked nodes have alike: noise, averaged along edges, whatever the nodes are called."""
+    links = graph.adjacency + graph.adjacency.T + sparse.eye_array(graph.n_nodes)
+    means, made = links / links.sum(axis=1)[:, None], np.random.default_rng(0).normal(size=(graph.n_nodes, dim))
+    for _ in range(3):
+        made = means @ made
+    return Embedding(graph.nodes, 3 + 10 * made)
 
 
 def foreign(graph: Graph) -> nx.Graph:

@@ -16,23 +16,29 @@ if TYPE_CHECKING:
     import netfold.datasets as datasets
     import netfold.evaluate as evaluate
     import netfold.plot as plot
-    from netfold.base import Embedder, load, option
+    import netfold.report as report
+    from netfold.base import Embedder, option
+    from netfold.choosing import choose
+    from netfold.comparison import compare
     from netfold.embedding import Embedding
     from netfold.errors import InputError, TrainingError
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
     from netfold.io import read_edges, read_hyperedges
-    from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, Node2Vec
+    from netfold.loading import load
+    from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, DepthLGP, Node2Vec, Node2VecPlus
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "Embedder", "Embedding", "Graph", "Hypergraph", "InputError",
-    "Node2Vec", "TrainingError", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
+    "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
+    "option", "plot", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
 _WHERE = {
     "DHNE": "netfold.models",
     "DRNE": "netfold.models",
     "DVNE": "netfold.models",
+    "DepthLGP": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
     "Embedding": "netfold.embedding",
     "Graph": "netfold.graph",
@@ -41,8 +47,11 @@ _WHERE = {
     "LINE": "netfold.models",
     "MODELS": "netfold.models",
     "Node2Vec": "netfold.models",
+    "Node2VecPlus": "netfold.models",
     "SDNE": "netfold.models",
     "TrainingError": "netfold.errors",
+    "choose": "netfold.choosing",
+    "compare": "netfold.comparison",  # not netfold.compare: a module of that name would take the place of the function
     "datasets": "netfold",
     "evaluate": "netfold",
     "load": "netfold.models",
@@ -50,6 +59,7 @@ _WHERE = {
     "plot": "netfold",
     "read_edges": "netfold.io",
     "read_hyperedges": "netfold.io",
+    "report": "netfold",
 }
 """Names are imported at their first use: `import netfold` costs nothing, and no dependency is loaded unasked."""
 

@@ -1,4 +1,4 @@
-"""`Embedder`: what every model is. Hyper-parameters in, `fit`, `transform`, `save`; `load` gives one back."""
+"""`Embedder`: what every model is. Hyper-parameters in, `fit`, `transform`, `save`; `loading.load` gives one back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import importlib.metadata
 import os
 import reprlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from netfold.errors import InputError
-from netfold.options import Configured, config_from_json, config_to_json, option
+from netfold.options import Configured, config_to_json, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,13 +19,12 @@ if TYPE_CHECKING:
 
     from netfold.embedding import Embedding
     from netfold.graph import Graph
-    from netfold.labels import Labels
     from netfold.progress import Progress
     from netfold.training import Block
 
-__all__ = ["Embedder", "load", "option"]
+__all__ = ["METRICS", "TENSORS", "Embedder", "listed", "option"]
 
-_TENSORS, _METRICS = "tensors.safetensors", "metrics.jsonl"
+TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
 """The files of a saved model beside its manifest."""
 _SHOWN = 5
 """How many labels an error message lists."""
@@ -51,6 +49,8 @@ class Embedder(Configured):
     """Every model by its name on the command line."""
     reads: ClassVar[str] = "graph"
     """What it is fitted to: "graph" or "hypergraph"."""
+    extends: ClassVar[bool] = False
+    """Whether `fit` is given an embedding, which the model extends to new nodes."""
 
     embedding_: Embedding = dataclasses.field(init=False)
     history_: list[dict[str, float]] = dataclasses.field(init=False)
@@ -58,8 +58,9 @@ class Embedder(Configured):
     graph_facts_: dict[str, Any] = dataclasses.field(init=False)
     """What must be known of the graph after it is gone: its fingerprint, its size, and what the model adds."""
 
-    def __init_subclass__(cls) -> None:
-        Embedder.models[cls.__name__.lower()] = cls
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
+            Embedder.models[cls.__name__.lower()] = cls
 
     # ---------------------------------------------------------------- for users
 
@@ -84,6 +85,7 @@ class Embedder(Configured):
         from netfold.training import train
 
         known = self._read(graph)
+        self._take(known, embedding)
         facts = {"fingerprint": known.fingerprint, "n_nodes": known.n_nodes, **self._facts(known)}
         device = _device(self.device)
         shown = Progress(type(self).__name__) if progress else Progress.silent()
@@ -145,9 +147,9 @@ class Embedder(Configured):
             "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")},
         }
         with staged_folder(path, force=force) as folder:
-            store.write_tensors(folder / _TENSORS, tensors)
-            store.write_records(folder / _METRICS, self.history_)
-            store.write_manifest(folder, "model", facts, [folder / _TENSORS, folder / _METRICS])
+            store.write_tensors(folder / TENSORS, tensors)
+            store.write_records(folder / METRICS, self.history_)
+            store.write_manifest(folder, "model", facts, [folder / TENSORS, folder / METRICS])
 
     # ---------------------------------------------------------------- for models
 
@@ -161,6 +163,11 @@ class Embedder(Configured):
         if found.n_edges == 0:
             raise InputError("the graph has no edges; there is nothing to learn from")
         return found
+
+    def _take(self, graph: Any, embedding: Any) -> None:
+        """Keep the embedding that is to be extended; a model that learns its own is not given one."""
+        if embedding is not None:
+            raise InputError(f"{type(self).__name__} learns vectors of its own; embedding= is for DepthLGP")
 
     def _facts(self, graph: Any) -> dict[str, Any]:
         """What more is kept of the graph, as json holds it: enough for `_network_for` and `_check_later`."""
@@ -223,67 +230,6 @@ class Embedder(Configured):
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
-
-
-def load(path: str | os.PathLike[str]) -> Embedder:
-    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed."""
-    import torch
-
-    from netfold import store
-    from netfold.embedding import Embedding
-    from netfold.labels import Labels
-
-    folder = Path(path)
-    manifest = store.read_manifest(folder, "model")
-    name = manifest.get("model")
-    cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
-    if cls is None:
-        raise InputError(
-            f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
-        )
-    if {entry["name"] for entry in manifest["files"]} != {_TENSORS, _METRICS}:
-        raise InputError(f"{folder} is damaged: its manifest does not list {_TENSORS} and {_METRICS}")
-    try:
-        model = cls(**config_from_json(cls, manifest["config"]))
-        tensors = store.read_tensors(folder / _TENSORS)
-        labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
-        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
-        model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
-        model._check_facts(model.graph_facts_)
-        with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
-            model.network_ = model._network_for(model.graph_facts_)
-        state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
-        _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], labels)
-        model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
-        model.history_ = store.read_records(folder / _METRICS)
-    except (KeyError, TypeError, AttributeError, RuntimeError) as e:
-        raise InputError(
-            f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
-        ) from None
-    if model.embedding_.dim != model.dim:
-        raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={model.dim}")
-    return model
-
-
-def _check_names(tensors: Iterable[str], network: list[str], labels: Labels) -> None:
-    known = {*network, *(f"labels.{k}" for k in labels.arrays()), "vectors", "std"}
-    unknown = [name for name in tensors if name not in known]
-    if unknown:
-        raise TypeError(f"{reprlib.repr(unknown[0])} is no part of it")
-
-
-def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The state, if it holds the kinds of numbers that the network does: `assign` would take any."""
-    for name, x in state.items():
-        if name in wanted and x.dtype != wanted[name].dtype:
-            raise TypeError(f"{name} holds {x.dtype}, not {wanted[name].dtype}")
-    return state
-
-
-def _graph_facts(facts: Any, n_nodes: int) -> dict[str, Any]:
-    if not isinstance(facts, dict) or facts.get("n_nodes") != n_nodes:
-        raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
-    return facts
 
 
 def listed(labels: list[Any]) -> str:

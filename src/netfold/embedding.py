@@ -16,6 +16,7 @@ import numpy.typing as npt
 from netfold import formats
 from netfold.errors import InputError
 from netfold.files import check_writable
+from netfold.gaussians import widths
 from netfold.labels import Labels
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Embedding:
             if std.shape != vectors.shape:
                 raise InputError(f"std has {std.shape[1]} columns, vectors have {vectors.shape[1]}; they need as many")
             if std.size and std.min() <= 0:
-                raise InputError(f"the standard deviation of {nodes[_row_of_least(std)]!r} is not above 0")
+                raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
 
     # ---------------------------------------------------------------- by label
@@ -91,7 +92,7 @@ class Embedding:
 
     def __getitem__(self, label: Any) -> Floats:
         """The vector of a label, or a matrix of the vectors of a list of labels."""
-        if isinstance(label, (list, Labels)) or _is_array(label):
+        if _is_several(label):
             return np.take(self.vectors, self.nodes.positions(label), axis=0)
         row: Floats = self.vectors[self._row(label)]
         return row
@@ -104,6 +105,18 @@ class Embedding:
         """The embedding of these labels, in this order."""
         rows = self.nodes.positions(labels)
         return Embedding(self.nodes.take(rows), self.vectors[rows], None if self.std is None else self.std[rows])
+
+    def uncertainty(self, label: Any, largest: int = 10) -> float | npt.NDArray[np.float64]:
+        """The mean of the `largest` variances of a label, or an array of those of a list: for ranks, as it has no unit.
+
+        >>> Embedding("ab", [[0, 0], [1, 1]], [[1, 2], [1, 1]]).uncertainty("a", largest=1)
+        4.0
+        """
+        if self.std is None:
+            raise InputError(f"{self} has no std; uncertainty is of Gaussians: Embedding(nodes, vectors, std)")
+        several = _is_several(label)
+        found = widths(self.std[self.nodes.positions(label if several else [label])], largest)
+        return found if several else float(found[0])
 
     # ---------------------------------------------------------------- neighbors
 
@@ -252,8 +265,8 @@ def _read_only(array: Floats) -> Floats:
     return view
 
 
-def _row_of_least(matrix: Floats) -> int:
-    return int(np.argmin(matrix.min(axis=1)))
+def _is_several(label: Any) -> bool:
+    return isinstance(label, (list, Labels)) or _is_array(label)
 
 
 def _is_array(x: Any) -> bool:

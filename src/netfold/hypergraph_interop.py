@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from netfold.errors import InputError
 from netfold.hyperedge_kinds import default_roles
 from netfold.node_types import TYPE
 
-__all__ = ["Named", "from_xgi", "named_edge", "to_xgi", "type_of"]
+__all__ = ["LABEL", "Named", "as_label", "from_xgi", "named_edge", "own_label", "to_xgi", "type_of", "with_roles"]
+
+LABEL = "netfold_label"
+"""The attribute of a node that is called otherwise than its label, as HIF and json make it."""
 
 Named = tuple[list[Any], dict[Any, str], list[dict[str, Any]]]
 """The nodes in order, the type of each, and each edge as a dict from role to node."""
@@ -20,15 +24,17 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     """The parts of an xgi hypergraph, directed or not, or simplicial complex; read through its views alone."""
     if not hasattr(getattr(graph, "edges", None), "members"):
         raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
-    nodes = list(graph.nodes)
-    place = {node: i for i, node in enumerate(nodes)}
-    types = {node: type_of(node, graph.nodes[node], node_type) for node in nodes}
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    labels = {node: own_label(node, graph.nodes[node]) for node in place}
+    types = {labels[node]: type_of(node, graph.nodes[node], node_type) for node in place}
+    if len(types) < len(place):
+        raise InputError(f"several nodes have the same {LABEL}; it is what netfold calls a node, and each has its own")
     edges = []
     for edge in graph.edges:
-        members = _members(graph.edges, edge, place)
+        members = [(labels[node], role) for node, role in _members(graph.edges, edge, place)]
         if len(members) > 1 or not skip_small:
             edges.append(named_edge(edge, members, types))
-    return nodes, types, edges
+    return list(types), types, edges
 
 
 def to_xgi(nodes: Sequence[Any], node_types: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> Any:
@@ -75,14 +81,28 @@ def _members(edges: Any, edge: Any, place: Mapping[Any, int]) -> list[tuple[Any,
     if hasattr(edges, "dimembers"):
         tail, head = (sorted(part, key=place.__getitem__) for part in edges.dimembers(edge))
         return list(zip([*tail, *head], default_roles(["tail"] * len(tail) + ["head"] * len(head)), strict=True))
-    members = sorted(edges.members(edge), key=place.__getitem__)
-    roles = edges[edge].get("roles")
-    if isinstance(roles, Mapping) and _same(roles.values(), members):
-        return [(node, role) for role, node in roles.items()]
+    return with_roles(sorted(edges.members(edge), key=place.__getitem__), edges[edge].get("roles"))
+
+
+def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
+    """Pairs (node, role) of an edge whose attribute is `roles`; it is ours where it names each of the nodes once."""
+    given = {role: as_label(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
+    if len(given) == len(members) and all(node in given.values() for node in members):
+        return [(node, role) for role, node in given.items()]
     return [(node, None) for node in members]
 
 
-def _same(nodes: Iterable[Any], members: Sequence[Any]) -> bool:
-    """Whether an attribute called roles is one of ours: it names the nodes of the edge, each once."""
-    given = list(nodes)
-    return len(given) == len(members) and all(node in given for node in members)
+def own_label(node: Any, attributes: Mapping[str, Any]) -> Any:
+    """The label of a node: what it is called, or what its attribute says that it was called."""
+    return as_label(attributes.get(LABEL, node))
+
+
+def as_label(x: Any) -> Any:
+    """A label that json may have held: its lists are tuples.
+
+    >>> as_label(["user", [7, "x"]])
+    ('user', (7, 'x'))
+    """
+    if isinstance(x, dict):
+        raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
+    return tuple(map(as_label, x)) if isinstance(x, (list, tuple)) else x

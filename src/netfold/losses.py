@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 __all__ = [
-    "first_order", "half_squares", "nonzero_squares", "second_order_correction", "triplet_energies",
-    "tuple_cross_entropy", "weighed_squares",
+    "empirical_risk", "first_order", "half_squares", "nonzero_squares", "second_order_correction",
+    "triplet_energies", "tuple_cross_entropy", "weighed_squares",
 ]  # fmt: skip
 
 
@@ -64,3 +64,8 @@ def triplet_energies(near: Tensor, far: Tensor, repulsion: float = 1.0) -> Tenso
 def weighed_squares(found: Tensor, given: Tensor) -> Tensor:
     """DVNE's `L_2` = ‖X ∘ (X - G(Z))‖²: a sum over the non-zeros alone, as X is its own weight. Both are nnz."""
     return (given * (given - found)).square().sum()
+
+
+def empirical_risk(found: Tensor, given: Tensor) -> Tensor:
+    """DepthLGP's risk but for its 1/|V*|: Σ ‖f(v) - f̃(v)‖² over the nodes that counted as new, both m x d."""
+    return (given - found).square().sum()

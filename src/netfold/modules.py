@@ -16,9 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from netfold import losses
 from netfold.sparse_rows import PIECE, SparseRows
 
-__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "rows_times", "xavier_"]
+__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "add_half_squares", "rows_times", "xavier_"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -214,6 +215,15 @@ class Stack(nn.Module):
         for weight, bias in zip(self.weights, self.biases, strict=True):
             x = self.activation(torch.addmm(bias, x, weight))
         return x
+
+
+def add_half_squares(weights: Sequence[Tensor], factor: float) -> Tensor:
+    """factor · ½ Σ ‖W‖², whose gradient, the weights themselves times the factor, goes into their `grad` in place."""
+    wanted = factor and torch.is_grad_enabled()
+    with torch.no_grad():
+        for w in weights if wanted else ():
+            _grad(w).add_(w, alpha=factor)
+        return factor * losses.half_squares(weights)
 
 
 def xavier_(weight: Tensor, generator: torch.Generator, *, fan_in: float | None = None) -> None:

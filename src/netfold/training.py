@@ -18,7 +18,7 @@ from netfold.checkpoints import Checkpoint, is_finite
 from netfold.errors import TrainingError
 from netfold.progress import Progress
 
-__all__ = ["OPTIMIZERS", "SCHEDULES", "Block", "Network", "RowAdagrad", "converged", "train"]
+__all__ = ["OPTIMIZERS", "SCHEDULES", "AdamAndRows", "Block", "Network", "RowAdagrad", "converged", "train"]
 
 _ADVICE = (
     "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
@@ -90,6 +90,37 @@ def _update_rows(p: Tensor, grad: Tensor, squares: Tensor, lr: float, eps: float
     p[at] = p.index_select(0, at).addcmul_(g, 1 / (sums.sqrt() + eps), value=-lr)
 
 
+class AdamAndRows(RowAdagrad):
+    """Adam for parameters and, in the same step, row-wise Adagrad for tables whose gradients hold some rows.
+
+    `row_lr` is the learning rate of the tables where `lr` is that of the others; they fall together.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 1e-3, row_lr: float = 0.1, prior: float = 0.0):
+        super().__init__(params, lr, prior=prior)
+        for group in self.param_groups:
+            group["row_share"] = row_lr / lr
+
+    @staticmethod
+    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
+        if grad.is_sparse:
+            RowAdagrad._update(p, grad, state, {**group, "lr": group["lr"] * group["row_share"]})
+        else:
+            _adam_step(p, grad, state, group["lr"])
+
+
+def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> None:
+    """As `torch.optim.Adam` does with its defaults."""
+    if not state:
+        state |= {"mean": torch.zeros_like(p), "squares": torch.zeros_like(p), "step": torch.zeros(())}
+    state["step"] += 1
+    steps = float(state["step"])
+    state["mean"].lerp_(grad, 0.1)
+    state["squares"].mul_(0.999).addcmul_(grad, grad, value=0.001)
+    size = (state["squares"] / (1 - 0.999**steps)).sqrt_().add_(1e-8)
+    p.addcdiv_(state["mean"], size, value=-lr / (1 - 0.9**steps))
+
+
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
     return torch.optim.Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
 
@@ -98,6 +129,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": _adam,
     "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr, fused=True),
     "row_adagrad": RowAdagrad,
+    "adam_and_rows": AdamAndRows,
 }
 
 SCHEDULES: dict[str, Callable[[float], float]] = {

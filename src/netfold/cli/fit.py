@@ -14,6 +14,7 @@ from netfold.base import Embedder
 from netfold.cli.flags import ModelFlag, flags, from_toml
 from netfold.cli.inputs import INPUTS
 from netfold.cli.outcome import Interrupted
+from netfold.cli.reading import embedding_of, labelled_as
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_folder, force_flag
 from netfold.errors import InputError
@@ -83,11 +84,20 @@ def _command(cls: type[Embedder]) -> click.Command:
         except KeyboardInterrupt:
             raise Interrupted(_how_to_go_on(ctx)) from None
 
-    epilog = f"Example: netfold fit {name} {asked.file} -o {name}.netfold --dim 64 --checkpoint {name}.state"
+    usual = "--embedding vectors.parquet" if cls.extends else "--dim 64"
+    epilog = f"Example: netfold fit {name} {asked.file} -o {name}.netfold {usual} --checkpoint {name}.state"
     short = str(cls.__doc__).splitlines()[0]
     command = click.command(name, cls=FitCommand, help=_help(cls), short_help=short, epilog=epilog)(run)
-    command.params += flags(cls)
+    command.params += [*([_EMBEDDING] if cls.extends else []), *flags(cls)]
     return command
+
+
+_EMBEDDING = click.Option(
+    ["--embedding"],
+    required=True,
+    metavar="FILE",
+    help="The vectors to extend: .parquet, .npz, .npy, .txt, .w2v or .bin, or the folder of a fitted model.",
+)
 
 
 def _help(cls: type[Embedder]) -> str:
@@ -102,14 +112,16 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given:
     _check_apart(out, given["checkpoint"])
     asked = INPUTS[cls.reads]
     graph = asked.read(edges, **{name: given[name] for name in asked.names})
+    embedding = embedding_of(given["embedding"]) if cls.extends else None
+    graph = graph if embedding is None else labelled_as(graph, embedding.nodes)
     start = time.perf_counter()
-    model.fit(
-        graph, checkpoint=given["checkpoint"], checkpoint_every=given["checkpoint_every"], progress=not given["quiet"]
-    )
+    training = {name: given[name] for name in ("checkpoint", "checkpoint_every")}
+    model.fit(graph, embedding, **training, progress=not given["quiet"])
     seconds = time.perf_counter() - start
     model.save(out, force=given["force"])
-    facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges, "dim": model.dim}
-    facts |= _training(model) | {"seconds": round(seconds, 3), "checkpoint": given["checkpoint"]}
+    facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges}
+    facts |= {"dim": model.embedding_.dim, **_training(model)}
+    facts |= {"seconds": round(seconds, 3), "checkpoint": given["checkpoint"]}
     say(facts, _summary(facts, asked.noun), as_json=given["as_json"])
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.hyperedges import HYPEREDGES, column_flags, hypergraph_of
+from netfold.cli.either import data_of, either_flags
 from netfold.cli.naming import spelled
-from netfold.cli.reading import READING, directed_flag, graph_of, reading_flags, refuse_reading_flags
+from netfold.cli.reading import refuse_reading_flags
 from netfold.cli.saying import json_flag, say, shown, table
 from netfold.errors import InputError
 
@@ -25,10 +25,7 @@ _EXAMPLES = 3
 
 @click.command(epilog="Example: netfold info edges.csv.gz; netfold info sdne.netfold --json")
 @click.argument("path")
-@click.option("--hyperedges", is_flag=True, default=None, help="Read a hyperedge a line; line 1 names their roles.")
-@directed_flag
-@reading_flags
-@column_flags
+@either_flags
 @json_flag
 def info(path: str, as_json: bool, **reading: Any) -> None:
     """Say what PATH holds: a file of edges or of hyperedges, a saved graph, a model folder or a checkpoint.
@@ -38,20 +35,10 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
     if (Path(path) / "manifest.json").exists():
         refuse_reading_flags(path, reading)
         facts = _of_folder(Path(path))
-    elif reading.pop("hyperedges") or path.endswith((".json", ".json.gz")):
-        facts = _of_hypergraph(hypergraph_of([path], **_only(HYPEREDGES, reading, "hyperedges")))
     else:
-        facts = _of_graph(graph_of(path, **_only(READING, reading, "edges")))
+        facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
     say(facts, table(_rows(facts)), as_json=as_json)
-
-
-def _only(names: tuple[str, ...], reading: dict[str, Any], noun: str) -> dict[str, Any]:
-    """The flags that have a meaning; a sentence about the first that has none."""
-    odd = next((name for name, value in reading.items() if value is not None and name not in names), None)
-    if odd is not None:
-        raise InputError(f"--{odd.replace('_', '-')} has no meaning for a file of {noun}; leave it out")
-    return {name: reading[name] for name in names}
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
@@ -95,6 +82,12 @@ def _kind(folder: Path) -> str:
     except InputError:
         return "model"
     return "checkpoint"
+
+
+def _of_data(data: Graph | Hypergraph) -> dict[str, Any]:
+    from netfold.graph import Graph
+
+    return _of_graph(data) if isinstance(data, Graph) else _of_hypergraph(data)
 
 
 def _of_graph(graph: Graph) -> dict[str, Any]:

@@ -45,6 +45,13 @@ _MEASURES = ("degree", "core")
     metavar="WHAT",
     help="degree or core, light to dark by how much of it a node has in EDGES; or a file: a node and its class a line.",
 )
+@click.option(
+    "--uncertainty",
+    metavar="DEVIATIONS",
+    type=click.FloatRange(min=0),
+    default=0,
+    help="Draw the ellipse of each node's Gaussian, which DVNE makes, at so many standard deviations, as 1.",
+)
 @force_flag
 @json_flag
 def map_(
@@ -54,6 +61,7 @@ def map_(
     method: str,
     edges: tuple[str, ...],
     color: str | None,
+    uncertainty: float,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -75,7 +83,16 @@ def map_(
     hypergraph = labelled_as_known(hypergraph_of(edges), embedding.nodes) if of_tuples and edges else None
     graph = _graph(edges, embedding.nodes) if edges and not of_tuples else None
     colors = _colors(color, graph, embedding.nodes)
-    plot.map(drawn, out, colors=colors, labels=labels, method=method, graph=graph, hypergraph=hypergraph)
+    plot.map(
+        drawn,
+        out,
+        colors=colors,
+        labels=labels,
+        method=method,
+        graph=graph,
+        hypergraph=hypergraph,
+        uncertainty=uncertainty,
+    )
     facts = {"nodes": len(embedding), "method": method, "labels": min(labels, len(embedding)), "path": out}
     say(facts, f"{len(embedding):,} nodes by {method}\n{out}", as_json=as_json)
 

@@ -35,17 +35,48 @@ def nearest(model: str, label: str, k: int, metric: str | None, of_type: str | N
 
     MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. The score is a similarity
     (cosine, dot) or a distance (euclidean). Where nodes have types, LABEL is user:u1, or u1 if one type has it.
+
+    Where nodes are Gaussians, each comes with its uncertainty, the mean of its ten largest variances, and the share of
+    all nodes that have less; the first line is LABEL's own.
     """
     saved = model_of(model)
     embedding: Embedding = getattr(saved, "embedding_", saved)
+    whole = embedding
     query = label_typed(embedding.nodes, label)
     if of_type is not None:
         embedding = _only(saved, embedding, of_type, query)
     found = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
+    facts: dict[str, Any] = {"label": query, "metric": used}
     rows = [{"label": near, "score": score} for near, score in found]
     text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in found)
-    say({"label": query, "metric": used, "nearest": rows}, text, as_json=as_json)
+    if whole.std is not None:
+        spread = _spread(whole, [query, *(near for near, _ in found)])
+        facts |= spread[0]
+        rows = [row | of_node for row, of_node in zip(rows, spread[1:], strict=True)]
+        text = _columns(used, [facts, *rows])
+    say(facts | {"nearest": rows}, text, as_json=as_json)
+
+
+def _spread(embedding: Embedding, labels: list[Any]) -> list[dict[str, float]]:
+    """The uncertainty of each label, and the share of all nodes that have less."""
+    import numpy as np
+
+    ordered = np.sort(embedding.uncertainty(embedding.nodes))
+    own = np.asarray(embedding.uncertainty(labels))
+    shares = np.searchsorted(ordered, own) / len(ordered)
+    pairs = zip(own.tolist(), shares.tolist(), strict=True)
+    return [{"uncertainty": value, "less_uncertain": share} for value, share in pairs]
+
+
+def _columns(metric: str, rows: list[dict[str, Any]]) -> str:
+    """A line for each node, the one that was asked about first."""
+    score = "distance" if metric == "euclidean" else metric
+    lines = [f"{score:>8}  uncertainty  more than  node"]
+    for row in rows:
+        shown = f"{row['score']:8.4f}" if "score" in row else " " * 8
+        lines.append(f"{shown}  {row['uncertainty']:11.4f}  {row['less_uncertain']:9.0%}  {spelled(row['label'])}")
+    return "\n".join(lines)
 
 
 def _only(saved: Any, embedding: Embedding, of_type: str, query: Any) -> Embedding:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from netfold.cli.choose import choose
+from netfold.cli.compare import compare
 from netfold.cli.complete import complete
 from netfold.cli.datasets import datasets
 from netfold.cli.evaluate import evaluate
@@ -16,6 +18,7 @@ from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
 from netfold.cli.outcome import exit_code
+from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
 from netfold.cli.transform import transform
@@ -50,7 +53,22 @@ def main() -> None:
     """
 
 
-for verb in (fit, transform, nearest, score, complete, export, info, map_, datasets, evaluate, reproduce):
+for verb in (
+    fit,
+    transform,
+    nearest,
+    score,
+    complete,
+    export,
+    info,
+    map_,
+    report,
+    datasets,
+    evaluate,
+    compare,
+    choose,
+    reproduce,
+):
     main.add_command(verb)
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import click
 
-__all__ = ["TASKS", "Asked", "Numbers", "protocol_of"]
+__all__ = ["HYPEREDGE_FLAGS", "TASKS", "Asked", "Numbers", "protocol_of"]
 
 _PREFIX = "protocol_"
 """Before the name of an argument, so that it is not taken for an option of the model."""
 
 SCORES = ("dot", "cosine", "distance", "w2", "decoder")
 NEGATIVES = ("uniform", "degree", "all")
+SAMPLERS = ("replaced", "uniform", "all")
+AGGREGATES = ("mean", "min")
 KEEP = ("none", "connected")
 CLASSIFIERS = ("logistic", "svm")
 RULES = ("top-k", "threshold")
@@ -184,3 +186,19 @@ TASKS = {
     ),
 }  # fmt: skip
 """The tasks by their names on the command line."""
+
+HYPEREDGE_FLAGS = (
+    _flag("hide", "hidden", "The share of hyperedges to hide.  [default: 0.2]", type=_SHARE),
+    _flag(
+        "negatives",
+        "negatives",
+        "How tuples that are no hyperedges are drawn, parted by commas: replaced changes one position of a hyperedge, "
+        "or two in a tenth of the cases; uniform all of them; all takes every tuple.",
+        type=_Words(SAMPLERS),
+        default="replaced,uniform",
+        show_default=True,
+    ),
+    _flag("per-positive", "per_positive", "So many for each hyperedge.  [default: 5]", type=click.IntRange(1)),
+    _choice("aggregate", AGGREGATES, "Score a tuple by the cosines of its pairs.  [default: the model's own score]"),
+)  # fmt: skip
+"""Those of `netfold evaluate hyperedges`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,11 @@ def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json
     check_new_file(out, force=force)
     known = load(model)
     graph = later_of(known, edges, reading)
-    new = known.transform(graph)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        new = known.transform(graph)
+    for warning in said:
+        click.echo(f"netfold: {warning.message}", err=True)
     new.save(out, force=force)
     facts = {"model": type(known).__name__, "nodes": graph.n_nodes, "new_nodes": len(new)}
     facts |= {"dim": new.dim, "path": out}

@@ -36,8 +36,8 @@ def load(name: str, **options: Any) -> Graph | Hypergraph:
     What is built in is made by the function of the same name (`sbm` by `stochastic_block_model`), whose arguments are
     the options. The others are read from `$NETFOLD_DATA/NAME`, or from `NAME` in the user's cache (`~/.cache/netfold`),
     after the size and the sha256 of each file were found right. Their options are `directed` for a graph (cora can be
-    had undirected), `part` ("train", "test", "test_negatives") for a hypergraph, and `part` ("train", "test", "all")
-    for documents.
+    had undirected) and `until`, a year (what dblp_coauthor was before its new nodes came), `part` ("train", "test",
+    "test_negatives") for a hypergraph, and `part` ("train", "test", "all") for documents.
 
     >>> load("barbell", clique=4, path=1)
     Graph(9 nodes, 14 edges, undirected)

@@ -24,9 +24,14 @@ _HYPEREDGES, _NEGATIVES, _LABELS = "hyperedges.csv.gz", "test_negatives.csv.gz",
 _TABLES_OF_NODES = ("nodes.csv.gz", _LABELS)
 
 
-def graph(dataset: Dataset, *, directed: bool | None = None) -> Graph:
-    """The graph of `edges.csv.gz`; `directed` as the data set is, unless said. Nodes without any edge are there too."""
+def graph(dataset: Dataset, *, directed: bool | None = None, until: float | None = None) -> Graph:
+    """The graph of `edges.csv.gz`; `directed` as the data set is, unless said. Nodes without any edge are there too.
+
+    `until`: of a data set whose edges have years, those of no later one and the nodes that they link.
+    """
     directed = dataset.directed if directed is None else directed
+    if until is not None:
+        return _until(dataset, directed, until)
     found = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
     return found if found.n_nodes == dataset.nodes else _with_all_nodes(found, dataset)
 
@@ -93,6 +98,18 @@ def stored_labels(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[A
     for node, label in zip(nodes, columns[of].tolist(), strict=True):
         found[node] = (*found.get(node, ()), label)
     return found if dataset.kind != "documents" else {i: found[i] for i in _documents_of(dataset, part).tolist()}
+
+
+def _until(dataset: Dataset, directed: bool, until: float) -> Graph:
+    """The edges up to a year, as a graph of the nodes that they link."""
+    columns = dataset.file("edges").columns
+    if "year" not in columns:
+        raise InputError(f"until={until!r} is for edges with years, and {dataset.name!r} has {', '.join(columns)}")
+    edges = table(dataset.name, "edges")
+    at = np.flatnonzero(edges["year"] <= until)
+    if not len(at):
+        raise InputError(f"until={until!r} leaves no edge of {dataset.name!r}; its first is of {edges['year'].min()}")
+    return Graph.from_edges(zip(edges["source"][at].tolist(), edges["target"][at].tolist()), directed=directed)
 
 
 def _with_all_nodes(found: Graph, dataset: Dataset) -> Graph:

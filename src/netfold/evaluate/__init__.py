@@ -6,6 +6,7 @@ from netfold.evaluate.classification import classification
 from netfold.evaluate.clustering import clustering
 from netfold.evaluate.extensions import label_propagation, local_average
 from netfold.evaluate.hidden_links import HiddenLinks, hide_half
+from netfold.evaluate.hyperedge_splits import HyperedgeSplit, hidden_hyperedges, split_hyperedges
 from netfold.evaluate.hyperedges import hyperedges
 from netfold.evaluate.link_prediction import link_prediction
 from netfold.evaluate.negatives import Negatives, sample_negatives
@@ -23,6 +24,7 @@ from netfold.evaluate.visualization import visualization, visualization_points
 __all__ = [
     "EdgeSplit",
     "HiddenLinks",
+    "HyperedgeSplit",
     "Negatives",
     "NodeSplit",
     "Result",
@@ -32,6 +34,7 @@ __all__ = [
     "centrality",
     "classification",
     "clustering",
+    "hidden_hyperedges",
     "hide_half",
     "hyperedges",
     "label_propagation",
@@ -44,6 +47,7 @@ __all__ = [
     "roles",
     "sample_negatives",
     "split_edges",
+    "split_hyperedges",
     "split_nodes",
     "uncertainty",
     "visualization",

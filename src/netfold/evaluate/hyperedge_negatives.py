@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.errors import InputError
-from netfold.evaluate.tuples import Codes, TupleSet
+from netfold.evaluate.tuples import Codes, Order, TupleSet
 from netfold.hypergraph import Hypergraph
 
 __all__ = ["SAMPLERS", "all_negatives", "sampled_negatives"]
@@ -47,11 +47,14 @@ def sampled_negatives(
 def all_negatives(positives: Codes, known: Hypergraph, truth: TupleSet) -> Codes:
     """Every tuple of the types that a positive has, in that order of types, that is not in `truth`; each once."""
     types = _Types(known)
-    kinds = {tuple(sorted(kind)): kind for kind in map(tuple, types.of(positives).tolist())}
+    found = [tuple(kind) for kind in types.of(positives).tolist()]
+    apart = {kind for kind, matters in zip(found, Order(known).matters(positives), strict=True) if matters}
+    kinds = {kind if kind in apart else tuple(sorted(kind)): kind for kind in found}
     total = sum(types.product(kind) for kind in kinds.values())
     if total > _MOST:
         raise InputError(f"negatives='all' are {total:,} tuples here, above {_MOST:,}; use 'replaced' or 'uniform'")
-    made = np.concatenate([_once(types.grid(kind), kind) for kind in kinds.values()])
+    grids = [(types.grid(kind), kind) for kind in kinds.values()]
+    made = np.concatenate([g[_distinct(g)] if kind in apart else _once(g, kind) for g, kind in grids])
     return made[~truth.holds(made)]
 
 

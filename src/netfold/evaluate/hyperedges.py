@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from netfold.errors import InputError
 from netfold.evaluate.checks import check_at_least_one, check_choice
 from netfold.evaluate.hyperedge_negatives import SAMPLERS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.separation import separation
 from netfold.evaluate.tuple_scores import AGGREGATES, cheap_scorers, own_scorer
-from netfold.evaluate.tuples import Codes, TupleSet, coded_edges, stacked
+from netfold.evaluate.tuples import Codes, Order, TupleSet, coded_edges, coded_like, stacked
 from netfold.hypergraph import Hypergraph
 
 __all__ = ["hyperedges"]
@@ -37,7 +35,8 @@ def hyperedges(
     `model` has `score(tuples)`, a number for each tuple of labels, or vectors: then a tuple's score is the `aggregate`,
     "mean" or "min", of the cosines of its pairs (as it is for a model that has both, where `aggregate` is given).
     `known` is the hypergraph that it was learned from, with every node of `test` and their types; `test` a `Hypergraph`
-    or tuples of labels. Tuples of the same nodes are one hyperedge, in whatever order they name them.
+    or tuples of labels. Tuples of the same nodes are one hyperedge, in whatever order they name them, unless nodes of
+    one type have roles of their own in `known`: (head, relation, tail) is not (tail, relation, head).
 
     `negatives`: "replaced", one position (two in a tenth of the cases) gets a random node of its type, `per_positive`
     for each hyperedge; "uniform", every position does; "all", every other tuple of the same types; or tuples, of which
@@ -58,12 +57,13 @@ def hyperedges(
     _check(known, negatives, duplicates, aggregate)
     check_at_least_one(per_positive=per_positive)
     score = own_scorer(model, known, aggregate)
-    test_rows, known_rows = _rows(test, known), coded_edges(known)
-    seen, first = TupleSet(known_rows, known.n_nodes).holds(test_rows), TupleSet(test_rows, known.n_nodes).first
+    test_rows, known_rows, order = coded_like(known, test), coded_edges(known), Order(known)
+    seen = TupleSet(known_rows, known.n_nodes, order).holds(test_rows)
+    first = TupleSet(test_rows, known.n_nodes, order).first
     positives = test_rows if duplicates == "keep" else test_rows[first & ~seen]
     if not len(positives):
         raise InputError(f"none of {len(test_rows):,} test hyperedges is new; duplicates='keep' takes known ones")
-    truth = TupleSet(stacked(known_rows, test_rows), known.n_nodes)
+    truth = TupleSet(stacked(known_rows, test_rows), known.n_nodes, order)
     wrong, chosen = _negatives(negatives, positives, known, truth, per_positive, seed)
     cheap = cheap_scorers(known) if baselines else {}
     protocol = {"positives": len(positives), "negatives": chosen, "count of negatives": len(wrong)}
@@ -78,14 +78,6 @@ def hyperedges(
     )
 
 
-def _rows(tuples: Any, known: Hypergraph) -> Codes:
-    """Whatever lists tuples of the known nodes' labels, as rows."""
-    if isinstance(tuples, Hypergraph) and tuples.nodes == known.nodes:
-        return coded_edges(tuples)
-    given = tuples.tolist() if isinstance(tuples, np.ndarray) else getattr(tuples, "edges", tuples)
-    return coded_edges(Hypergraph(given, known.nodes, known.node_types))
-
-
 def _negatives(
     given: Any, positives: Codes, known: Hypergraph, truth: TupleSet, per_positive: int, seed: int
 ) -> tuple[Codes, str]:
@@ -96,7 +88,7 @@ def _negatives(
         made = sampled_negatives(given, positives, known, truth, per_positive, seed)
         words = f"{given}: {SAMPLERS[given]}, {per_positive} per positive"
     else:
-        listed = _rows(given, known)
+        listed = coded_like(known, given)
         false = truth.holds(listed)
         made, words = listed[~false], f"as given, {false.sum():,} of {len(listed):,} left out as they are hyperedges"
     if not len(made):

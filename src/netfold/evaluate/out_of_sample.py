@@ -47,7 +47,8 @@ def out_of_sample(
     """Classes and links of new nodes, by vectors that they got without a new fit.
 
     `model` was fitted to `split.known` and has `transform(graph)`; or is a function from a `NodeSplit` to the vectors
-    of its new nodes, with `base` the vectors of the known ones; or is the new nodes' vectors themselves. `linked` says
+    of its new nodes, with `base` the vectors of the known ones; or is the new nodes' vectors themselves; or is the name
+    of a way that needs no model, "LocalAvg" or "LabelProp" from `base`, or "rerun" with `rerun=` below. `linked` says
     which new nodes it is asked about: those with a "path" to known ones, or with a known "neighbor"; those that get no
     vector get the mean of the known ones. `rerun` is the costly way, beside which the others stand: a function from a
     graph to a model fitted to it (or the vectors that one gave to the whole graph).
@@ -77,10 +78,15 @@ def out_of_sample(
         able = [task for name, (task, _) in tasks.items() if name == "classes" or not isinstance(thing, Embedding)]
         return {x: value for task in able for x, value in task(method).items()}
 
-    own = figures(extending(model, known, linked), model)
-    rows = {name: figures(method) for name, method in cheap_methods(known).items()} if baselines else {}
-    if rerun is not None:
-        rows["rerun"] = figures(refitting(rerun), rerun)
+    cheap, way = cheap_methods(known), model if isinstance(model, str) else None
+    anew = {} if rerun is None else {"rerun": refitting(rerun)}
+    if way is not None:
+        check_choice(tuple(cheap | anew), model=way)
+        own = figures((cheap | anew)[way], rerun if way in anew else None)
+    else:
+        own = figures(extending(model, known, linked), model)
+    rows = {x: own if x == way else figures(method) for x, method in cheap.items()} if baselines else {}
+    rows |= {x: figures(method, rerun) for x, method in anew.items() if x != way}
     protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
     protocol |= {"new nodes": len(split.new), "model asked about": _LINKED_WORDS[linked]}
     for _, facts in tasks.values():
@@ -125,6 +131,8 @@ def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> T
 
 
 def _name(model: Any) -> str:
+    if isinstance(model, str):
+        return model
     if isinstance(model, Embedding) or hasattr(model, "embedding_"):
         return name_of(model)
     return str(getattr(model, "__name__", type(model).__name__)).replace("<lambda>", "function")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from netfold.hypergraph import Hypergraph
+from netfold.hypergraph import Hypergraph, Kind
 from netfold.labels import Labels
 
-__all__ = ["Codes", "TupleSet", "coded", "coded_edges", "decoded", "stacked"]
+__all__ = ["Codes", "Order", "TupleSet", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
 
 Codes = npt.NDArray[np.int64]
 """m x w: the positions of the nodes of m tuples, each filled up with -1 to the longest."""
@@ -35,11 +35,39 @@ def coded_edges(hypergraph: Hypergraph) -> Codes:
     >>> coded_edges(Hypergraph.from_tuples([("a", "b"), ("c", "a", "b")])).tolist()
     [[0, 1, -1], [2, 0, 1]]
     """
-    width = max((len(kind.roles) for kind in hypergraph.kinds), default=0)
-    made = np.full((hypergraph.n_edges, width), -1, np.int64)
-    for kind, edges in zip(hypergraph.kinds, hypergraph.edge_numbers(), strict=True):
+    return _in_order(hypergraph.kinds, hypergraph.edge_numbers())
+
+
+def _in_order(kinds: Sequence[Kind], numbers: Iterable[Codes]) -> Codes:
+    """The rows of all kinds, each at its number."""
+    width = max((len(kind.roles) for kind in kinds), default=0)
+    made = np.full((sum(map(len, kinds)), width), -1, np.int64)
+    for kind, edges in zip(kinds, numbers, strict=True):
         made[edges, : len(kind.roles)] = kind.rows
     return made
+
+
+def coded_like(known: Hypergraph, tuples: Any) -> Codes:
+    """A hypergraph or tuples of labels as rows of positions among the nodes of `known`.
+
+    Where an order has a meaning in `known`, rows have that of its roles: those of a hypergraph by their names, tuples
+    of labels as they are.
+    """
+    if isinstance(tuples, Hypergraph):
+        same = tuples.nodes == known.nodes
+        place = np.arange(known.n_nodes) if same else known.nodes.positions(tuples.nodes)
+        kinds = [Kind(k.roles, k.types, place[k.rows[:, _as_in(known, k)]]) for k in tuples.kinds]
+        return _in_order(kinds, tuples.edge_numbers())
+    given = [tuple(each) for each in (tuples.tolist() if isinstance(tuples, np.ndarray) else tuples)]
+    checked = Hypergraph(given, known.nodes, known.node_types)
+    return coded(given, known.nodes) if any(k.ordered for k in known.kinds) else coded_edges(checked)
+
+
+def _as_in(known: Hypergraph, kind: Kind) -> list[int]:
+    """Where the roles of a kind stand in it, in the order in which an equal, ordered kind of `known` lists them."""
+    named = dict(zip(kind.roles, kind.types, strict=True))
+    alike = (k for k in known.kinds if k.ordered and dict(zip(k.roles, k.types, strict=True)) == named)
+    return [kind.roles.index(role) for role in next(alike, kind).roles]
 
 
 def decoded(rows: Codes, nodes: Labels) -> list[tuple[Any, ...]]:
@@ -53,8 +81,34 @@ def stacked(first: Codes, second: Codes) -> Codes:
     return np.concatenate([_widened(x, max(first.shape[1], second.shape[1])) for x in (first, second)])
 
 
+class Order:
+    """Which tuples of a hypergraph's nodes are not the same when two nodes change places, as head and tail.
+
+    They are told by the types of their nodes, one after the other: those of a kind whose roles have names of their own.
+
+    >>> kind = (("head", "tail"), ("node", "node"), [[0, 1]])
+    >>> Order(Hypergraph.from_kinds([kind], nodes="abc")).matters(np.array([[1, 2, -1], [0, 1, 2]])).tolist()
+    [True, False]
+    """
+
+    def __init__(self, known: Hypergraph):
+        self._types = known.type_codes
+        self.patterns = {tuple(map(known.types.index, kind.types)) for kind in known.kinds if kind.ordered}
+        """The types of such tuples."""
+
+    def matters(self, rows: Codes) -> npt.NDArray[np.bool_]:
+        """Whether each row is such a tuple."""
+        found = np.zeros(len(rows), bool)
+        for pattern in self.patterns:
+            k = len(pattern)
+            if k <= rows.shape[1]:
+                alike = (rows[:, :k] >= 0) & (self._types[rows[:, :k]] == pattern)
+                found |= alike.all(axis=1) & (rows[:, k:] < 0).all(axis=1)
+        return found
+
+
 class TupleSet:
-    """Tuples of positions below n, whatever order their nodes are named in.
+    """Tuples of positions below n, whatever order their nodes are named in unless `order` says that it matters.
 
     A row is looked up one column after the other: the sorted array of a column holds (place of what came before,
     position) as one number, at most m (n + 1), so that no length of tuple overflows and nothing is hashed.
@@ -64,10 +118,10 @@ class TupleSet:
     [True, False, True]
     """
 
-    def __init__(self, rows: Codes, n: int):
-        self._base, self._columns = n + 1, []
+    def __init__(self, rows: Codes, n: int, order: Order | None = None):
+        self._base, self._order, self._columns = n + 1, order, []
         place = np.zeros(len(rows), np.int64)
-        for column in _ordered(rows).T:
+        for column in self._digits(rows).T:
             sorted_keys, place = np.unique(place * self._base + column, return_inverse=True)
             self._columns.append(sorted_keys)
         self.first = np.zeros(len(rows), bool)
@@ -76,21 +130,27 @@ class TupleSet:
 
     def holds(self, rows: Codes) -> npt.NDArray[np.bool_]:
         """Whether each row is among the tuples."""
+        if not len(self.first):
+            return np.zeros(len(rows), bool)
         width = len(self._columns)
-        ordered = _ordered(_widened(rows, max(width, rows.shape[1])))
-        found: npt.NDArray[np.bool_] = (ordered[:, width:] == 0).all(axis=1)
+        digits = self._digits(_widened(rows, max(width - 1, rows.shape[1])))
+        found: npt.NDArray[np.bool_] = (digits[:, width:] == 0).all(axis=1)
         place = np.zeros(len(rows), np.int64)
-        for sorted_keys, column in zip(self._columns, ordered.T, strict=False):
+        for sorted_keys, column in zip(self._columns, digits.T, strict=False):
             keys = place * self._base + column
             place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
             found &= sorted_keys[place] == keys
         return found
 
-
-def _ordered(rows: Codes) -> Codes:
-    """Positions from 1 on, the largest first, so that what fills a tuple up, now 0, comes last."""
-    made: Codes = -np.sort(-(rows + 1), axis=1)
-    return made
+    def _digits(self, rows: Codes) -> Codes:
+        """Whether the order matters, and positions from 1 on, the largest first where it does not: what fills a tuple
+        up, now 0, comes last."""
+        made: Codes = np.zeros((len(rows), 1 + rows.shape[1]), np.int64)
+        made[:, 1:] = -np.sort(-(rows + 1), axis=1)
+        if self._order is not None:
+            kept = self._order.matters(rows)
+            made[kept, 0], made[kept, 1:] = 1, rows[kept] + 1
+        return made
 
 
 def _widened(rows: Codes, width: int) -> Codes:

@@ -51,13 +51,7 @@ def uncertainty(model: Any, graph: Any, *, largest: int = 10, bins: int = 10) ->
 
 def node_variance(model: Any, graph: Graph, largest: int = 10) -> Floats:
     """The mean of the `largest` variances (all, where there are fewer) of each node of the graph."""
-    embedding = embedding_of(model)
-    if embedding.std is None:
-        raise InputError(f"{embedding} has no std; uncertainty is of Gaussians: Embedding(nodes, vectors, std)")
-    variances = embedding.std[embedding.nodes.positions(graph.nodes)].astype(np.float64) ** 2
-    count = min(largest, embedding.dim)
-    found: Floats = np.partition(variances, embedding.dim - count, axis=1)[:, embedding.dim - count :].mean(axis=1)
-    return found
+    return np.asarray(embedding_of(model).uncertainty(graph.nodes, largest=largest))
 
 
 def _by_degree(variance: Floats, degrees: npt.NDArray[Any], bins: int) -> dict[str, float]:

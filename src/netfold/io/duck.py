@@ -20,8 +20,8 @@ from netfold.io.zstd import CutShortError, check_whole
 _LINES = BLOCK // 16
 _ROWS = 1 << 19
 _SIGNED = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"))
-_INTEGERS = _SIGNED | {f"U{name}" for name in _SIGNED}
-_NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "BOOLEAN"}
+INTEGERS = _SIGNED | {f"U{name}" for name in _SIGNED}
+_NUMBERS = INTEGERS | {"FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "BOOLEAN"}
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 2,
     "memory_limit": "2GB",
@@ -39,7 +39,7 @@ def zstd_blocks(path: Path) -> Iterator[bytes]:
         check_whole(path)
     except CutShortError as e:
         raise refusal(path, f"the zstd data are damaged or cut short ({e}); fetch the file again") from None
-    with _open(path, "zstd") as (connection, name):
+    with opened(path, "zstd") as (connection, name):
         query = (
             "SELECT line FROM read_csv(?, columns = {'line': 'VARCHAR'}, delim = ?, auto_detect = false,"
             " header = false, quote = '', escape = '', compression = 'zstd', max_line_size = ?)"
@@ -67,17 +67,17 @@ class Table:
         except ValueError as e:
             raise refusal(path, str(e)) from None
         source, target, weight = self._roles
-        self.integers = types[source] in _INTEGERS and types[target] in _INTEGERS
+        self.integers = types[source] in INTEGERS and types[target] in INTEGERS
         for i in (source, target):
-            if types[i] not in _INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
+            if types[i] not in INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
                 raise refusal(path, f"the column {names[i]!r} holds {types[i]}; labels are integers or strings")
         if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
             raise refusal(
                 path, f"the column {names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
             )
         label = "BIGINT" if self.integers else "VARCHAR"
-        picked = [f"{_quoted(names[i])}::{label}" for i in (source, target)]
-        picked += [] if weight is None else [f"{_quoted(names[weight])}::DOUBLE"]
+        picked = [f"{quoted(names[i])}::{label}" for i in (source, target)]
+        picked += [] if weight is None else [f"{quoted(names[weight])}::DOUBLE"]
         self._query = f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
 
     def pieces(self) -> Iterator[Piece]:
@@ -137,16 +137,17 @@ class Table:
 @contextmanager
 def open_table(path: Path, weighted: bool | None) -> Iterator[Table]:
     """A parquet file, opened."""
-    with _open(path, "parquet") as (connection, name):
+    with opened(path, "parquet") as (connection, name):
         yield Table(path, connection, name, weighted)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager
-def _open(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
+def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
     """A duckdb that sees this one file and nothing else, and the name by which it does."""
     try:
         import duckdb

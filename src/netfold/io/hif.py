@@ -1,8 +1,9 @@
 """`read_hif` and `write_hif`: the Hypergraph Interchange Format, the json that xgi and HyperNetX share.
 
 A list of incidences {edge, node}, and lists of nodes and edges with attributes. We keep the type of a node in its
-attribute `type` and its role in an edge in the incidence's attribute `role`. In HIF a node is a string or an integer; a
-label that is neither, as ("user", 7), is written as a string, and stands itself in the attribute `netfold_label`.
+attribute `type` and its role in an edge in the incidence's attribute `role`, and, where that is more than its type, in
+the edge's attribute `roles` too: xgi keeps the attributes of edges, not of incidences. In HIF a node is a string or an
+integer; a label that is neither, as ("user", 7), is written as a string, and is the attribute `netfold_label`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from netfold.errors import InputError
 from netfold.files import staged_file
 from netfold.hyperedge_kinds import default_roles
 from netfold.hypergraph import Hypergraph
-from netfold.hypergraph_interop import named_edge, type_of
-from netfold.io.source import _blocks as blocks
-from netfold.io.source import kind_of, refusal
+from netfold.hypergraph_interop import LABEL, as_label, named_edge, own_label, type_of, with_roles
+from netfold.io.source import kind_of, refusal, unpacked
 from netfold.labels import Labels
 from netfold.node_types import TYPE
 
@@ -34,7 +34,6 @@ _MOST = 1 << 29
 _STEP = 1 << 12
 _NETWORKS = ("undirected", "directed", "asc")
 _DIRECTIONS = ("head", "tail")
-_LABEL = "netfold_label"
 
 
 def write_hif(hypergraph: Hypergraph, path: str | os.PathLike[str]) -> None:
@@ -47,6 +46,8 @@ def write_hif(hypergraph: Hypergraph, path: str | os.PathLike[str]) -> None:
         _write_list(file, _node_records(hypergraph, ids))
         file.write(',\n"incidences": ')
         _write_list(file, _incidence_records(hypergraph, ids))
+        file.write(',\n"edges": ')
+        _write_list(file, _edge_records(hypergraph, ids))
         file.write("}\n")
 
 
@@ -54,9 +55,9 @@ def read_hif(path: str | os.PathLike[str], *, node_type: str = "type", skip_smal
     """The hypergraph in a file of HIF json, plain or compressed with gzip.
 
     The attribute `node_type` of a node is its type, where it has one. The roles in an edge are the attribute `role` of
-    its incidences or, in a directed network, head and tail; where there are none, they are the types. Nodes come as
-    they are listed, then as they first appear; edges as they first appear. Edges of fewer than two nodes are refused
-    or, with `skip_small`, left out. Weights and other attributes are not kept.
+    its incidences, or those of its attribute `roles`, or in a directed network head and tail; where there are none,
+    they are the types. Nodes come as they are listed, then as they first appear; edges as they first appear. Edges of
+    fewer than two nodes are refused or, with `skip_small`, left out. Weights and other attributes are not kept.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "small.json")
@@ -99,7 +100,7 @@ def _ids(nodes: Labels) -> list[str | int]:
 
 def _node_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
     for called, label, name in zip(ids, hypergraph.nodes, hypergraph.node_types, strict=True):
-        itself = {} if _is_id(label) else {_LABEL: label}
+        itself = {} if _is_id(label) else {LABEL: label}
         yield {"node": called, "attrs": {"type": name, **itself}}
 
 
@@ -108,6 +109,14 @@ def _incidence_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator
     for e, edge in enumerate(hypergraph.named_edges()):
         for role, label in edge.items():
             yield {"edge": e, "node": called[label], "attrs": {"role": role}}
+
+
+def _edge_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
+    """The edges whose roles are not told by the types of their nodes."""
+    for kind, numbers in zip(hypergraph.kinds, hypergraph.edge_numbers(), strict=True):
+        if kind.roles != default_roles(kind.types):
+            for e, row in zip(numbers.tolist(), kind.rows.tolist(), strict=True):
+                yield {"edge": e, "attrs": {"roles": {r: ids[i] for r, i in zip(kind.roles, row, strict=True)}}}
 
 
 def _write_list(file: TextIO, records: Iterator[dict[str, Any]]) -> None:
@@ -127,7 +136,7 @@ def _json(path: Path) -> dict[str, Any]:
     if kind not in ("text", "gzip"):
         raise refusal(path, f"this is {kind}; HIF is json, plain or compressed with gzip")
     text = bytearray()
-    for block in blocks(path, kind):
+    for block in unpacked(path, kind):
         text += block
         if len(text) > _MOST:
             raise refusal(path, f"there are more than {_MOST:,} bytes of json; give tables to read_hyperedges instead")
@@ -146,7 +155,7 @@ def _nodes(whole: Mapping[str, Any], node_type: str) -> tuple[dict[str | int, An
     types: dict[Any, str] = {}
     for i, record in enumerate(_records(whole, "nodes", "node")):
         attributes = _attributes("nodes", i, record)
-        label = _as_label(attributes.get(_LABEL, record["node"]))
+        label = own_label(record["node"], attributes)
         if record["node"] in labels or label in types:
             raise InputError(f"the node {record['node']!r} is listed twice; each node is listed once")
         labels[record["node"]] = label
@@ -170,9 +179,20 @@ def _edges(
             if role not in _DIRECTIONS:
                 raise InputError(f"incidence {i} has the direction {role!r}; in a directed network it is head or tail")
         edges.setdefault(record["edge"], []).append((labels[record["node"]], role))
-    for record in _records(whole, "edges", "edge"):
-        edges.setdefault(record["edge"], [])
+    for i, record in enumerate(_records(whole, "edges", "edge")):
+        members = edges.setdefault(record["edge"], [])
+        if all(role is None for _, role in members):
+            roles = _attributes("edges", i, record).get("roles")
+            edges[record["edge"]] = with_roles([label for label, _ in members], _labelled(roles, labels))
     return {edge: _numbered(members) if directed else members for edge, members in edges.items()}
+
+
+def _labelled(roles: Any, labels: Mapping[str | int, Any]) -> Any:
+    """An attribute `roles` with the labels of the nodes that it names, or as it is."""
+    if not isinstance(roles, dict):
+        return roles
+    named = {role: as_label(node) for role, node in roles.items()}
+    return {role: labels.get(node, node) for role, node in named.items()}
 
 
 def _numbered(members: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -191,7 +211,9 @@ def _records(whole: Mapping[str, Any], name: str, *keys: str) -> Iterator[dict[s
         if not isinstance(record, dict):
             raise InputError(f"record {i} of {name!r} is {reprlib.repr(record)}; in HIF it is an object")
         for key in keys:
-            if not _is_id(record.get(key)):
+            if isinstance(record.get(key), list):
+                record[key] = as_label(record[key])  # what xgi writes for a tuple
+            if not _is_id(record.get(key)) and not isinstance(record.get(key), tuple):
                 what = f"record {i} of {name!r} has the {key} {reprlib.repr(record.get(key))}"
                 raise InputError(f"{what}; in HIF that is a string or an integer")
         yield record
@@ -202,12 +224,6 @@ def _attributes(name: str, i: int, record: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"record {i} of {name!r} has the attrs {reprlib.repr(found)}; in HIF they are an object")
     return found
-
-
-def _as_label(x: Any) -> Any:
-    if isinstance(x, dict):
-        raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
-    return tuple(map(_as_label, x)) if isinstance(x, list) else x
 
 
 def _is_id(x: Any) -> bool:

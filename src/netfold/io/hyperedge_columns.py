@@ -64,8 +64,9 @@ class Columns:
             if name in places:
                 i, written = places[name]
                 made.append(_role(i, written if called == name else called))
-        if not made:
-            raise ValueError(f"there are the columns {', '.join(names)}, and none of {', '.join(self.chosen)}")
+        if len(made) < min(2, len(self.chosen)):
+            found = f"{made[0].name!r} alone" if made else "none"
+            raise ValueError(f"there are the columns {', '.join(names)}, and {found} of {', '.join(self.chosen)}")
         return _checked(made)
 
     def check_found(self, files: Sequence[Any]) -> None:

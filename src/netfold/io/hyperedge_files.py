@@ -13,10 +13,7 @@ import numpy.typing as npt
 from netfold.errors import InputError
 from netfold.io.hyperedge_columns import Columns, Role
 from netfold.io.lines import LineError, data_lines, is_integer
-from netfold.io.sniffing import _checked as checked_delimiter
-from netfold.io.sniffing import _fields as fields_of
-from netfold.io.sniffing import _likely as likely_delimiter
-from netfold.io.sniffing import _sample as sample
+from netfold.io.sniffing import checked_delimiter, fields_of, likely_delimiter, sample
 from netfold.io.source import chunks, kind_of, refusal
 from netfold.io.tuple_rows import TupleLayout, tuple_rows
 from netfold.io.type_labels import TypeLabels

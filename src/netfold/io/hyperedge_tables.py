@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.errors import InputError
-from netfold.io.duck import _INTEGERS as INTEGERS
-from netfold.io.duck import _open as opened
-from netfold.io.duck import _quoted as quoted
+from netfold.io.duck import INTEGERS, opened, quoted
 from netfold.io.hyperedge_columns import Columns
 from netfold.io.hyperedge_files import by_type
 from netfold.io.source import excerpt, refusal

@@ -6,6 +6,7 @@ Both ways give the same `Rows`; the slow one also finds the line that is wrong.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +74,7 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
         except ValueError as e:
             raise LineError(number, str(e)) from None
         if len(parts) != layout.width:
-            raise LineError(number, _ragged(len(parts), layout))
+            raise LineError(number, ragged(len(parts), layout))
         if not parts[source] or not parts[target]:
             raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
         fields += parts[source], parts[target]
@@ -91,7 +92,8 @@ def joined_rows(fields: list[bytes], weights: npt.NDArray[np.float64] | None) ->
     return Rows(buffer, bounds[:-1].reshape(-1, 2), bounds[1:].reshape(-1, 2), weights, False)
 
 
-def _ragged(found: int, layout: Layout) -> str:
+def ragged(found: int, layout: Layout) -> str:
+    """What is wrong with a line of so many columns."""
     columns = "1 column" if found == 1 else f"{found} columns"
     name = {b"\t": "tab", b" ": "blank"}.get(layout.delimiter, layout.delimiter.decode())
     return f"there are {columns} where the first line has {layout.width} (delimiter: {name}); give every line as many"
@@ -109,11 +111,16 @@ def _weight(line: int, text: bytes) -> float:
 
 def fast_rows(text: bytes, layout: Layout) -> Rows | None:
     """All lines at once, or None where one of them is out of the ordinary."""
-    plain = not any(mark in text for mark in _untidy(layout.delimiter))
-    rows = _cut(text, layout) if plain else None
+    return cut_tidied(text, layout.delimiter, lambda regular: _cut(regular, layout))
+
+
+def cut_tidied(text: bytes, delimiter: bytes, cut: Callable[[bytes], Rows | None]) -> Rows | None:
+    """What `cut` makes of the text, or of the text without what need not be there; None where it cannot."""
+    plain = not any(mark in text for mark in _untidy(delimiter))
+    rows = cut(text) if plain else None
     if rows is None:
-        tidy = _tidied(text, layout.delimiter)
-        rows = None if tidy is None or (plain and tidy == text) else _cut(tidy, layout)
+        tidy = _tidied(text, delimiter)
+        rows = None if tidy is None or (plain and tidy == text) else cut(tidy)
     return rows
 
 
@@ -127,9 +134,9 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
     body = buffer[PAD:-PAD]
     newlines = body == 10
     n = int(np.count_nonzero(newlines))
-    fields = _digit_grid(buffer, body, n, layout) if layout.integers else None
+    fields = digit_grid(buffer, body, n, layout) if layout.integers else None
     only_digits = fields is not None
-    fields = fields or _grid(buffer, body, newlines, n, layout)
+    fields = fields or field_grid(buffer, body, newlines, n, layout)
     if fields is None:
         return None
     starts, ends = fields
@@ -186,7 +193,7 @@ def _replaced(text: bytes, old: bytes, new: bytes) -> bytes:
 _Grid = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
-def _digit_grid(buffer: npt.NDArray[np.uint8], body: npt.NDArray[np.uint8], n: int, layout: Layout) -> _Grid | None:
+def digit_grid(buffer: npt.NDArray[np.uint8], body: npt.NDArray[np.uint8], n: int, layout: Layout) -> _Grid | None:
     """Starts and ends of fields (n x width) where there is nothing but digits, delimiters and newlines."""
     cuts = np.flatnonzero((body - np.uint8(48)) > 9)
     if len(cuts) != n * layout.width:
@@ -199,7 +206,7 @@ def _digit_grid(buffer: npt.NDArray[np.uint8], body: npt.NDArray[np.uint8], n: i
     return _starts(grid), grid
 
 
-def _grid(
+def field_grid(
     buffer: npt.NDArray[np.uint8], body: npt.NDArray[np.uint8], newlines: npt.NDArray[np.bool_], n: int, layout: Layout
 ) -> _Grid | None:
     """Starts and ends of fields (n x width), without the quotes around them."""

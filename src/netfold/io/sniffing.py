@@ -20,12 +20,12 @@ _DELIMITERS = (b"\t", b";", b",", b" ")
 
 def layout_of(path: Path, kind: str, delimiter: str | None, header: bool | None, weighted: bool | None) -> Layout:
     """How to read the lines of a text file."""
-    given = None if delimiter is None else _checked(delimiter)
-    lines = _sample(path, kind)
+    given = None if delimiter is None else checked_delimiter(delimiter)
+    lines = sample(path, kind)
     if not lines:
         raise refusal(path, "there are no edges, only comments or blank lines; it should hold one edge per line")
-    chosen = given or _likely(lines)
-    first, rest = lines[0][0], [fields for _, line in lines[1:] if (fields := _fields(line, chosen))]
+    chosen = given or likely_delimiter(lines)
+    first, rest = lines[0][0], [fields for _, line in lines[1:] if (fields := fields_of(line, chosen))]
     try:
         fields = split_fields(lines[0][1], chosen)
         named = _has_header(fields, rest) if header is None else header
@@ -39,7 +39,8 @@ def layout_of(path: Path, kind: str, delimiter: str | None, header: bool | None,
     return Layout(chosen, len(fields), roles, first + named, _all_integers(body, roles))
 
 
-def _checked(delimiter: str) -> bytes:
+def checked_delimiter(delimiter: str) -> bytes:
+    """What parts columns, as bytes, if it can."""
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter.isalnum() or delimiter in "\"'#%.+-_\r\n\0":
         raise InputError(
             f"delimiter={delimiter!r} cannot part columns; give one character such as ',', ';', '|', ' ' or a tab"
@@ -47,7 +48,8 @@ def _checked(delimiter: str) -> bytes:
     return delimiter.encode()
 
 
-def _sample(path: Path, kind: str) -> list[tuple[int, bytes]]:
+def sample(path: Path, kind: str) -> list[tuple[int, bytes]]:
+    """The first lines that are neither blank nor comments, with their numbers."""
     lines: list[tuple[int, bytes]] = []
     for number, text in chunks(path, kind):
         for line in data_lines(number, text):
@@ -57,7 +59,7 @@ def _sample(path: Path, kind: str) -> list[tuple[int, bytes]]:
     return lines
 
 
-def _fields(line: bytes, delimiter: bytes) -> list[bytes]:
+def fields_of(line: bytes, delimiter: bytes) -> list[bytes]:
     """The fields of a line, none where a quote is left open: the reader will say so."""
     try:
         return split_fields(line, delimiter)
@@ -65,11 +67,11 @@ def _fields(line: bytes, delimiter: bytes) -> list[bytes]:
         return []
 
 
-def _likely(lines: list[tuple[int, bytes]]) -> bytes:
+def likely_delimiter(lines: list[tuple[int, bytes]]) -> bytes:
     """The first delimiter that gives every line as many columns, or else the one that does for most lines."""
 
     def agreement(delimiter: bytes) -> int:
-        widths = Counter(len(_fields(line, delimiter)) for _, line in lines)
+        widths = Counter(len(fields_of(line, delimiter)) for _, line in lines)
         return max((n for width, n in widths.items() if width > 1), default=0)
 
     return max(_DELIMITERS, key=agreement)

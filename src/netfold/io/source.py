@@ -15,6 +15,9 @@ from netfold.errors import InputError
 BLOCK = 1 << 20
 """Bytes read at once: enough to be worth the calls, few enough for the arrays made of them to stay in the cache."""
 
+_MOST, _TIMES = 1 << 30, 200
+"""A compressed file holds no more than so many bytes, or so many times its own: what does is made to fill memory."""
+
 MAX_LINE = 1 << 20
 """No line is longer than this many bytes: what is, is not a list of edges."""
 
@@ -75,7 +78,7 @@ def chunks(path: Path, kind: str, start: int = 1) -> Iterator[tuple[int, bytes]]
     Every line ends in a newline, whatever ended it in the file; the text is valid UTF-8 without NUL bytes.
     """
     line, carry = 1, b""
-    for block in _unix_newlines(_without_bom(path, _blocks(path, kind))):
+    for block in _unix_newlines(_without_bom(path, unpacked(path, kind))):
         first = block.find(b"\n")
         if len(carry) + (first if first >= 0 else len(block)) > MAX_LINE:
             raise refusal(path, f"the line is longer than {MAX_LINE:,} bytes; one edge stands on each line", line)
@@ -138,6 +141,16 @@ def _unix_newlines(blocks: Iterator[bytes]) -> Iterator[bytes]:
             yield block
     if held:
         yield b"\n"
+
+
+def unpacked(path: Path, kind: str) -> Iterator[bytes]:
+    """The bytes of a file in pieces, however they are compressed, if they are no more than a file of its size holds."""
+    most, total = max(_MOST, _TIMES * path.stat().st_size), 0
+    for block in _blocks(path, kind):
+        total += len(block)
+        if total > most:
+            raise refusal(path, f"it holds more than {most:,} bytes, {_TIMES} times its own; unpack it and look at it")
+        yield block
 
 
 def _blocks(path: Path, kind: str) -> Iterator[bytes]:

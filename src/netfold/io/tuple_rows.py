@@ -9,12 +9,7 @@ import numpy as np
 from netfold.io.columns import Roles
 from netfold.io.digits import PAD
 from netfold.io.lines import LineError, data_lines, split_fields
-from netfold.io.rows import Layout, Rows
-from netfold.io.rows import _digit_grid as digit_grid
-from netfold.io.rows import _grid as grid
-from netfold.io.rows import _ragged as ragged
-from netfold.io.rows import _tidied as tidied
-from netfold.io.rows import _untidy as untidy
+from netfold.io.rows import Layout, Rows, cut_tidied, digit_grid, field_grid, ragged
 
 __all__ = ["TupleLayout", "fast_tuple_rows", "slow_tuple_rows", "tuple_rows"]
 
@@ -49,12 +44,7 @@ def tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
 
 def fast_tuple_rows(text: bytes, layout: TupleLayout) -> Rows | None:
     """All lines at once, or None where one of them is out of the ordinary."""
-    plain = not any(mark in text for mark in untidy(layout.delimiter))
-    rows = _cut(text, layout) if plain else None
-    if rows is None:
-        tidy = tidied(text, layout.delimiter)
-        rows = None if tidy is None or (plain and tidy == text) else _cut(tidy, layout)
-    return rows
+    return cut_tidied(text, layout.delimiter, lambda regular: _cut(regular, layout))
 
 
 def slow_tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
@@ -84,7 +74,7 @@ def _cut(text: bytes, layout: TupleLayout) -> Rows | None:
     n = int(np.count_nonzero(newlines))
     fields = digit_grid(buffer, body, n, of_edges) if layout.integers else None
     digits = fields is not None
-    fields = fields or grid(buffer, body, newlines, n, of_edges)
+    fields = fields or field_grid(buffer, body, newlines, n, of_edges)
     if fields is None or (layout.delimiter == b" " and np.any(fields[0] >= fields[1])):
         return None  # a run of blanks parts fields but once
     starts, ends = (places[:, layout.columns] for places in fields)

@@ -28,10 +28,11 @@ def named(embedding: Embedding, labels: int | Iterable[Any], graph: Graph | Hype
     return [int(row) for row in np.argsort(-weight, kind="stable")[: max(labels, 0)]]
 
 
-def heading(model: Any, embedding: Embedding) -> str:
+def heading(model: Any, embedding: Embedding, deviations: float = 0) -> str:
     """What is drawn, for a picture without a title of its own."""
     made_by = "" if model is embedding else f"{type(model).__name__} of "
-    return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimension{'s' * (embedding.dim > 1)}"
+    around = f", ellipses of {deviations:g} standard deviation{'s' * (deviations != 1)}" if deviations else ""
+    return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimension{'s' * (embedding.dim > 1)}{around}"
 
 
 def caption(label: Any, *, typed: bool = False) -> str:

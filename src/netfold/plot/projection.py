@@ -45,20 +45,31 @@ def as_compared(embedding: Embedding, method: str) -> Floats:
     return points / np.where(lengths > 0, lengths, 1.0)
 
 
-def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:
-    """X V with V the two leading eigenvectors of XᵀX, each turned so that its largest entry is positive."""
+def principal_axes(vectors: npt.NDArray[Any]) -> Floats:
+    """V (dim x 2), the two leading eigenvectors of XᵀX, X the centred vectors: what `project` by PCA multiplies with.
+
+    Each is turned so that its largest entry is positive; where there is one dimension, the second is 0.
+    """
+    return _axes(np.asarray(vectors, np.float64) - np.mean(vectors, axis=0, dtype=np.float64))[0]
+
+
+def _axes(centred: Floats) -> tuple[Floats, Floats]:
+    """The principal axes, and each one's share of the variance."""
     size = np.abs(centred).max(initial=0) or 1.0  # squares of what is left neither vanish nor overflow
     values, vectors = np.linalg.eigh((centred / size).T @ (centred / size))
     leading = vectors[:, ::-1][:, :2]
     leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), range(leading.shape[1])])
-    points = centred @ leading
-    shares = values[::-1] / (values.sum() or 1.0)
+    if leading.shape[1] == 1:
+        leading = np.column_stack([leading, np.zeros(len(leading))])
+    return leading, values[::-1] / (values.sum() or 1.0)
+
+
+def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:
+    leading, shares = _axes(centred)
     names = [
         f"{n} principal component ({x:.0%} of the variance)" for n, x in zip(("first", "second"), shares, strict=False)
     ]
-    if points.shape[1] == 1:
-        return np.column_stack([points, np.zeros(len(points))]), (names[0], "")
-    return points, (names[0], names[1])
+    return centred @ leading, (names[0], names[1] if len(names) > 1 else "")
 
 
 def _tsne(centred: Floats) -> Floats:

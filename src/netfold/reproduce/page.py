@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from netfold.files import staged_file
+from netfold.reproduce.new_nodes import WAYS
 from netfold.reproduce.showing import lines
-from netfold.reproduce.tables import Recorded, Row, Table
+from netfold.reproduce.tables import Base, Recorded, Row, Table
 from netfold.reproduce.verdicts import summary, verdicts
 
 __all__ = ["PAPERS", "last_verdict", "page", "write_page"]
@@ -82,7 +83,7 @@ def _ours(table: Table) -> list[str]:
         return []
     rows = [cells for row in table.rows for cells in _figures(table, row)]
     made = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
-    made += [_settings(table.rows)]
+    made += [_settings(table)]
     return made + ([_how(table.recorded)] if table.recorded else [])
 
 
@@ -92,14 +93,22 @@ def _figures(table: Table, row: Row) -> Iterable[list[str]]:
         yield [x.row, x.figure, x.paper, ours, x.baselines[0] if x.baselines else "", x.target, x.verdict]
 
 
-def _settings(rows: Sequence[Row]) -> str:
-    said = []
-    for row in rows:
-        config = ", ".join(f"{name} {_words(value)}" for name, value in row.config.items()) or "the defaults"
+def _settings(table: Table) -> str:
+    said = [f"- base {name}: {_set(base)}." for name, base in table.bases.items()]
+    for row in table.rows:
         scored = "".join(f"; {name} {_words(value)}" for name, value in row.task.items())
         guess = f" Guessed, as the paper is silent: {row.guess}." if row.guess else ""
-        said.append(f"- {row.name}: {row.model.upper()} with {config}{scored}.{guess}")
+        of = f" of {row.base}" if row.base else ""
+        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}")
     return "\n".join(said) + "\n"
+
+
+def _set(given: Row | Base) -> str:
+    """A model and its options, or one of the ways that have none."""
+    from netfold.models import MODELS
+
+    config = ", ".join(f"{name} {_words(value)}" for name, value in given.config.items()) or "the defaults"
+    return given.model if given.model in WAYS else f"{MODELS[given.model].__name__} with {config}"
 
 
 def _how(run: Recorded) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from netfold.errors import InputError
+from netfold.reproduce.new_nodes import WAYS
 from netfold.reproduce.sections import Section
-from netfold.reproduce.tables import Data, Quick, Recorded, RecordedRow, Row, Table, Task
+from netfold.reproduce.tables import Base, Data, Quick, Recorded, RecordedRow, Row, Table, Task
 
 __all__ = ["parse", "read_table"]
 
@@ -53,6 +54,7 @@ def parse(path: Path, text: str) -> Table:
         smaller_is_better=top.texts("smaller_is_better", ()),
         status=top.text("status", ""),
         notes=top.text("notes", ""),
+        bases=_bases(top.section("bases", {})),
         quick=_quick(top.section("quick", {})),
         recorded=_recorded(top.section("recorded")) if "recorded" in values else None,
     )
@@ -75,9 +77,20 @@ def _row(given: Section) -> Row:
         published=given.text("published", ""),
         target=given.numbers("target"),
         guess=given.text("guess", ""),
+        base=given.text("base", ""),
     )
     given.end()
     return row
+
+
+def _bases(given: Section) -> dict[str, Base]:
+    return {name: _base(given.section(name)) for name in given.names()}
+
+
+def _base(given: Section) -> Base:
+    base = Base(given.text("model"), given.mapping("config"))
+    given.end()
+    return base
 
 
 def _quick(given: Section) -> Quick:
@@ -124,7 +137,12 @@ def _check(table: Table) -> None:
     for row in table.rows:
         if row.published:
             _check_among(table, f"published = {row.published!r} of row {row.name!r}", row.published, table.published)
-        _check_model(table, row)
+        if row.base:
+            _check_among(table, f"base = {row.base!r} of row {row.name!r}", row.base, table.bases, "bases")
+        if not row.base or row.model not in WAYS:
+            _check_model(table, f"row {row.name!r}", row)
+    for name, base in table.bases.items():
+        _check_model(table, f"base {name!r}", base)
 
 
 def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...]]:
@@ -140,18 +158,19 @@ def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "
         raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
 
 
-def _check_model(table: Table, row: Row) -> None:
-    """A model that there is takes the row's settings; one that there is not has a status that says so."""
+def _check_model(table: Table, what: str, given: Row | Base) -> None:
+    """A model that there is takes the settings; one that there is not has a status that says so."""
     from netfold.models import MODELS
     from netfold.options import config_from_json
 
-    cls = MODELS.get(row.model)
+    cls = MODELS.get(given.model)
     if cls is None and not table.status:
-        raise InputError(f"{table.path}: row {row.name!r} has model = {row.model!r}, not one of {', '.join(MODELS)}")
+        known = [*MODELS, *(WAYS if isinstance(given, Row) and given.base else ())]
+        raise InputError(f"{table.path}: {what} has model = {given.model!r}, not one of {', '.join(known)}")
     if cls is None:
         return
     try:
-        cls(**config_from_json(cls, {**row.config, **table.quick.config}))
-        cls(**config_from_json(cls, row.config))
+        cls(**config_from_json(cls, {**given.config, **table.quick.config}))
+        cls(**config_from_json(cls, given.config))
     except InputError as e:
-        raise InputError(f"{table.path}: row {row.name!r}: {e}") from None
+        raise InputError(f"{table.path}: {what}: {e}") from None

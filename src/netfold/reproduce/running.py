@@ -9,12 +9,14 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netfold.errors import InputError
 from netfold.reproduce.machine import machine, version
-from netfold.reproduce.tables import COST, Cells, Data, Recorded, RecordedRow, Row, Table
-from netfold.reproduce.tasks import Case, case
+from netfold.reproduce.new_nodes import entry, with_gaps
+from netfold.reproduce.tables import COST, GAP, Cells, Data, Recorded, RecordedRow, Row, Table
+from netfold.reproduce.tasks import Case, Entry, case
 
 if TYPE_CHECKING:
     from netfold.evaluate import Result
@@ -49,7 +51,7 @@ def run(table: Table, how: Run) -> Recorded:
     rows = {row.name: _averaged(table, row, [of[row.name] for of in measured]) for row in table.rows}
     seconds = round(time.perf_counter() - start, 1)
     today = datetime.date.today().isoformat()
-    return Recorded(today, machine(how.device), version(), tuple(how.seeds), seconds, rows)
+    return Recorded(today, machine(how.device), version(), tuple(how.seeds), seconds, with_gaps(table, rows))
 
 
 @dataclass(frozen=True)
@@ -61,32 +63,65 @@ class _Measured:
 
 
 @dataclass
+class _Fits:
+    """The models of one seed, each fitted once."""
+
+    table: Table
+    how: Run
+    seed: int
+    kept: dict[str, tuple[Any, float]] = field(default_factory=dict)
+
+    def __call__(
+        self, row: Row, model: str, config: Mapping[str, Any], graph: Any, base: Any = None
+    ) -> tuple[Any, float]:
+        """A model fitted to a graph, and to the vectors of the row's base; and the processor time of that."""
+        quick = self.table.quick.config if self.how.quick else {}
+        options = {**config, **quick, "seed": self.seed, "device": self.how.device}
+        key = _key(model, options, graph.fingerprint, "" if base is None else row.base)
+        if key not in self.kept:
+            what = row.name if model == row.model else f"{model} for {row.name}"
+            self.how.say(f"{self.table.name}, seed {self.seed}: {what} is fitted")
+            self.kept[key] = self._fitted(model, options, graph, base)
+        return self.kept[key]
+
+    def _fitted(self, model: str, options: Mapping[str, Any], graph: Any, base: Any) -> tuple[Any, float]:
+        from netfold.models import MODELS
+        from netfold.options import config_from_json
+
+        cls, start = MODELS[model], time.process_time()
+        vectors = {} if base is None else {"embedding": base}
+        fitted = cls(**config_from_json(cls, options)).fit(graph, **vectors, progress=self.how.progress)
+        return fitted, time.process_time() - start
+
+
+@dataclass
 class _Shared:
     """What rows of one seed have in common: the data, fits, baselines."""
 
     graph: Graph | Hypergraph
     labels: Callable[[], Mapping[Any, Any]]
-    parts: Callable[[str], Any]
-    fits: dict[str, tuple[Any, float]] = field(default_factory=dict)
+    parts: Callable[..., Any]
+    fits: _Fits
     baselines: dict[str, Cells] = field(default_factory=dict)
 
 
 def _of_seed(table: Table, how: Run, seed: int) -> dict[str, _Measured]:
     how.say(f"{table.name}, seed {seed}: {table.data}")
-    shared = _loaded(table.data, seed)
+    shared = _loaded(table.data, _Fits(table, how, seed))
     return {row.name: _of_row(table, row, how, seed, shared) for row in table.rows}
 
 
-def _loaded(data: Data, seed: int) -> _Shared:
+def _loaded(data: Data, fits: _Fits) -> _Shared:
     from netfold import datasets
 
-    drawn = {"seed": seed} if "seed" in datasets.options(data.name) else {}
+    drawn = {"seed": fits.seed} if "seed" in datasets.options(data.name) else {}
     options = {**drawn, **data.options}
 
-    def part(name: str) -> Any:
-        return datasets.load(data.name, **options | {"part": name})
+    def part(name: str | None = None, **others: Any) -> Any:
+        named = {} if name is None else {"part": name}
+        return datasets.load(data.name, **options | named | others)
 
-    return _Shared(datasets.load(data.name, **options), lambda: datasets.labels(data.name, **options), part)
+    return _Shared(datasets.load(data.name, **options), lambda: datasets.labels(data.name, **options), part, fits)
 
 
 def _of_row(table: Table, row: Row, how: Run, seed: int, shared: _Shared) -> _Measured:
@@ -95,34 +130,26 @@ def _of_row(table: Table, row: Row, how: Run, seed: int, shared: _Shared) -> _Me
         asked = case(table.task.name, shared.graph, shared.labels, arguments, seed, shared.parts)
     except InputError as e:
         raise InputError(f"{table.path}: {e}") from None
-    model, cost = _fitted(table, row, how, seed, asked, shared)
+    found = _entered(table, row, asked, partial(shared.fits, row))
     how.say(f"{table.name}, seed {seed}: {row.name} is evaluated")
-    key = _key(arguments, model.dim)
-    result = asked.evaluate(model, baselines=key not in shared.baselines)
+    key = _key(arguments, found.beside)
+    result = found.evaluate(baselines=key not in shared.baselines)
     baselines = shared.baselines.setdefault(key, result.baselines)
     _check_result(table, result, quick=how.quick)
-    return _Measured({**result.figures, COST: cost}, baselines)
+    return _Measured({**result.figures, COST: found.cost}, baselines)
 
 
-def _fitted(table: Table, row: Row, how: Run, seed: int, asked: Case, shared: _Shared) -> tuple[Any, float]:
-    """The model, and the processor time of its fit."""
-    from netfold.models import MODELS
-    from netfold.options import config_from_json
-
-    cls = MODELS[row.model]
-    config = {**row.config, **(table.quick.config if how.quick else {}), "seed": seed, "device": how.device}
-    key = _key(row.model, config, asked.graph.fingerprint)
-    if key not in shared.fits:
-        how.say(f"{table.name}, seed {seed}: {row.name} is fitted")
-        start = time.process_time()
-        model = cls(**config_from_json(cls, config)).fit(asked.graph, progress=how.progress)
-        shared.fits[key] = model, time.process_time() - start
-    return shared.fits[key]
+def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> Entry:
+    if row.base:
+        return entry(row, table.bases[row.base], asked, fit)
+    model, cost = fit(row.model, row.config, asked.graph)
+    beside = model.dim if asked.split is None else [row.model, dict(row.config)]
+    return Entry(partial(asked.evaluate, model), cost, beside)
 
 
 def _check_result(table: Table, result: Result, *, quick: bool) -> None:
     """What the table says of its figures is what the task gives."""
-    wanted = [figure for figure in table.figures if figure != COST]
+    wanted = [figure for figure in table.figures if figure != COST and not figure.endswith(GAP)]
     missing = [figure for figure in wanted if figure not in result.figures]
     if missing and (not quick or len(missing) == len(wanted)):
         given = ", ".join(result.figures)

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COST", "Cells", "Data", "Quick", "Recorded", "RecordedRow", "Row", "Table", "Task"]
+__all__ = ["COST", "GAP", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow", "Row", "Table", "Task"]
 
 Cells = Mapping[str, Mapping[str, float]]
 """Figures by method: {method: {figure: number}}."""
 
 COST = "fit CPU-s"
 """The figure that every row has beside those of its task: seconds of processor time that the fit took."""
+
+GAP = " gap closed"
+"""Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,14 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Base:
+    """A model that gives the known nodes their vectors, which rows about new nodes start from."""
+
+    model: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Row:
     """One of our rows: a model, how it is set and scored, and what it should reach."""
 
@@ -53,6 +64,8 @@ class Row:
     target: Mapping[str, float] = field(default_factory=dict)
     guess: str = ""
     """What the paper does not say, and what was chosen."""
+    base: str = ""
+    """The base that new nodes are added to; `model` may then be one of the ways of `new_nodes`."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,7 @@ class Table:
     status: str = ""
     """Why it cannot be run; empty where it can."""
     notes: str = ""
+    bases: Mapping[str, Base] = field(default_factory=dict)
     quick: Quick = field(default_factory=Quick)
     recorded: Recorded | None = None
 
@@ -122,7 +136,10 @@ class Table:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
         data = [self.data.name, dict(self.data.options)]
         task = [self.task.name, {**self.task.arguments, **row.task}]
-        told = json.dumps([data, task, row.model, dict(row.config)], sort_keys=True, default=str)
+        of = [row.model, dict(row.config)]
+        if row.base:
+            of += [self.bases[row.base].model, dict(self.bases[row.base].config)]
+        told = json.dumps([data, task, *of], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
     def found(self, row: Row) -> RecordedRow | None:

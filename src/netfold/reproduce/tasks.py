@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.evaluate import EdgeSplit, Result
+    from netfold.evaluate import EdgeSplit, NodeSplit, Result
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
 
-__all__ = ["TASKS", "Case", "arguments_of", "case", "case_of_split"]
+__all__ = ["TASKS", "Case", "Entry", "arguments_of", "case", "case_of_split"]
 
 Labelled = Callable[[], Mapping[Any, Any]]
 """Gives the classes of nodes when they are needed; an `InputError` where there are none."""
-Parts = Callable[[str], Any]
-"""Gives a part of the data by its name ("test", "test_negatives"); an `InputError` where there is none."""
+Parts = Callable[..., Any]
+"""Gives a part of the data by its name ("test", "test_negatives"), or the data as they were `until=` a year."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,17 @@ class Case:
 
     graph: Graph | Hypergraph
     evaluate: Callable[..., Result]
+    split: NodeSplit | None = None
+    """Where the task is about new nodes."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row that is fitted: what evaluates it, given baselines=; the CPU seconds; what its baselines depend on."""
+
+    evaluate: Callable[..., Result]
+    cost: float
+    beside: Any
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,39 @@ def _of_split(asked: _Asked, given: dict[str, Any]) -> Case:
     from netfold.graph import Graph
 
     of_split = {name: given.pop(name) for name in _SPLITTING if name in given}
-    return case_of_split(split_edges(asked.checked(Graph), **of_split, seed=asked.seed), given, asked.seed)
+    split = split_edges(asked.checked(Graph), **of_split, seed=asked.seed)
+    return Case(split.train, partial(_evaluated, asked.function, split, seed=asked.seed, **given))
+
+
+def _of_variance(asked: _Asked, given: dict[str, Any]) -> Case:
+    """Nothing is drawn, and nothing cheap stands beside it: it is set against the degree itself."""
+    from netfold.graph import Graph
+
+    graph = asked.checked(Graph)
+    return Case(graph, lambda model, baselines: asked.function(model, graph, **given))
+
+
+def _of_noise(asked: _Asked, given: dict[str, Any]) -> Case:
+    """The model is fitted to the training graph; the evaluation fits others like it to that graph with noise."""
+    from netfold.evaluate import split_edges
+    from netfold.graph import Graph
+
+    graph = asked.checked(Graph)
+    of_split = {name: given[name] for name in _SPLITTING if name in given}
+
+    def evaluate(model: Any, baselines: bool) -> Result:
+        fit = partial(_fitted_like, model)
+        made: Result = asked.function(fit, graph, **given, seed=asked.seed, baselines=baselines)
+        return made
+
+    return Case(split_edges(graph, **of_split, seed=asked.seed).train, evaluate)
+
+
+def _fitted_like(model: Any, graph: Graph) -> Any:
+    """The model itself where it was fitted to this graph, and else another with its options."""
+    if model.graph_facts_["fingerprint"] == graph.fingerprint:
+        return model
+    return type(model)(**model.get_params()).fit(graph, progress=False)
 
 
 def _of_tuples(asked: _Asked, given: dict[str, Any]) -> Case:
@@ -91,6 +134,16 @@ def _of_tuples(asked: _Asked, given: dict[str, Any]) -> Case:
     known = known_of(whole, given.pop("kept", 1.0), asked.seed)
     test, arguments = asked_of(whole, known, asked.parts, given, asked.seed)
     return Case(known, partial(_evaluated, asked.function, test, known=known, seed=asked.seed, **arguments))
+
+
+def _of_new_nodes(asked: _Asked, given: dict[str, Any]) -> Case:
+    from netfold.graph import Graph
+    from netfold.reproduce.new_nodes import split_of
+
+    of_split = {name: given.pop(name) for name in _NEW_NODES if name in given}
+    split = split_of(asked.checked(Graph), asked.parts, of_split, asked.seed)
+    labels = asked.labels() if given.pop("classes", True) else None
+    return Case(split.known, partial(_evaluated, asked.function, split, labels=labels, seed=asked.seed, **given), split)
 
 
 def case_of_split(split: EdgeSplit, arguments: Mapping[str, Any], seed: int) -> Case:
@@ -107,6 +160,16 @@ def _evaluated(function: Any, data: Any, model: Any, baselines: bool, **given: A
 
 _SPLITTING = ("hidden", "keep")
 _TUPLES = ("test", "kept")
+_NEW_NODES = ("until", "new", "by", "max_degree")
+_OF_DATA: dict[str, tuple[str, ...]] = {
+    "link_prediction": _SPLITTING,
+    "calibration": _SPLITTING,
+    "hyperedges": _TUPLES,
+    "out_of_sample": (*_NEW_NODES, "classes"),
+}
+"""What a table says of the data beside the arguments of the function."""
+_NO_PROTOCOL = ("seed", "baselines", "graph", "known", "base", "labels", "rerun")
+"""Arguments that a table does not set."""
 
 TASKS: dict[str, Callable[..., Case]] = {
     "reconstruction": _of_graph,
@@ -117,7 +180,11 @@ TASKS: dict[str, Callable[..., Case]] = {
     "roles": _of_labels,
     "visualization": _of_labels,
     "link_prediction": _of_split,
+    "calibration": _of_split,
+    "uncertainty": _of_variance,
+    "noise_robustness": _of_noise,
     "hyperedges": _of_tuples,
+    "out_of_sample": _of_new_nodes,
 }
 """The functions of `nf.evaluate` that a table may name, each by what it is given beside the model."""
 
@@ -135,7 +202,9 @@ def case(
     return TASKS[task](_Asked(task, graph, labels, parts or _no_parts, seed), dict(arguments))
 
 
-def _no_parts(name: str) -> Any:
+def _no_parts(name: str = "", **options: Any) -> Any:
+    if options:
+        raise InputError(f"these data cannot be had with {', '.join(options)}; they are all that there is")
     raise InputError(f"there is no part {name!r} of these data; test='known' asks about what was fitted")
 
 
@@ -148,8 +217,7 @@ def arguments_of(task: str) -> list[str]:
     from netfold import evaluate
 
     own = _keywords(getattr(evaluate, task))
-    more = {"link_prediction": _SPLITTING, "hyperedges": _TUPLES}.get(task, ())
-    return [*more, *(name for name in own if name not in ("seed", "baselines", "graph", "known"))]
+    return [*_OF_DATA.get(task, ()), *(name for name in own if name not in _NO_PROTOCOL)]
 
 
 def _keywords(function: Any) -> list[str]:

@@ -62,12 +62,13 @@ def _as_of_all(
 ) -> tuple[Any, dict[str, Any]]:
     """The positives and negatives that there would be if all were known."""
     from netfold.evaluate.hyperedge_negatives import SAMPLERS, sampled_negatives
-    from netfold.evaluate.tuples import TupleSet, coded_edges, decoded, stacked
+    from netfold.evaluate.tuples import Order, TupleSet, coded_edges, decoded, stacked
 
     rows, of_all = coded_edges(asked), coded_edges(whole)
-    test = TupleSet(rows, whole.n_nodes)
-    positives = rows[test.first & ~TupleSet(of_all, whole.n_nodes).holds(rows)]
-    truth = TupleSet(stacked(of_all, rows), whole.n_nodes)
+    order = Order(whole)
+    test = TupleSet(rows, whole.n_nodes, order)
+    positives = rows[test.first & ~TupleSet(of_all, whole.n_nodes, order).holds(rows)]
+    truth = TupleSet(stacked(of_all, rows), whole.n_nodes, order)
     how, count = arguments.pop("negatives", "replaced"), arguments.pop("per_positive", 5)
     if how not in SAMPLERS or how == "all":
         raise InputError(f"negatives={how!r} where a share is kept; it can be replaced or uniform")

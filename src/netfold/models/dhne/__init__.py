@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from netfold.base import Embedder, listed
+from netfold.base import Embedder
 from netfold.errors import InputError
 from netfold.options import option
 
@@ -171,20 +171,9 @@ class DHNE(Embedder):
             raise TypeError(f"its {facts['n_nodes']} nodes are not those of its types")
 
     def _check_later(self, graph: Hypergraph) -> None:
-        import numpy as np
+        from netfold.models.dhne.later import check_types
 
-        types = self._fitted_network().schema.types
-        odd = next((name for name in graph.types if name not in types), None)
-        if odd is not None:
-            raise InputError(f"nodes of the type {odd!r} were not learned; the types are {', '.join(types)}")
-        at = self.embedding_.nodes.find(graph.nodes)
-        then, now = self._fitted_network().places().type_codes[at], self._type_codes(graph)
-        changed = np.flatnonzero((at >= 0) & (then != now))
-        if changed.size:
-            i = int(changed[0])
-            raise InputError(
-                f"{graph.nodes[i]!r} is a {types[now[i]]} here and was a {types[then[i]]} when it was fitted"
-            )
+        check_types(graph, self._fitted_network(), self.embedding_.nodes)
 
     def _network_for(self, facts: dict[str, Any]) -> DHNENetwork:
         from netfold.models.dhne.network import DHNENetwork
@@ -256,45 +245,23 @@ class DHNE(Embedder):
         return Embedding(graph.nodes, vectors)
 
     def _extend(self, graph: Hypergraph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
-        import numpy as np
-
         from netfold.embedding import Embedding
-        from netfold.models.dhne.source import rows_over_known
+        from netfold.models.dhne.later import new_vectors
 
-        network = self._fitted_network()
-        places, types = network.places(), self._type_codes(graph)[new]
-        over_known = rows_over_known(graph, new, known, len(self.embedding_))
-        vectors, lost = np.empty((len(new), self.dim), np.float32), []
-        for t in np.unique(types).tolist():
-            at = np.flatnonzero(types == t)
-            counts = places.rows(over_known[at], t)
-            lost += new[at[np.diff(network.autoencoder(t).scaled(counts).indptr) == 0]].tolist()
-            vectors[at] = network.embed(counts, t)
-        if lost:
-            names = listed([graph.nodes[i] for i in sorted(lost)])
-            raise InputError(
-                f"{names}: in no hyperedge with a known node, and DHNE can place a new node only by such hyperedges"
-            )
-        return Embedding(graph.nodes.take(new), vectors)
-
-    def _type_codes(self, graph: Hypergraph) -> npt.NDArray[np.int64]:
-        """The types of a later hypergraph's nodes, as they are numbered here."""
-        import numpy as np
-
-        types = self._fitted_network().schema.types
-        made: npt.NDArray[np.int64] = np.array([types.index(name) for name in graph.types])[graph.type_codes]
-        return made
+        return Embedding(graph.nodes.take(new), new_vectors(graph, self._fitted_network(), new, known))
 
     def _scorer(self, later: Any) -> Scorer:
+        from netfold.models.dhne.later import type_codes_of
         from netfold.models.dhne.scores import Scorer
 
         self._check_fitted()
+        network = self._fitted_network()
         if later is None:
-            return Scorer(self._fitted_network(), self.embedding_)
+            return Scorer(network, self.embedding_)
         hypergraph = self._read(later)
         new = self.transform(hypergraph)
-        types = self._type_codes(hypergraph)[hypergraph.nodes.positions(new.nodes)]
-        return Scorer(self._fitted_network(), self.embedding_, new, types)
+        types = type_codes_of(hypergraph, network.schema)[hypergraph.nodes.positions(new.nodes)]
+        return Scorer(network, self.embedding_, new, types)
 
     def _fitted_network(self) -> DHNENetwork:
         from netfold.models.dhne.network import DHNENetwork

@@ -82,10 +82,10 @@ class Autoencoder(nn.Module):
         some = int(np.count_nonzero(np.diff(rows.indptr)))
         return float(np.square(rows.data, dtype=np.float64).sum()) / some if some else 1.0
 
-    def encode(self, seen: SparseRows) -> Tensor:
-        """X, after the activation: m x dim, in O(nnz dim)."""
-        made: Tensor = self.activation(self.first(seen))
-        return made
+    def encode(self, seen: SparseRows, kept: Tensor | None = None) -> Tensor:
+        """X of all rows or, with `kept`, of these of them: m x dim, in O(nnz dim)."""
+        found = self.first(seen)
+        return self.activation(found if kept is None else found.index_select(0, kept))
 
     def errors(self, written: SparseRows, vectors: Tensor) -> Tensor:
         """`L_2` of some rows and their vectors (m x dim): the squared errors at their non-zeros, in O(nnz dim)."""

@@ -74,6 +74,12 @@ class DVNE(Embedder):
         at_least=0,
         below=1,
     )
+    reach: int = option(
+        1,
+        "how many steps of a walk away a triplet's near node j may be, 1 to so many alike; 1 is the chapter's, 3 to 10 "
+        "help to find links that are not there yet",
+        at_least=1,
+    )
     lr: float = option(0.002, "learning rate of Adam", above=0)
     schedule: str = option(
         "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
@@ -139,7 +145,7 @@ class DVNE(Embedder):
         self._check(graph, count, len(triplets))
         matrix = steps(graph.adjacency, graph.adjacency.T if graph.directed else None)
         rows = SparseRows.from_scipy(matrix, device=network.device)
-        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout)
+        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)
         return lambda epoch: of(self._generator(1, epoch))
 
     def _check(self, graph: Graph, links: int, triplets: int) -> None:
@@ -160,7 +166,10 @@ class DVNE(Embedder):
         return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
 
     def _embed(self, graph: Graph) -> Embedding:
-        return self._gaussians(graph.nodes, graph.adjacency, graph.adjacency.T if graph.directed else None)
+        from netfold.models.dvne.lonely import widened
+
+        made = self._gaussians(graph.nodes, graph.adjacency, graph.adjacency.T if graph.directed else None)
+        return widened(made, graph)
 
     def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np

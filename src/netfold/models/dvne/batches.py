@@ -60,11 +60,13 @@ def batches(
     batch_size: int | None,
     *,
     dropout: float = 0.0,
+    reach: int = 1,
 ) -> Callable[[torch.Generator], Iterator[Batch]]:
     """The batches of an epoch for a generator: `count` uniform triplets, and each node once to be written.
 
     So L_2 is summed over all nodes alike, those included that no triplet names; where it has no weight, none is
-    written. With `dropout`, that share of the entries, drawn anew each time, is hidden from the encoder.
+    written. With `dropout`, that share of the entries, drawn anew each time, is hidden from the encoder; with `reach`,
+    a triplet's j may be that many steps from i.
     """
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)
     shape = (count if len(triplets) else 0,)
@@ -78,7 +80,9 @@ def batches(
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
             noise = torch.randn(len(own), network.dim, generator=generator).to(device, dtype)
-            batch = _batch(rows, triplets.at(numbers.to(device)), own, noise, network.chunk_rows(), count / n)
+            named = triplets.at(numbers.to(device))
+            named = triplets.walked(named, reach, generator) if reach > 1 else named
+            batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)
             yield _dropped(batch, dropout, dropper) if dropout else batch
 
     return of

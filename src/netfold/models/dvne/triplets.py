@@ -64,3 +64,23 @@ class Triplets:
         j = self.near[start + which + (which >= self.own[i])]
         k = rank + torch.searchsorted(self.keys, i * n + rank, right=True) - start
         return torch.stack([i, j, k])
+
+    def walked(self, triplets: Tensor, reach: int, generator: torch.Generator) -> Tensor:
+        """The triplets with j moved on by a walk: it is then 1 to `reach` steps from i, each as likely.
+
+        A step goes to any linked node alike. A walk that ends in i or k is not taken: j stays the neighbor it was.
+        Random numbers are drawn on the generator's device, so that one of the CPU gives the same on all.
+        """
+        i, j, k = triplets
+        more = torch.randint(reach, j.shape, generator=generator, device=generator.device).to(j.device)
+        now = j
+        for step in range(1, reach):
+            uniform = torch.rand(j.shape, dtype=torch.float64, generator=generator, device=generator.device)
+            now = torch.where(more >= step, self._onward(now, uniform.to(j.device)), now)
+        return torch.stack([i, torch.where((now == i) | (now == k), j, now), k])
+
+    def _onward(self, nodes: Tensor, uniform: Tensor) -> Tensor:
+        """A neighbor of each node."""
+        count = self.crow[nodes + 1] - self.crow[nodes] - 1
+        which = torch.minimum((uniform * count).long(), count - 1)
+        return self.near[self.crow[nodes] + which + (which >= self.own[nodes])]

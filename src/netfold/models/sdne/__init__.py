@@ -213,9 +213,7 @@ class SDNE(Embedder):
         if len(lost):
             names = listed([graph.nodes[i] for i in new[lost]])
             links = "link to" if graph.directed else "links to"
-            raise InputError(
-                f"{names}: no {links} any known node, and SDNE can place a new node only by such {links.split()[0]}s"
-            )
+            raise InputError(f"{names}: no {links} any known node, and SDNE can place a new node only by such links")
         return Embedding(graph.nodes.take(new), self._encode(over_known))
 
     def _over_known(self, graph: Graph, rows: npt.NDArray[np.int64]) -> sparse.csr_array:

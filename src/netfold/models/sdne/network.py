@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from netfold import losses
 from netfold.models.sdne.batches import Rows, parts
 from netfold.models.sdne.weighing import Damping
-from netfold.modules import ACTIVATIONS, RowDecoder, RowEncoder, Stack, xavier_
+from netfold.modules import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
 from netfold.sparse_rows import PIECE, SparseRows
 
 __all__ = ["SDNENetwork"]
@@ -112,12 +112,7 @@ class SDNENetwork(nn.Module):
     def _regularization(self, share: float) -> Tensor:
         """The batch's share of nu L_reg; its gradient is the weights themselves, added in place."""
         weights = [self.first.table, *self.encoder.weights, *self.decoder.weights, self.last.table]
-        wanted = self.nu > 0 and torch.is_grad_enabled()
-        with torch.no_grad():
-            for w in weights if wanted else ():
-                w.grad = torch.zeros_like(w) if w.grad is None else w.grad
-                w.grad.add_(w, alpha=share * self.nu)
-            return share * self.nu * losses.half_squares(weights)
+        return add_half_squares(weights, share * self.nu)
 
     @torch.no_grad()
     def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:

@@ -1,0 +1,98 @@
+"""How the pages become a site: `make docs` writes build/docs. Sphinx, furo and myst, and three small things of our own.
+
+Docstrings are plain sentences with `code` in single backticks, and are made reStructuredText here; the page of the
+command line consists of what `--help` prints, so that it cannot say anything else; a link to a folder of the
+repository, for which a site has no page, becomes its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import click
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+project = html_title = "netfold"
+author = "The netfold developers"
+copyright = "the netfold developers, MIT licence"
+release = metadata.version("netfold")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_copy_source = False
+myst_heading_anchors = 4  # as on the pages of a repository, so that a link to a heading works in both
+
+default_role = "code"
+add_module_names = False
+autodoc_typehints = "none"  # an option's help says what it may be; types of types make a signature hard to read
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+
+WIDTH = 92
+"""So many characters a line of code has on a page before it scrolls."""
+
+
+def docstring_to_rst(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Sentences are escaped and `code` becomes ``code``; examples stay as they are."""
+    example = False
+    for i, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example:
+            lines[i] = "``".join(_escaped(part) if j % 2 == 0 else part for j, part in enumerate(line.split("`")))
+
+
+def _escaped(words: str) -> str:
+    return re.sub(r"([*_|\\])", r"\\\1", words)
+
+
+class Commands(SphinxDirective):
+    """`{commands}`: a section for every command of `netfold`, with what its --help prints."""
+
+    def run(self) -> list[nodes.Node]:
+        """The sections, those of subcommands within that of their group."""
+        from netfold.cli import main
+
+        settings = main.context_settings | {"terminal_width": WIDTH, "max_content_width": WIDTH}
+        return [_section(context) for context in subcommands(click.Context(main, info_name="netfold", **settings))]
+
+
+def subcommands(context: click.Context) -> Iterator[click.Context]:
+    """A context for each command of a group."""
+    group = context.command
+    if isinstance(group, click.Group):
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            if command is not None and not command.hidden:
+                yield click.Context(command, info_name=name, parent=context)
+
+
+def _section(context: click.Context) -> nodes.section:
+    """A command's help; models of a task of `evaluate` have the flags of `fit`, and are not repeated."""
+    path = context.command_path
+    section = nodes.section("", nodes.title("", path), ids=[nodes.make_id(path)], names=[path])
+    section += nodes.literal_block("", context.command.get_help(context), language="text")
+    if path.count(" ") == 1:
+        section += [_section(inner) for inner in subcommands(context)]
+    return section
+
+
+def unlink_folders(app: Sphinx, page: nodes.document) -> None:
+    """A link to a folder of the repository, of which a site has no page, becomes its words."""
+    here = Path(str(page["source"])).parent
+    for link in list(page.findall(addnodes.pending_xref)):
+        if (here / link["reftarget"]).is_dir():
+            link.replace_self(link.children)
+
+
+def setup(app: Sphinx) -> None:
+    """What sphinx calls first."""
+    app.connect("autodoc-process-docstring", docstring_to_rst)
+    app.connect("doctree-read", unlink_folders)
+    app.add_directive("commands", Commands)

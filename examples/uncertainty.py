@@ -1,0 +1,28 @@
+"""Whom should we ask again? Friendships in a school, of which some pupils told one or two, and a Gaussian for each."""
+
+import numpy as np
+
+import netfold as nf
+
+school, classes = nf.datasets.stochastic_block_model((30, 30, 30), p_in=0.35, p_out=0.02, seed=1)
+shy = [4, 17, 38, 51, 66, 83]  # of these, at most two friendships were written down
+u, v = school.adjacency.tocoo().coords
+rng, told = np.random.default_rng(0), dict.fromkeys(shy, 0)
+known = []
+for a, b in rng.permutation(np.stack([u, v], axis=1)[u < v]).tolist():
+    few = [x for x in (a, b) if x in told]
+    if all(told[x] < 2 for x in few):
+        known.append((a, b))
+        told |= {x: told[x] + 1 for x in few}
+
+graph = nf.Graph.from_edges(known, nodes=range(90))
+model = nf.DVNE().fit(graph, progress=False)
+width = model.embedding_.uncertainty(model.embedding_.nodes)
+print(model.embedding_)
+
+first = np.argsort(-width)[:10]
+print("Ask again, the most uncertain first:", [f"{i}{' (shy)' if i in shy else ''}" for i in first.tolist()])
+print(
+    f"{len(set(shy) & set(first.tolist()))} of the {len(shy)} shy pupils are among the first ten of {len(graph.nodes)}."
+)
+print("The plain way, for comparison: the fewest links have", np.argsort(graph.degrees, kind="stable")[:6].tolist())

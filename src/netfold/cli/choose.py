@@ -1,0 +1,60 @@
+"""`netfold choose EDGES`: which model, with which settings, why, and what it will cost here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from netfold.cli.compare import labels_of
+from netfold.cli.either import data_of, either_flags, typed_flags
+from netfold.cli.saying import json_flag, say
+from netfold.errors import InputError
+
+__all__ = ["TASKS", "choose"]
+
+TASKS = ("link", "classify", "roles", "new-nodes", "uncertainty")
+"""What `nf.choose` can be asked for, beside nothing: written here because importing it is not instant."""
+
+
+@click.command(epilog="Example: netfold choose edges.csv --task link --try")
+@click.argument("edges")
+@click.option("--task", type=click.Choice(TASKS), help="What the vectors are for.  [default: who is near whom]")
+@click.option("--try", "trying", is_flag=True, help="Fit the choice and its rivals to a part of EDGES, and compare.")
+@click.option("--sample", type=click.IntRange(10), metavar="N", help="Nodes of that part, at most.  [default: 1000]")
+@click.option("--labels", metavar="FILE", help="For --try: a node and one of its classes on each line, as 7,red.")
+@click.option("--probe/--no-probe", default=True, help="Whether to foretell the cost by short fits.  [default: probe]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress; the choice is printed all the same.")
+@either_flags
+@json_flag
+def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
+    """Look at EDGES and say which model to fit, with which settings, why, what it costs here, and how.
+
+    EDGES is a file of edges, or of hyperedges (a column for each role, named in line 1). The cost is foretold from fits
+    of a few epochs to small graphs like this one, in about ten seconds. The rules of choice, with their evidence, are
+    in docs/choosing.md.
+    """
+    from netfold.choosing import choose as chosen
+    from netfold.io.first_look import file_columns
+
+    _check(given)
+    columns = file_columns(edges, given["delimiter"])
+    data = data_of(edges, given, hyperedges=columns.hyperedges and given["header"] is not False)
+    if given["probe"] and not given["quiet"]:
+        click.echo("choose: short fits, about ten seconds", err=True)
+    choice = chosen(data, task, time_column=columns.time, probe=given["probe"], seed=given["seed"])
+    commands = choice.commands(edges, typed_flags(given))
+    facts, text = choice.to_dict() | {"commands": commands}, choice.lines()
+    if given["trying"]:
+        tried = choice.trial(
+            data, labels=labels_of(given["labels"], data), nodes=given["sample"] or 1000, progress=not given["quiet"]
+        )
+        facts, text = facts | {"trial": tried.to_dict()}, [*text, "", repr(tried), ""]
+    say(facts, "\n".join([*text, *commands]), as_json=as_json)
+
+
+def _check(given: dict[str, Any]) -> None:
+    for name in ("sample", "labels"):
+        if given[name] is not None and not given["trying"]:
+            raise InputError(f"--{name} is for --try; add that, or leave it out")

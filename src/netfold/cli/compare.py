@@ -1,0 +1,63 @@
+"""`netfold compare EDGES MODEL ...`: several models and the cheap baselines in the same tasks, as one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from netfold.cli.either import data_of, either_flags
+from netfold.cli.saying import json_flag, say
+from netfold.errors import InputError
+
+__all__ = ["TASKS", "compare", "labels_of"]
+
+TASKS = (
+    "link-prediction", "reconstruction", "classification", "clustering", "roles", "centrality", "regular-equivalence",
+    "visualization", "out-of-sample", "calibration", "hyperedges",
+)  # fmt: skip
+"""What `nf.compare` asks: written here because importing it is not instant."""
+
+
+@click.command(epilog="Example: netfold compare edges.csv sdne node2vec --task link-prediction --dim 64")
+@click.argument("edges")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.option("--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Can be repeated.  [default: "
+              "link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
+@click.option("--labels", metavar="FILE", help="A node and one of its classes on each line, as 7,red.")
+@click.option("--dim", type=click.IntRange(1), metavar="N", help="For every model.  [default: each model's own]")
+@click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model.  [default: each model's own]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress; the table is printed all the same.")
+@either_flags
+@json_flag
+def compare(
+    edges: str, models: tuple[str, ...], tasks: tuple[str, ...], labels: str | None, as_json: bool, **given: Any
+) -> None:
+    """Fit each MODEL, and print its figures beside those of the others and of the cheap baselines.
+
+    The splits are the same for all. A model that cannot do a task has a row that says why. Seconds and memory are those
+    of a fit. `netfold evaluate TASK MODEL EDGES` has the flags of one model and of one task.
+    """
+    from netfold.comparison import compare as compared
+    from netfold.comparison.contenders import model_named
+
+    options = {name: given[name] for name in ("dim", "epochs", "seed") if given[name] is not None}
+    chosen = [model_named(name, **options) for name in models]
+    data = data_of(edges, given)
+    asked = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
+    found = compared(
+        chosen, data, asked, labels=labels_of(labels, data), seed=given["seed"], progress=not given["quiet"]
+    )
+    say(found.to_dict(), repr(found), as_json=as_json)
+
+
+def labels_of(path: str | None, data: Any) -> dict[Any, tuple[Any, ...]] | None:
+    """The classes in a file, of nodes as the data have them; those of typed nodes are not read from files yet."""
+    if path is None:
+        return None
+    from netfold.io import read_labels
+
+    if data.nodes.kind == "json":
+        raise InputError(f"{path} cannot be read for nodes of several types; in Python, nf.compare takes labels")
+    return read_labels(path, data.nodes)

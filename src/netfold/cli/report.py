@@ -1,0 +1,135 @@
+"""`netfold report MODEL... -o report.html`: maps, losses, evaluation and parameters as one file for a browser."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netfold.cli.inputs import later_flags, later_of
+from netfold.cli.naming import spelled
+from netfold.cli.reading import READING, graph_of, labelled_as, model_of
+from netfold.cli.saying import json_flag, say
+from netfold.cli.writing import check_new_file, force_flag
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.labels import Labels
+    from netfold.report import Sheet
+
+__all__ = ["report"]
+
+
+@click.command(epilog="Example: netfold report sdne.netfold -o report.html --edges edges.csv --labels classes.csv")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option("-o", "--out", required=True, metavar="FILE", help="The page to write, as report.html.")
+@click.option(
+    "--edges",
+    metavar="EDGES",
+    multiple=True,
+    help="Measure the models on these, beside cheap baselines, and colour nodes by degree; can be repeated where "
+    "hyperedges are in files.",
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    multiple=True,
+    help="Colour nodes by their classes, and measure whether the models tell them: a node and its class a line; "
+    "can be repeated.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "pca", "tsne"]),
+    default="auto",
+    show_default=True,
+    help="Down to the plane; auto is tsne for up to 5,000 nodes that are points, and pca otherwise.",
+)
+@click.option("--title", metavar="TEXT", help="The heading.  [default: the models' names]")
+@later_flags
+@click.option("--evaluate/--no-evaluate", default=True, help="Whether to measure the models, which may take a minute.")
+@force_flag
+@json_flag
+def report(
+    models: tuple[str, ...],
+    out: str,
+    edges: tuple[str, ...],
+    labels: tuple[str, ...],
+    method: str,
+    title: str | None,
+    evaluate: bool,
+    force: bool,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Write one page about one or several models that opens in any browser, without a network.
+
+    A map to move about in, with a search that flies to a node and lists its nearest; loss curves; evaluation beside
+    cheap baselines; parameters, data, time and memory. MODEL is a folder that `netfold fit` wrote, or a file that an
+    embedding was exported to; of several, each is a tab.
+    """
+    check_new_file(out, force=force)
+    missing = next((path for path in labels if not Path(path).is_file()), None)
+    if missing is not None:
+        raise InputError(f"--labels {missing} names no file; it should have a node and its class on each line")
+    from netfold.report import write
+
+    shown = _sheets(models, edges, labels, reading)
+    write(shown, out, title=title, method=method, evaluate=evaluate, force=force)
+    size = Path(out).stat().st_size
+    facts = {"models": [x.name for x in shown], "nodes": [len(x.embedding) for x in shown], "bytes": size, "path": out}
+    words = ", ".join(f"{x.name} of {len(x.embedding):,} nodes" for x in shown)
+    say(facts, f"{words}; {size / 1e6:,.1f} MB\n{out}", as_json=as_json)
+
+
+def _sheets(
+    models: Sequence[str], edges: tuple[str, ...], labels: Sequence[str], reading: Mapping[str, Any]
+) -> list[Sheet]:
+    from netfold.report import Sheet
+
+    loaded = [model_of(path) for path in models]
+    made = []
+    for name, model in zip(_names(models, loaded), loaded, strict=True):
+        nodes = getattr(model, "embedding_", model).nodes
+        classes = dict(zip(_stems(labels), (_classes(path, nodes) for path in labels), strict=True))
+        made.append(Sheet(name, model, _data(model, edges, reading) if edges else None, classes))
+    return made
+
+
+def _names(paths: Sequence[str], models: Sequence[Any]) -> list[str]:
+    """The kind of each model, or its file's name where two are of a kind, or that is no model."""
+    kinds = [type(x).__name__ if hasattr(x, "embedding_") else Path(p).stem for x, p in zip(models, paths, strict=True)]
+    count = Counter(kinds)
+    return [kind if count[kind] == 1 else str(path) for kind, path in zip(kinds, paths, strict=True)]
+
+
+def _stems(paths: Sequence[str]) -> list[str]:
+    """What columns of classes are called: their files' names, whole where two would be the same."""
+    stems = [Path(path).name.split(".")[0] for path in paths]
+    return [stem if stems.count(stem) == 1 else path for stem, path in zip(stems, paths, strict=True)]
+
+
+def _data(model: Any, edges: tuple[str, ...], reading: Mapping[str, Any]) -> Any:
+    """The edges as the model names its nodes; plain vectors are taken to be those of a graph."""
+    if hasattr(model, "reads"):
+        return later_of(model, edges, reading)
+    if len(edges) > 1:
+        raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
+    given = {name: value for name, value in reading.items() if name in READING}
+    return labelled_as(graph_of(edges[0], **given), model.nodes)
+
+
+def _classes(path: str, nodes: Labels) -> dict[Any, Any]:
+    """The classes of each node; nodes with types are spelled as user:u1 in the file."""
+    from netfold.io import read_labels
+
+    if nodes.kind != "json":
+        return dict(read_labels(path, nodes))
+    named = {spelled(label): label for label in nodes}
+    found = {str(node): classes for node, classes in read_labels(path).items()}
+    unknown = next((node for node in found if node not in named), None)
+    if unknown is not None:
+        raise InputError(f"{path}: no node is called {unknown}; nodes are called as {next(iter(named))}")
+    return {named[node]: classes for node, classes in found.items()}

@@ -1,0 +1,190 @@
+"use strict";
+
+const facts = JSON.parse(byId("data-facts").textContent);
+const sheets = facts.sheets.map((each) => new Sheet(each));
+const largest = Math.max(...facts.sheets.map((each) => each.nodes));
+let map = null;
+let current = sheets[0];
+
+/** Shows a model; a node that was selected stays so, where the model knows it. */
+async function showSheet(sheet) {
+  const label = map?.selected >= 0 ? current.labels.at(map.selected) : null;
+  current = sheet;
+  describe(sheet);
+  if (!map) return;
+  await map.show(sheet);
+  await frameShown(); // before the words of a large map take their moment
+  if (current !== sheet) return;
+  await sheet.words();
+  if (current !== sheet) return;
+  map.render(false);
+  select(label === null ? -1 : sheet.labels.row(label), false);
+}
+
+function frameShown() {
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+}
+
+/** Everything about a model that is not the map. */
+function describe(sheet) {
+  const { facts: own } = sheet;
+  const form = own.gaussian ? "Gaussians" : "points";
+  byId("summary").textContent = `${own.kind}: ${plain(own.nodes)} nodes as ${form} in ${plain(own.dim)} dimensions`;
+  byId("method").textContent = own.method;
+  byId("names").setAttribute("aria-label", `Map of ${plain(own.nodes)} nodes, ${own.name}`);
+  fillColumns(sheet);
+  fillSwitches(sheet);
+  byId("cost").replaceChildren(...factList(own.cost));
+  byId("training").hidden = !own.losses.epochs.length;
+  byId("curves").replaceChildren(...(own.losses.epochs.length ? [lossChart(own.losses)] : []));
+  byId("options").hidden = !own.parameters.length;
+  byId("parameters").replaceChildren(optionTable(own.parameters));
+}
+
+function fillColumns(sheet) {
+  const names = [...sheet.facts.columns.map(({ name }) => name), "nothing"];
+  const choices = names.map((name, i) => element("option", { value: i, selected: i === sheet.column }, name));
+  byId("column").replaceChildren(...choices);
+  drawLegend(byId("legend"), sheet, map);
+}
+
+function fillSwitches(sheet) {
+  const { links, ellipses } = sheet.facts;
+  byId("links-field").hidden = !links;
+  byId("links").checked = sheet.links;
+  byId("ellipses-field").hidden = !ellipses;
+  byId("ellipses").checked = sheet.ellipses;
+  if (ellipses) {
+    byId("ellipses-words").textContent = ellipses.exact ? `ellipses of ${ellipses.drawn} σ` : "discs by uncertainty";
+  }
+}
+
+/** Selects a node, or none with -1, says what is near it and, if asked, flies there. */
+async function select(row, fly) {
+  const sheet = current;
+  if (!map) return;
+  map.select(row);
+  const near = row < 0 ? [] : await nearest(sheet, row);
+  if (current !== sheet || map.selected !== row) return;
+  map.nearest = near.map(([other]) => other);
+  if (row >= 0 && fly) map.flyTo(map.around(row, map.nearest));
+  else map.render(false);
+  await drawDetails(byId("details"), sheet, row, near, (other) => select(other, true));
+}
+
+async function hover(row, x, y) {
+  const tip = byId("tip");
+  if (row !== map.hovered) {
+    map.hovered = row;
+    map.render(false);
+  }
+  tip.hidden = row < 0;
+  if (row < 0) return;
+  const sheet = current;
+  const column = sheet.facts.columns[sheet.column];
+  const more = column ? `${column.name}: ${await sheet.word(column, row)}` : "";
+  tip.replaceChildren(element("strong", {}, sheet.labels.at(row)), element("span", {}, more));
+  const left = Math.min(x + 14, map.camera.width - tip.offsetWidth - 6);
+  const top = y > 70 ? y - tip.offsetHeight - 10 : y + 18;
+  tip.style.transform = `translate(${left}px, ${top}px)`;
+}
+
+function makeTabs() {
+  const holder = byId("tabs");
+  holder.hidden = sheets.length < 2;
+  const tabs = sheets.map((sheet, i) => element("button", {
+    type: "button", role: "tab", id: `tab-${i}`, "aria-controls": "sheet",
+    "aria-selected": String(i === 0), tabindex: i ? -1 : 0,
+  }, sheet.facts.name));
+  const turn = (i) => {
+    tabs.forEach((tab, k) => {
+      tab.setAttribute("aria-selected", String(k === i));
+      tab.tabIndex = k === i ? 0 : -1;
+    });
+    tabs[i].focus();
+    showSheet(sheets[i]);
+  };
+  tabs.forEach((tab, i) => {
+    tab.addEventListener("click", () => turn(i));
+    tab.addEventListener("keydown", ({ key }) => {
+      if (key === "ArrowRight") turn((i + 1) % tabs.length);
+      if (key === "ArrowLeft") turn((i + tabs.length - 1) % tabs.length);
+    });
+  });
+  holder.append(...tabs);
+}
+
+function makePage() {
+  byId("title").textContent = facts.title;
+  byId("evaluation").hidden = !facts.tables.length;
+  byId("tables").replaceChildren(...facts.tables.map(taskTable));
+  byId("data").hidden = !facts.data.length;
+  byId("facts").replaceChildren(...facts.data.map(({ of, facts: rows, notes }) => element("div", {},
+    facts.data.length > 1 ? element("h3", {}, of.join(", ")) : null,
+    element("dl", {}, ...factList(rows)), ...notes.map((note) => element("p", { class: "note" }, note)))));
+  makeTabs();
+}
+
+function regret(error) {
+  byId("missing").hidden = false;
+  byId("missing").textContent = `The map cannot be drawn: ${error.message}. Everything else on this page is there.`;
+}
+
+function makeMap() {
+  try {
+    map = new MapView(byId("points"), byId("names"), largest <= 100000);
+  } catch (error) {
+    regret(error);
+    return;
+  }
+  map.onframe = () => {
+    map.onframe = null;
+    requestAnimationFrame(() => (document.documentElement.dataset.ready = String(Math.round(performance.now()))));
+  };
+  const middle = (factor) => {
+    map.camera.zoomAt(factor, map.camera.width / 2, map.camera.height / 2);
+    map.move();
+  };
+  listen(map, byId("names"), { onselect: (row) => select(row, false), onhover: hover });
+  byId("closer").addEventListener("click", () => middle(1.5));
+  byId("farther").addEventListener("click", () => middle(1 / 1.5));
+  byId("all").addEventListener("click", () => map.flyTo(map.camera.fitting(current.facts.home)));
+}
+
+function makePanel() {
+  searchBox(byId("search"), byId("found"), {
+    rowsFor: (text, most) => current.labels?.search(text, most) ?? [],
+    labelOf: (row) => current.labels.at(row),
+    onchoose: (row) => select(row, true),
+  });
+  byId("column").addEventListener("change", async ({ target }) => {
+    current.column = Number(target.value);
+    current.first = 0;
+    current.only.clear();
+    drawLegend(byId("legend"), current, map);
+    await map?.recolor();
+  });
+  for (const name of ["links", "ellipses"]) {
+    byId(name).addEventListener("change", ({ target }) => {
+      current[name] = target.checked;
+      map?.render();
+    });
+  }
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, select, textarea");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      byId("search").focus();
+    } else if (event.key === "Escape") {
+      if (typing) byId("names").focus({ preventScroll: true });
+      else select(-1, false);
+    }
+  });
+  isDark.addEventListener("change", () => describe(current));
+}
+
+makePage();
+makeMap();
+makePanel();
+await showSheet(current).catch(regret);
+document.documentElement.dataset.complete = String(Math.round(performance.now()));

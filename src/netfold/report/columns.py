@@ -1,0 +1,119 @@
+"""What nodes can be coloured by: classes and numbers, a column each."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.embedding import Embedding
+from netfold.errors import InputError
+from netfold.gaussians import widths
+from netfold.graph import Graph
+from netfold.hypergraph import Hypergraph
+from netfold.plot import by_type
+from netfold.report.blocks import Blocks
+from netfold.report.components import lengths_of
+from netfold.report.words import spelled
+
+__all__ = ["Classes", "Numbers", "columns_of"]
+
+_MOST = 60_000
+"""Classes that are told apart."""
+_LEVELS = 65_535
+_LARGEST = 10
+"""Variances whose mean is a node's uncertainty, as `Embedding.uncertainty` has it."""
+_WIDE = 20
+"""A column of numbers that are mostly small against its largest is coloured by the logarithm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A class for each node, the largest first; nodes without one have the number after the last."""
+
+    name: str
+    names: tuple[str, ...]
+    codes: npt.NDArray[np.int64]
+
+    @staticmethod
+    def of(name: str, embedding: Embedding, given: Mapping[Any, Any]) -> Classes:
+        """Of {node: class}, or of {node: several classes}, of which the first counts."""
+        listed = [_first(given.get(label)) for label in embedding.nodes]
+        largest = [x for x, _ in Counter(x for x in listed if x is not None).most_common(_MOST)]
+        if not largest:
+            example = spelled(embedding.nodes[0])
+            raise InputError(f"the labels {name!r} give no node a class; they should name nodes by label, as {example}")
+        place = {x: i for i, x in enumerate(largest)}
+        codes = np.array([place.get(x, len(largest)) for x in listed], np.int64)
+        return Classes(name, tuple(map(spelled, largest)), codes)
+
+    def packed(self, blocks: Blocks) -> dict[str, Any]:
+        """For the page."""
+        kind = np.uint8 if len(self.names) < 256 else np.uint16
+        counts = np.bincount(self.codes, minlength=len(self.names) + 1).tolist()
+        made = {"name": self.name, "classes": self.names, "counts": counts}
+        return made | {"codes": blocks.add(self.codes.astype(kind))}
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A number for each node, none of them below 0."""
+
+    name: str
+    values: npt.NDArray[np.float64]
+
+    def packed(self, blocks: Blocks) -> dict[str, Any]:
+        """For the page: in 16 bits between the least and the largest, or between their logarithms of 1 + x / unit."""
+        low, high = float(self.values.min(initial=math.inf)), float(self.values.max(initial=-math.inf))
+        unit = _unit(self.values)
+        at = self.values if unit is None else np.log1p(self.values / unit)
+        first, last = float(at.min()), float(at.max())
+        parts = np.rint((at - first) / ((last - first) or 1.0) * _LEVELS).astype(np.uint16)
+        made = {"name": self.name, "low": low, "high": high, "unit": unit, "values": blocks.add(parts)}
+        return made | {"whole": bool((self.values == np.rint(self.values)).all())}
+
+
+def columns_of(
+    model: Any, embedding: Embedding, data: Graph | Hypergraph | None, labels: Mapping[str, Any]
+) -> list[Classes | Numbers]:
+    """Every column there is: labels, types, uncertainty, degrees and, last, the lengths of the vectors."""
+    found: list[Classes | Numbers] = [Classes.of(name, embedding, given) for name, given in labels.items()]
+    typed = model if getattr(model, "reads", "graph") == "hypergraph" else data
+    if isinstance(typed, Hypergraph) or typed is model:
+        found.append(Classes.of("type", embedding, by_type(typed)))
+    if embedding.std is not None:
+        found.append(Numbers("uncertainty", widths(embedding.std, _LARGEST)))
+    if data is not None:
+        found.append(Numbers("degree", degrees_of(embedding, data)))
+    lengths = Numbers("length of the vector", lengths_of(embedding.vectors))
+    return [x for x in (*found, lengths) if isinstance(x, Classes) or _spread(x.values)]
+
+
+def degrees_of(embedding: Embedding, data: Graph | Hypergraph) -> npt.NDArray[np.float64]:
+    """How many edges each node has; 0 where the data does not know it."""
+    at = data.nodes.find(embedding.nodes)
+    own = data.degrees.astype(np.float64)
+    return np.where(at >= 0, own[at], 0.0) if len(own) else np.zeros(len(at))
+
+
+def _first(value: Any) -> Any:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return min(value, key=str) if isinstance(value, (set, frozenset)) and value else next(iter(value), None)
+    return value
+
+
+def _spread(values: npt.NDArray[np.float64]) -> bool:
+    """Whether the numbers differ by more than rounding."""
+    low, high = float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
+    return high - low > 1e-5 * max(abs(high), 1e-30)
+
+
+def _unit(values: npt.NDArray[np.float64]) -> float | None:
+    """What the logarithm counts in, or None where numbers are coloured as they are."""
+    usual = float(np.median(values))
+    return max(usual, 1e-30) if values.max() > _WIDE * max(usual, 1e-30) else None

@@ -1,0 +1,137 @@
+"""What is known of a model and of its data: parameters, losses, seconds, memory, counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from netfold.base import Embedder
+from netfold.embedding import Embedding
+from netfold.graph import Graph
+from netfold.hypergraph import Hypergraph
+from netfold.options import options
+from netfold.report.words import spelled
+
+__all__ = ["cost", "data_facts", "losses", "parameters"]
+
+_DRAWN = 400
+"""Epochs of a curve that are drawn: no screen shows more."""
+
+Facts = list[tuple[str, str]]
+"""Names and values, both in words."""
+
+
+def parameters(model: Any) -> list[dict[str, Any]]:
+    """Each option of a model: its value, whether that is the default, and what it means."""
+    if not isinstance(model, Embedder):
+        return []
+    rows = []
+    for o in options(type(model)):
+        value = o.plain(getattr(model, o.name))
+        changed = value != o.plain(o.default)
+        rows.append({"name": o.name, "value": _words(value), "changed": changed, "help": o.help})
+    return rows
+
+
+def losses(model: Any) -> dict[str, Any]:
+    """The epochs, and each loss term by name: at most 400 of them, evenly apart, the first and the last among them."""
+    history = getattr(model, "history_", [])
+    if not history:
+        return {"epochs": [], "terms": {}}
+    rows = np.unique(np.linspace(0, len(history) - 1, min(len(history), _DRAWN)).round().astype(int)).tolist()
+    names = [name for name in history[-1] if name not in ("epoch", "seconds")]
+    names = names if len(names) > 2 else ["objective"]  # one term is the objective
+    terms = {name: [_finite(history[i].get(name)) for i in rows] for name in reversed(names)}
+    return {"epochs": [history[i]["epoch"] for i in rows], "terms": terms}
+
+
+def _finite(x: float | None) -> float | None:
+    return x if x is not None and math.isfinite(x) else None
+
+
+def cost(model: Any, embedding: Embedding) -> Facts:
+    """Seconds of training and bytes of what was trained, as far as the saved model tells."""
+    made: Facts = []
+    history = getattr(model, "history_", [])
+    if history:
+        seconds = sum(record.get("seconds", 0.0) for record in history)
+        made += [("training", _time(seconds)), ("epochs", f"{len(history):,}")]
+        made += [("per epoch", _time(seconds / len(history)))]
+        if seconds > 0:
+            made += [("nodes per second", f"{len(embedding) * len(history) / seconds:,.0f}")]
+    if hasattr(model, "network_"):
+        tensors = list(model.network_.state_dict().values())
+        count, size = sum(x.numel() for x in tensors), sum(x.numel() * x.element_size() for x in tensors)
+        made += [("numbers in the network", f"{count:,}"), ("memory of the network", _bytes(size))]
+    size = embedding.vectors.nbytes + (0 if embedding.std is None else embedding.std.nbytes)
+    return [*made, ("memory of the vectors", _bytes(size))]
+
+
+def data_facts(data: Graph | Hypergraph) -> Facts:
+    """Counts of a graph or of a hypergraph."""
+    made = _of_hypergraph(data) if isinstance(data, Hypergraph) else _of_graph(data)
+    degrees = data.degrees
+    if len(degrees):
+        made.append(("nodes without an edge", f"{int((degrees == 0).sum()):,}"))
+        made.append(("degrees", f"{degrees.min():,} to {degrees.max():,}, {degrees.mean():,.1f} in the mean"))
+    return [*made, ("fingerprint", data.fingerprint[:16])]
+
+
+def _of_graph(graph: Graph) -> Facts:
+    from scipy.sparse.csgraph import connected_components
+
+    parts = connected_components(graph.adjacency, directed=graph.directed, connection="weak")[0]
+    made = [("nodes", f"{graph.n_nodes:,}"), ("edges", f"{graph.n_edges:,}")]
+    made += [("directed", _words(graph.directed)), ("weighted", _words(graph.is_weighted))]
+    if graph.is_weighted and len(graph.adjacency.data):
+        made.append(("weights", f"{graph.adjacency.data.min():g} to {graph.adjacency.data.max():g}"))
+    return [*made, ("self-loops", f"{graph.n_self_loops:,}"), ("connected components", f"{parts:,}")]
+
+
+def _of_hypergraph(hypergraph: Hypergraph) -> Facts:
+    counts = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
+    types = ", ".join(f"{spelled(name)} {count:,}" for name, count in zip(hypergraph.types, counts, strict=True))
+    kinds = "; ".join(f"{', '.join(map(spelled, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
+    made = [("nodes", f"{hypergraph.n_nodes:,}"), ("hyperedges", f"{hypergraph.n_edges:,}")]
+    return [*made, ("types", types), ("kinds", kinds)]
+
+
+def _words(value: Any) -> str:
+    """A value on one line.
+
+    >>> _words([500, 100]), _words(True), _words(None), _words(1e-05)
+    ('500, 100', 'yes', 'none', '1e-05')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_words, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _time(seconds: float) -> str:
+    """Seconds in the unit that a person would choose.
+
+    >>> _time(0.0123), _time(4.2), _time(615), _time(7500)
+    ('12.3 ms', '4.20 s', '10 min 15 s', '2 h 5 min')
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 60:
+        return f"{seconds:.2f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _bytes(size: int) -> str:
+    """Bytes in the unit that a person would choose.
+
+    >>> _bytes(800), _bytes(3 << 20)
+    ('800 bytes', '3.0 MiB')
+    """
+    value, units = float(size), ["bytes", "KiB", "MiB", "GiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{value:.0f} bytes" if units[0] == "bytes" else f"{value:.1f} {units[0]}"
