@@ -1,0 +1,5 @@
+"""`python -m netfold.demo`."""
+
+from netfold.demo import main
+
+main()

@@ -1,0 +1,230 @@
+"""What the demo shows of each model: data that are built in, a fit, an answer, a measurement and a picture."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import netfold as nf
+from netfold import plot
+from netfold.errors import InputError
+from netfold.labels import Labels
+
+__all__ = ["SHOWS", "Show"]
+
+_NOVEL = "Les Misérables"
+
+
+@dataclass(frozen=True, eq=False)
+class Show:
+    """A model at work."""
+
+    name: str
+    idea: str
+    """What it is for."""
+    data: str
+    model: Any
+    seen: Any
+    """The graph, or the hypergraph, that was fitted."""
+    answer: str
+    """What the model says that a reader would ask."""
+    measure: str
+    """What `before` (without learning) and `after` are."""
+    before: float
+    after: float
+    draw: Callable[[Path], object]
+    """Writes the picture."""
+    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    """Columns for the colours of the report."""
+
+    @property
+    def file(self) -> str:
+        """What the model is saved as."""
+        return f"{self.name.lower()}.netfold"
+
+    @property
+    def picture(self) -> str:
+        """What the picture is called."""
+        return f"{self.name.lower()}.png"
+
+
+def sdne() -> Show:
+    """Who is near whom."""
+    graph = _novel()
+    options: dict[str, Any] = {"dim": 32, "alpha": 10}
+    model = nf.SDNE(**options).fit(graph, progress=False)
+    untrained = nf.SDNE(**options, epochs=0, pretrain="none").fit(graph, progress=False)
+    near = ", ".join(str(label) for label, _ in model.embedding_.nearest("Valjean", k=5, metric="dot"))
+    return Show(
+        name="SDNE",
+        idea="who is near whom: a point for each character, by whom they meet and whom those meet",
+        data=_NOVEL,
+        model=model,
+        seen=graph,
+        answer=f"nearest to Valjean: {near}",
+        measure="neighbors found by the decoder, MAP; without: a random start",
+        before=_map(untrained, graph, "decoder"),
+        after=_map(model, graph, "decoder"),
+        draw=partial(_drawn, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
+        labels={"community": _communities()},
+    )
+
+
+def drne() -> Show:
+    """Who plays the same role."""
+    graph = nf.datasets.mirrored_karate()
+    model = nf.DRNE().fit(graph, progress=False)
+    first = graph.nodes[0]
+    near = ", ".join(str(label) for label, _ in model.embedding_.nearest(first, k=3, metric="euclidean"))
+    return Show(
+        name="DRNE",
+        idea="who plays the same role, however far apart: two karate clubs, one the mirror image of the other",
+        data="mirrored karate",
+        model=model,
+        seen=graph,
+        answer=f"the same role as {first} play: {near}",
+        measure="nodes with their mirror image nearest, share; without: SDNE",
+        before=_mirrored(nf.SDNE(dim=16).fit(graph, progress=False).embedding_),
+        after=_mirrored(model.embedding_),
+        draw=partial(_drawn, model, graph=graph, colors=plot.by_degree(graph), labels=16),
+    )
+
+
+def dhne() -> Show:
+    """What belongs together in threes."""
+    made = {"users": 30, "items": 30, "tags": 30, "edges": 5000}
+    whole = nf.datasets.planted_triples(**made)
+    hidden = np.random.default_rng(0).permutation(whole.n_edges) < whole.n_edges // 5
+    known, asked = _some(whole, ~hidden), _some(whole, hidden)
+    options: dict[str, Any] = {"dim": 32, "hidden": 32, "batch_size": 64, "schedule": "constant", "scale": "column"}
+    model = nf.DHNE(**options, epochs=25, hold_out=False).fit(known, progress=False)
+    found = nf.evaluate.hyperedges(model, asked, known=known)
+    user, item, tag = (asked.nodes[i] for i in asked.kinds[0].rows[0])
+    tags = [label[1] for label, _ in model.complete((user, item, None), k=40, exclude=known)]
+    place = tags.index(tag[1]) + 1
+    return Show(
+        name="DHNE",
+        idea="what belongs together in threes: users, items and tags; a pair of them says nothing, the triple all",
+        data="planted triples",
+        model=model,
+        seen=known,
+        answer=f"of {len(tags)} tags for user {user[1]} and item {item[1]}, the hidden one comes as number {place}",
+        measure="hidden triples told from others, AUC; without: counts of pairs",
+        before=float(found.baselines["pair co-occurrence"]["AUC"]),
+        after=float(found.figures["AUC"]),
+        draw=partial(_drawn, model, hypergraph=known, labels=6),
+        labels={"hidden group": nf.datasets.labels("planted_triples", **made)},
+    )
+
+
+def dvne() -> Show:
+    """How sure one can be."""
+    graph = _novel()
+    options: dict[str, Any] = {"dim": 16, "hidden": 64, "repulsion": 10.0, "batch_size": 64}
+    model = nf.DVNE(**options, epochs=200).fit(graph, progress=False)
+    untrained = nf.DVNE(**options, epochs=0).fit(graph, progress=False)
+    names = model.embedding_.nodes
+    order = np.argsort(model.embedding_.uncertainty(names)).tolist()
+    sure, unsure = (", ".join(str(names[i]) for i in part) for part in (order[:3], order[:-4:-1]))
+    return Show(
+        name="DVNE",
+        idea="how sure one can be: a Gaussian for each character; its variance is what the data leave open",
+        data=_NOVEL,
+        model=model,
+        seen=graph,
+        answer=f"most certain: {sure}; least: {unsure}",
+        measure="neighbors found by W2, MAP; without: a random start",
+        before=_map(untrained, graph, "w2"),
+        after=_map(model, graph, "w2"),
+        draw=partial(_drawn, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
+        labels={"community": _communities()},
+    )
+
+
+def depthlgp() -> Show:
+    """Where those who come later belong."""
+    grown = _novel()
+    split = nf.evaluate.split_nodes(grown, 10 / grown.n_nodes, seed=0)
+    base = nf.SDNE(dim=32, alpha=10).fit(split.known, progress=False)
+    model = nf.DepthLGP(epochs=3).fit(split.known, base.embedding_, progress=False)
+    new = model.transform(grown)
+    found = nf.evaluate.out_of_sample(model, split)
+    name = max(new.nodes, key=lambda label: grown.degrees[grown.positions([label])[0]])
+    near = ", ".join(str(label) for label, _ in model.embedding_.nearest(new[name], k=4))
+    return Show(
+        name="DepthLGP",
+        idea="where those who come later belong, over any embedding: ten characters held back, who then arrive",
+        data=f"{_NOVEL}, {len(new)} held back",
+        model=model,
+        seen=split.known,
+        answer=f"{name} arrives, and is placed near {near}",
+        measure="half of their links told from others by the other half, AUC; without: neighbors' mean",
+        before=float(found.baselines["LocalAvg"]["AUC"]),
+        after=float(found.figures["AUC"]),
+        draw=partial(_drawn_with_new, model.embedding_, new, grown),
+        labels={"community": _communities()},
+    )
+
+
+SHOWS: tuple[Callable[[], Show], ...] = (sdne, drne, dhne, dvne, depthlgp)
+"""In the order of the chapter."""
+
+
+@cache
+def _novel() -> nf.Graph:
+    """Who meets whom; an edge weighs the root of the number of scenes, lest a few great pairs drown all others."""
+    scenes = nf.datasets.les_miserables()
+    return nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)
+
+
+@cache
+def _communities() -> dict[str, str]:
+    """The community of each character, called by the member with most scenes."""
+    networkx = _imported("networkx")
+    novel = networkx.les_miserables_graph()
+    scenes = dict(novel.degree(weight="weight"))
+    found = networkx.community.louvain_communities(novel, seed=0)
+    return {label: max(sorted(group), key=scenes.__getitem__) for group in found for label in group}
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"{name} is missing; install it with: pip install 'netfold[demo,viz]'") from None
+
+
+def _map(model: Any, graph: nf.Graph, score: str) -> float:
+    return float(nf.evaluate.reconstruction(model, graph, score=score, k=(100,), baselines=False).figures["MAP"])
+
+
+def _mirrored(found: nf.Embedding) -> float:
+    """How many nodes are as near to their mirror image, half of all further on, as to any other."""
+    n = len(found)
+    apart = np.linalg.norm(found.vectors[:, None] - found.vectors[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    image = apart[np.arange(n), (np.arange(n) + n // 2) % n]
+    return float((image <= apart.min(axis=1) + 1e-4 * np.abs(found.vectors).max()).mean())
+
+
+def _some(whole: nf.Hypergraph, keep: Any) -> nf.Hypergraph:
+    """Some of the hyperedges, and all nodes."""
+    kinds = [(kind.roles, kind.types, kind.rows[keep]) for kind in whole.kinds]
+    return nf.Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
+
+
+def _drawn(model: Any, path: Path, **given: Any) -> None:
+    plot.map(model, path, **given)
+
+
+def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, path: Path) -> None:
+    """All nodes in one map, the new ones in a colour of their own."""
+    both = nf.Embedding(Labels.of([*known.nodes, *new.nodes]), np.vstack([known.vectors, new.vectors]))
+    colors = {label: "arrived later" if label in new else "was there" for label in both.nodes}
+    plot.map(both, path, graph=grown, colors=colors, labels=list(new.nodes), method="tsne", title="DepthLGP")
