@@ -78,8 +78,9 @@ def sdne() -> Show:
 
 def drne() -> Show:
     """Who plays the same role."""
-    graph = nf.datasets.mirrored_karate()
-    model = nf.DRNE().fit(graph, progress=False)
+    graph, barbell = nf.datasets.mirrored_karate(), nf.datasets.barbell()
+    model, lifter = (nf.DRNE().fit(each, progress=False) for each in (graph, barbell))
+    ends = lifter.embedding_.vectors[[0, -1]]
     first = graph.nodes[0]
     near = ", ".join(str(label) for label, _ in model.embedding_.nearest(first, k=3, metric="euclidean"))
     return Show(
@@ -88,11 +89,11 @@ def drne() -> Show:
         data="mirrored karate",
         model=model,
         seen=graph,
-        answer=f"the same role as {first} play: {near}",
+        answer=f"the same role as {first} play: {near}; a barbell's two ends are {np.ptp(ends, 0).max():.0e} apart",
         measure="nodes with their mirror image nearest, share; without: SDNE",
         before=_mirrored(nf.SDNE(dim=16).fit(graph, progress=False).embedding_),
         after=_mirrored(model.embedding_),
-        draw=partial(_drawn, model, graph=graph, colors=plot.by_degree(graph), labels=16),
+        draw=partial(_drawn_twice, (model, graph), (lifter, barbell)),
     )
 
 
@@ -221,6 +222,12 @@ def _some(whole: nf.Hypergraph, keep: Any) -> nf.Hypergraph:
 
 def _drawn(model: Any, path: Path, **given: Any) -> None:
     plot.map(model, path, **given)
+
+
+def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path: Path) -> None:
+    """A picture of each, by degree: the second is called NAME-2."""
+    for (model, graph), where in ((first, path), (second, path.with_stem(f"{path.stem}-2"))):
+        plot.map(model, where, graph=graph, colors=plot.by_degree(graph), labels=16)
 
 
 def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, path: Path) -> None:
