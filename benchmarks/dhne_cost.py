@@ -17,20 +17,18 @@ otherwise.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from meter import Meter
+from parts import main, measure
 
 from netfold.hypergraph import Hypergraph
 
-THREADS, DIM, HIDDEN, NEGATIVES = 1, 64, 192, 5
+DIM, HIDDEN, NEGATIVES = 64, 192, 5
 DRUG = 137_404
 """Hyperedges of dhne_drug."""
 
@@ -123,16 +121,7 @@ def run_dense(name: str, steps: int, distinct: int) -> None:
 # -------------------------------------------------------------------- the tables
 
 
-def measure(kind: str, name: str, *args: object) -> dict[str, float]:
-    command = [sys.executable, __file__, "--threads", str(THREADS), "--child", kind, name, *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def against_dense(scale: float) -> None:
+def against_dense(_: Path, scale: float) -> None:
     name = "dhne_drug" if scale == 1 else f"{max(300, int(7_500 * scale))}_{int(DRUG * scale)}"
     if scale == 1 and not os.environ.get("NETFOLD_DATA"):
         print("(dense: set NETFOLD_DATA)")
@@ -148,7 +137,7 @@ def against_dense(scale: float) -> None:
         print(f"| {words} | {seconds:.1f} | {found['peak_gib']:.2f} | {ratio:.1f}{verdict} |", flush=True)
 
 
-def scaling(scale: float) -> None:
+def scaling(_: Path, scale: float) -> None:
     print("| nodes | hyperedges | CPU-s/epoch | wall s | us a hyperedge | peak GiB |")
     print("| --- | --- | --- | --- | --- | --- |")
     sizes, seconds = [int(n * scale) for n in (3_000, 10_000, 30_000, 100_000)], []
@@ -164,7 +153,7 @@ def scaling(scale: float) -> None:
     print(f"exponent {slope:.3f} (least squares); target at most 1.1")
 
 
-def on_gpu(scale: float) -> None:
+def on_gpu(_: Path, scale: float) -> None:
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -188,26 +177,5 @@ PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu}
 CHILDREN: dict[str, Callable[..., None]] = {"ours": run_ours, "dense": run_dense}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=tuple(PARTS))
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    global THREADS
-    THREADS = args.threads
-    if args.child:
-        import torch
-
-        torch.set_num_threads(THREADS)
-        kind, name, *rest = args.child
-        CHILDREN[kind](name, *(int(x) if x.isdigit() else x for x in rest))
-        return
-    for name, part in PARTS.items():
-        if args.only == name or (args.only is None and name != "gpu"):
-            part(args.scale)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, PARTS, CHILDREN)

@@ -17,12 +17,6 @@ torch's own packed LSTM, which has no normalisation, on the same sequences, forw
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,10 +24,10 @@ from typing import Any
 
 import numpy as np
 from meter import Meter
+from parts import given, main, measure, saved
 
 from netfold.graph import Graph
 
-THREADS = 1
 KEPT = 11
 """Numbers per neighbor and dimension that an epoch's half step writes and reads again: 7 forwards, 4 backwards."""
 
@@ -140,37 +134,6 @@ def run_loop(folder: str, dim: int, nodes: int) -> None:
 # -------------------------------------------------------------------- the tables
 
 
-def measure(kind: str, folder: Path, *args: object) -> dict[str, float]:
-    command = [sys.executable, __file__, "--threads", str(THREADS), "--child", kind, str(folder), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def saved(folder: Path, n: int, m: int) -> Path:
-    from netfold.datasets import chung_lu
-
-    path = folder / f"g{n}_{m}"
-    if not path.exists():
-        chung_lu(n, m).save(path)
-    return path
-
-
-def given(folder: Path, name: str) -> Path | None:
-    """A data set of that name, stored where a child finds it; None without NETFOLD_DATA."""
-    from netfold.datasets import load
-
-    if not os.environ.get("NETFOLD_DATA"):
-        print(f"({name}: set NETFOLD_DATA)")
-        return None
-    graph = load(name)
-    assert isinstance(graph, Graph)
-    graph.save(folder / name)
-    return folder / name
-
-
 def against_loop(folder: Path, scale: float) -> None:
     n = int(10_000 * scale)
     path, nodes = saved(folder, n, 5 * n), min(n, 300)
@@ -232,27 +195,5 @@ PARTS = {"loop": against_loop, "blogcatalog": on_blogcatalog, "scaling": scaling
 CHILDREN: dict[str, Callable[..., None]] = {"ours": run_ours, "lstm": run_packed_lstm, "loop": run_loop}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=tuple(PARTS))
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    global THREADS
-    THREADS = args.threads
-    if args.child:
-        import torch
-
-        torch.set_num_threads(THREADS)
-        kind, folder, *rest = args.child
-        CHILDREN[kind](folder, *(int(x) if x.isdigit() else x for x in rest))
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        for name, part in PARTS.items():
-            if args.only == name or (args.only is None and name != "gpu"):
-                part(Path(temporary), args.scale)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, PARTS, CHILDREN)

@@ -17,22 +17,14 @@ as netfold does: each node of a batch is encoded once, and each node of the grap
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from meter import Meter
+from parts import given, main, measure, saved
 
 from netfold.graph import Graph
-
-THREADS = 1
-
 
 # -------------------------------------------------------------------- what a child process runs
 
@@ -95,40 +87,9 @@ def _dense(rows):  # type: ignore[no-untyped-def]
 # -------------------------------------------------------------------- the tables
 
 
-def measure(kind: str, folder: Path, *args: object) -> dict[str, float]:
-    command = [sys.executable, __file__, "--threads", str(THREADS), "--child", kind, str(folder), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def saved(folder: Path, n: int) -> Path:
-    from netfold.datasets import chung_lu
-
-    path = folder / f"g{n}"
-    if not path.exists():
-        chung_lu(n, 5 * n).save(path)
-    return path
-
-
-def real(folder: Path, name: str) -> Path | None:
-    """A data set of that name, stored where a child finds it; None without NETFOLD_DATA."""
-    from netfold.datasets import load
-
-    if not os.environ.get("NETFOLD_DATA"):
-        print(f"({name}: set NETFOLD_DATA)")
-        return None
-    graph = load(name)
-    assert isinstance(graph, Graph)
-    graph.save(folder / name)
-    return folder / name
-
-
 def against_dense(folder: Path, scale: float) -> None:
     n = int(10_000 * scale)
-    path = saved(folder, n)
+    path = saved(folder, n, 5 * n)
     ours = measure("ours", path, 4)
     print("| nodes | dense rows | CPU-s/epoch | ours | times less | peak GiB |\n| --- | --- | --- | --- | --- | --- |")
     for per_triplet, name in ((1, "per triplet"), (0, "per node")):
@@ -145,8 +106,8 @@ def against_dense(folder: Path, scale: float) -> None:
 def scaling(folder: Path, scale: float) -> None:
     print("| nodes | edges | CPU-s/epoch | wall s | us a triplet | peak GiB |\n| --- | --- | --- | --- | --- | --- |")
     sizes, seconds = [int(n * scale) for n in (10_000, 30_000, 100_000, 300_000)], []
-    paths: list[Path | None] = [saved(folder, n) for n in sizes]
-    for path in [*paths, real(folder, "npm_dependencies") if scale == 1 else None]:
+    paths: list[Path | None] = [saved(folder, n, 5 * n) for n in sizes]
+    for path in [*paths, given(folder, "npm_dependencies") if scale == 1 else None]:
         if path is None:
             continue
         found = measure("ours", path, 3)
@@ -165,7 +126,7 @@ def on_gpu(folder: Path, scale: float) -> None:
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     n = int(1_000_000 * scale)
-    found = measure("ours", saved(folder, n), 4, device)
+    found = measure("ours", saved(folder, n, 5 * n), 4, device)
     verdict = "" if found["wall"] < 5 else " (MISSED)"
     print("| device | nodes | edges | s/epoch | GPU GiB | target s |\n| --- | --- | --- | --- | --- | --- |")
     print(f"| {device} | {n:,} | {found['m']:,} | {found['wall']:.2f}{verdict} | {found['gpu_gib']:.1f} | 5 |")
@@ -175,27 +136,5 @@ PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu}
 CHILDREN: dict[str, Callable[..., None]] = {"ours": run_ours, "dense": run_dense}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=tuple(PARTS))
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    global THREADS
-    THREADS = args.threads
-    if args.child:
-        import torch
-
-        torch.set_num_threads(THREADS)
-        kind, folder, *rest = args.child
-        CHILDREN[kind](folder, *(int(x) if x.isdigit() else x for x in rest))
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        for name, part in PARTS.items():
-            if args.only == name or (args.only is None and name != "gpu"):
-                part(Path(temporary), args.scale)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, PARTS, CHILDREN)

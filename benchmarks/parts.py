@@ -1,0 +1,79 @@
+"""A script of several parts: `--only PART`, `--scale`, `--threads`; each measurement runs in a process of its own.
+
+A part is called with a folder for graphs and the scale; `measure` runs one of the script's children there, which prints
+its figures as the last line (see `meter.Meter.report`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+_threads = 1
+
+
+def threads() -> int:
+    """How many a measurement has."""
+    return _threads
+
+
+def measure(kind: str, *args: object) -> dict[str, float]:
+    """What a child of the running script says of itself."""
+    command = [sys.executable, sys.argv[0], "--threads", str(_threads), "--child", kind, *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def saved(folder: Path, n: int, m: int) -> Path:
+    """A Chung-Lu graph, stored where a child finds it."""
+    from netfold.datasets import chung_lu
+
+    path = folder / f"g{n}_{m}"
+    if not path.exists():
+        chung_lu(n, m).save(path)
+    return path
+
+
+def given(folder: Path, name: str) -> Path | None:
+    """A data set of that name, stored where a child finds it; None without NETFOLD_DATA."""
+    from netfold.datasets import load
+
+    if not os.environ.get("NETFOLD_DATA"):
+        print(f"({name}: set NETFOLD_DATA)")
+        return None
+    path = folder / name
+    if not path.exists():
+        load(name).save(path)
+    return path
+
+
+def main(doc: str, parts: Mapping[str, Callable[[Path, float], None]], children: Mapping[str, Callable]) -> None:
+    """Run the parts, or the one that is named; the part "gpu" only where it is."""
+    global _threads
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=tuple(parts))
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    _threads = args.threads
+    if args.child:
+        import torch
+
+        torch.set_num_threads(_threads)
+        kind, *rest = args.child
+        children[kind](*(int(x) if x.isdigit() else x for x in rest))
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, part in parts.items():
+            if args.only == name or (args.only is None and name != "gpu"):
+                part(Path(temporary), args.scale)
