@@ -27,16 +27,18 @@ def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
 
 def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
     data, made = group[0].data, []
-    of = f" · {', '.join(sheet.name for sheet in group)}" if several else ""
-    for name, task in _tasks(data).items():
-        asked = {s.name: s.model for s in group if name != "uncertainty" or s.embedding.std is not None}
+
+    def add(name: str, task: Task, asked: list[Sheet]) -> None:
+        of = f" · {', '.join(sheet.name for sheet in asked)}" if several else ""
         if asked:
-            made.append(table(name + of, task, asked))
+            made.append(table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
+
+    for name, task in _tasks(data).items():
+        add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
     for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
-        asked = {s.name: s.model for s in group if column in s.labels}
-        labels = next(s.labels[column] for s in group if column in s.labels)
-        for name, task in label_tasks(labels, data if isinstance(data, Graph) else None).items():
-            made.append(table(f"{name} by {column}{of}", task, asked))
+        having = [s for s in group if column in s.labels]
+        for name, task in label_tasks(having[0].labels[column], data if isinstance(data, Graph) else None).items():
+            add(f"{name} by {column}", task, having)
     return made
 
 
