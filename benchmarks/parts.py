@@ -18,11 +18,6 @@ from pathlib import Path
 _threads = 1
 
 
-def threads() -> int:
-    """How many a measurement has."""
-    return _threads
-
-
 def measure(kind: str, *args: object) -> dict[str, float]:
     """What a child of the running script says of itself."""
     command = [sys.executable, sys.argv[0], "--threads", str(_threads), "--child", kind, *map(str, args)]
@@ -56,13 +51,16 @@ def given(folder: Path, name: str) -> Path | None:
     return path
 
 
-def main(doc: str, parts: Mapping[str, Callable[[Path, float], None]], children: Mapping[str, Callable]) -> None:
+Part = Callable[[Path, float], None]
+
+
+def main(doc: str, parts: Mapping[str, Part], children: Mapping[str, Callable], threads: int = 1) -> None:
     """Run the parts, or the one that is named; the part "gpu" only where it is."""
     global _threads
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=tuple(parts))
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=threads)
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     args = parser.parse_args()
     _threads = args.threads

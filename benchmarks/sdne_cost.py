@@ -12,15 +12,12 @@ and 2 threads on the CPU.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from meter import Meter
+from parts import main, measure
 from scipy import sparse
 
 from netfold.graph import Graph
@@ -84,31 +81,23 @@ def run_dense(folder: str, hidden: int, dim: int, epochs: int, batch: int = 512)
     meter.report()
 
 
-def measure(kind: str, folder: Path, *args: object) -> dict[str, float]:
-    command = [sys.executable, __file__, "--child", kind, str(folder), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def saved(folder: Path, n: int, m: int) -> Path:
-    path = folder / f"g{n}"
+    path = folder / f"g{n}_{m}"
     if not path.exists():
         heavy_tailed(n, m).save(path)
     return path
 
 
-def against_dense(folder: Path) -> None:
+def against_dense(folder: Path, scale: float) -> None:
     print("| nodes | layers | dense CPU-s/epoch | ours | times less | dense peak GiB | ours |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for n, hidden, dim, epochs, ours_epochs, bound in ((10_000, 1000, 128, 2, 6, 7), (50_000, 256, 128, 1, 6, 80)):
+        n = int(n * scale)
         path = saved(folder, n, 5 * n)
         ours = measure("ours", path, hidden, dim, ours_epochs)
         dense = measure("dense", path, hidden, dim, epochs)
         ratio = dense["cpu"] / ours["cpu"]
-        verdict = "" if ratio >= bound else f" (MISSED: target {bound})"
+        verdict = "" if scale < 1 or ratio >= bound else f" (MISSED: target {bound})"
         print(
             f"| {n:,} | {hidden}-{dim} | {dense['cpu']:.2f} | {ours['cpu']:.2f} | {ratio:.1f}{verdict} | "
             f"{dense['peak_gib']:.2f} | {ours['peak_gib']:.2f} |",
@@ -116,9 +105,9 @@ def against_dense(folder: Path) -> None:
         )
 
 
-def scaling(folder: Path) -> None:
+def scaling(folder: Path, scale: float) -> None:
     print("| nodes | edges | CPU-s/epoch | wall s | peak GiB |\n| --- | --- | --- | --- | --- |")
-    sizes, seconds = (10_000, 30_000, 100_000, 300_000, 1_000_000), []
+    sizes, seconds = [int(n * scale) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000)], []
     for n in sizes:
         found = measure("ours", saved(folder, n, 5 * n), 256, 128, max(5, min(40, 10**6 // n)))
         seconds.append(found["cpu"])
@@ -129,13 +118,14 @@ def scaling(folder: Path) -> None:
     slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
     ends = np.log(seconds[-1] / seconds[0]) / np.log(sizes[-1] / sizes[0])
     print(f"exponent {slope:.3f} (least squares), {ends:.3f} (first to last); target at most 1.1")
-    row = measure("ours", saved(folder, 10**6, 5 * 10**6), 256, 128, 4, "cpu", "row_adagrad")
-    print(f"1,000,000 nodes with row_adagrad: {row['cpu']:.2f} CPU-s, {row['peak_gib']:.2f} GiB")
+    row = measure("ours", saved(folder, sizes[-1], 5 * sizes[-1]), 256, 128, 4, "cpu", "row_adagrad")
+    print(f"{sizes[-1]:,} nodes with row_adagrad: {row['cpu']:.2f} CPU-s, {row['peak_gib']:.2f} GiB")
 
 
-def on_gpu(folder: Path) -> None:
+def on_gpu(folder: Path, scale: float) -> None:
     print("| nodes | edges | layers | s/epoch | GPU GiB | target s |\n| --- | --- | --- | --- | --- | --- |")
     for n, m, hidden, dim, target in ((1_138_499, 2_990_443, 256, 128, 0.1), (10_000_000, 50_000_000, 128, 64, 0.5)):
+        n, m = int(n * scale), int(m * scale)
         found = measure("ours", saved(folder, n, m), hidden, dim, 12, "cuda")
         print(
             f"| {n:,} | {found['m']:,} | {hidden}-{dim} | {found['wall']:.4f} | {found['gpu_gib']:.1f} | {target} |",
@@ -143,21 +133,9 @@ def on_gpu(folder: Path) -> None:
         )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=("dense", "scaling", "gpu"))
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.child:
-        kind, folder, *rest = args.child
-        numbers = [int(x) if x.isdigit() else x for x in rest]
-        (run_ours if kind == "ours" else run_dense)(folder, *numbers)  # type: ignore[arg-type]
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        for name, part in (("dense", against_dense), ("scaling", scaling), ("gpu", on_gpu)):
-            if args.only == name or (args.only is None and name != "gpu"):
-                part(Path(temporary))
+PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu}
+CHILDREN: dict[str, Callable[..., None]] = {"ours": run_ours, "dense": run_dense}
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, PARTS, CHILDREN, threads=2)

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from zoo_hypergraphs import facts
 
 import netfold as nf
 from netfold.datasets import planted_triples
@@ -38,18 +39,6 @@ def papers() -> Hypergraph:
     names = [f"ß{i}" for i in range(20)]
     sizes = [2] * 20 + [3] * 20 + [4] * 15
     return Hypergraph([[names[i] for i in rng.choice(20, k, replace=False)] for k in sizes], names)
-
-
-def facts() -> Hypergraph:
-    """(head, relation, tail), where head and tail are of one type and not alike, and what two people said."""
-    rng = np.random.default_rng(2)
-    heads = np.array([[*rng.choice(10, 2, replace=False), 10 + rng.integers(3)] for _ in range(40)])[:, [0, 2, 1]]
-    pairs = np.array([rng.choice(10, 2, replace=False) for _ in range(20)])
-    kinds = [
-        (("head", "relation", "tail"), ("entity", "relation", "entity"), heads),
-        (("entity", "entity_2"), ("entity", "entity"), pairs),
-    ]
-    return Hypergraph.from_kinds(kinds, nodes=range(13))
 
 
 def pairs() -> Hypergraph:

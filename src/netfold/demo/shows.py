@@ -71,7 +71,7 @@ def sdne() -> Show:
         measure="neighbors found by the decoder, MAP; without: a random start",
         before=_map(untrained, graph, "decoder"),
         after=_map(model, graph, "decoder"),
-        draw=partial(_drawn, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
+        draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
         labels={"community": _communities()},
     )
 
@@ -100,9 +100,8 @@ def drne() -> Show:
 def dhne() -> Show:
     """What belongs together in threes."""
     made = {"users": 30, "items": 30, "tags": 30, "edges": 5000}
-    whole = nf.datasets.planted_triples(**made)
-    hidden = np.random.default_rng(0).permutation(whole.n_edges) < whole.n_edges // 5
-    known, asked = _some(whole, ~hidden), _some(whole, hidden)
+    split = nf.evaluate.split_hyperedges(nf.datasets.planted_triples(**made), 0.2)
+    known, asked = split.train, split.test
     options: dict[str, Any] = {"dim": 32, "hidden": 32, "batch_size": 64, "schedule": "constant", "scale": "column"}
     model = nf.DHNE(**options, epochs=25, hold_out=False).fit(known, progress=False)
     found = nf.evaluate.hyperedges(model, asked, known=known)
@@ -119,7 +118,7 @@ def dhne() -> Show:
         measure="hidden triples told from others, AUC; without: counts of pairs",
         before=float(found.baselines["pair co-occurrence"]["AUC"]),
         after=float(found.figures["AUC"]),
-        draw=partial(_drawn, model, hypergraph=known, labels=6),
+        draw=partial(plot.map, model, hypergraph=known, labels=6),
         labels={"hidden group": nf.datasets.labels("planted_triples", **made)},
     )
 
@@ -143,7 +142,7 @@ def dvne() -> Show:
         measure="neighbors found by W2, MAP; without: a random start",
         before=_map(untrained, graph, "w2"),
         after=_map(model, graph, "w2"),
-        draw=partial(_drawn, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
+        draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
         labels={"community": _communities()},
     )
 
@@ -212,16 +211,6 @@ def _mirrored(found: nf.Embedding) -> float:
     np.fill_diagonal(apart, np.inf)
     image = apart[np.arange(n), (np.arange(n) + n // 2) % n]
     return float((image <= apart.min(axis=1) + 1e-4 * np.abs(found.vectors).max()).mean())
-
-
-def _some(whole: nf.Hypergraph, keep: Any) -> nf.Hypergraph:
-    """Some of the hyperedges, and all nodes."""
-    kinds = [(kind.roles, kind.types, kind.rows[keep]) for kind in whole.kinds]
-    return nf.Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
-
-
-def _drawn(model: Any, path: Path, **given: Any) -> None:
-    plot.map(model, path, **given)
 
 
 def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path: Path) -> None:
