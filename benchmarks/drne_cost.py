@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from meter import Meter
-from parts import given, main, measure, saved
+from parts import given, growth, main, measure, saved
 
 from netfold.graph import Graph
 
@@ -161,21 +161,7 @@ def on_blogcatalog(folder: Path, scale: float) -> None:
 
 
 def scaling(folder: Path, scale: float) -> None:
-    print("| nodes | edges | CPU-s/epoch | wall s | us a neighbor | peak GiB |\n| --- | --- | --- | --- | --- | --- |")
-    sizes, seconds = [int(n * scale) for n in (10_000, 30_000, 100_000, 300_000)], []
-    paths: list[Path | None] = [saved(folder, n, 5 * n) for n in sizes]
-    for path in [*paths, given(folder, "npm_dependencies") if scale == 1 else None]:
-        if path is None:
-            continue
-        found = measure("ours", path, 64, 3)
-        seconds.append(found["cpu"])
-        print(
-            f"| {found['n']:,} | {found['m']:,} | {found['cpu']:.2f} | {found['wall']:.2f} | "
-            f"{1e6 * found['cpu'] / found['neighbors']:.1f} | {found['peak_gib']:.2f} |",
-            flush=True,
-        )
-    slope = np.polyfit(np.log(sizes), np.log(seconds[: len(sizes)]), 1)[0]
-    print(f"exponent {slope:.3f} (least squares over the Chung-Lu graphs); target at most 1.1")
+    growth(folder, scale, lambda path: measure("ours", path, 64, 3), "neighbor", "neighbors")
 
 
 def on_gpu(folder: Path, scale: float) -> None:

@@ -20,9 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 from meter import Meter
-from parts import given, main, measure, saved
+from parts import growth, main, measure, saved
 
 from netfold.graph import Graph
 
@@ -104,21 +103,7 @@ def against_dense(folder: Path, scale: float) -> None:
 
 
 def scaling(folder: Path, scale: float) -> None:
-    print("| nodes | edges | CPU-s/epoch | wall s | us a triplet | peak GiB |\n| --- | --- | --- | --- | --- | --- |")
-    sizes, seconds = [int(n * scale) for n in (10_000, 30_000, 100_000, 300_000)], []
-    paths: list[Path | None] = [saved(folder, n, 5 * n) for n in sizes]
-    for path in [*paths, given(folder, "npm_dependencies") if scale == 1 else None]:
-        if path is None:
-            continue
-        found = measure("ours", path, 3)
-        seconds.append(found["cpu"])
-        print(
-            f"| {found['n']:,} | {found['m']:,} | {found['cpu']:.2f} | {found['wall']:.2f} | "
-            f"{1e6 * found['cpu'] / found['m']:.1f} | {found['peak_gib']:.2f} |",
-            flush=True,
-        )
-    slope = np.polyfit(np.log(sizes), np.log(seconds[: len(sizes)]), 1)[0]
-    print(f"exponent {slope:.3f} (least squares over the Chung-Lu graphs); target at most 1.1")
+    growth(folder, scale, lambda path: measure("ours", path, 3), "triplet", "m")
 
 
 def on_gpu(folder: Path, scale: float) -> None:

@@ -51,6 +51,30 @@ def given(folder: Path, name: str) -> Path | None:
     return path
 
 
+def growth(folder: Path, scale: float, measured: Callable[[Path], dict[str, float]], unit: str, units: str) -> None:
+    """An epoch on Chung-Lu graphs of 10,000 to 300,000 nodes and on `npm_dependencies`: a table, and the exponent.
+
+    `units` is the figure that says how many there are of a `unit` in an epoch.
+    """
+    import numpy as np
+
+    print(f"| nodes | edges | CPU-s/epoch | wall s | us a {unit} | peak GiB |\n| --- | --- | --- | --- | --- | --- |")
+    sizes, seconds = [int(n * scale) for n in (10_000, 30_000, 100_000, 300_000)], []
+    paths: list[Path | None] = [saved(folder, n, 5 * n) for n in sizes]
+    for path in [*paths, given(folder, "npm_dependencies") if scale == 1 else None]:
+        if path is None:
+            continue
+        found = measured(path)
+        seconds.append(found["cpu"])
+        print(
+            f"| {found['n']:,} | {found['m']:,} | {found['cpu']:.2f} | {found['wall']:.2f} | "
+            f"{1e6 * found['cpu'] / found[units]:.1f} | {found['peak_gib']:.2f} |",
+            flush=True,
+        )
+    slope = np.polyfit(np.log(sizes), np.log(seconds[: len(sizes)]), 1)[0]
+    print(f"exponent {slope:.3f} (least squares over the Chung-Lu graphs); target at most 1.1")
+
+
 Part = Callable[[Path, float], None]
 
 

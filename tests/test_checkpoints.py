@@ -1,162 +1,24 @@
-"""Checkpoints: a run that was stopped ends with the same bits, and only its own checkpoint is taken."""
+"""The folder of a checkpoint: what is in it, and that a run takes none but its own."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from checkpointed import GRAPH, SMALL, assert_same, fit, lines, manifest, random_graph, stopped
+from refusals import refused
 
-from netfold import base, checkpoints, files
-from netfold.checkpoints import Checkpoint, is_finite
-from netfold.errors import InputError
+from netfold import base, checkpoints
+from netfold.checkpoints import is_finite
 from netfold.files import sha256
 from netfold.graph import Graph
 from netfold.models import SDNE
-from netfold.training import OPTIMIZERS, Block, train
-
-
-def random_graph(seed: int = 0) -> Graph:
-    return Graph.from_edges(np.random.default_rng(seed).integers(0, 50, (150, 2)))
-
-
-GRAPH = random_graph()
-SMALL: dict[str, Any] = {"dim": 4, "hidden": (8,), "epochs": 6, "tolerance": 0.0}
-
-
-def fit(
-    folder: Path | None = None, *, graph: Graph = GRAPH, every: float = 0, on_epoch: Any = None, **config: Any
-) -> SDNE:
-    model = SDNE(**SMALL | config)
-    return model.fit(graph, progress=False, checkpoint=folder, checkpoint_every=every, on_epoch=on_epoch)
-
-
-def interrupt_at(epoch: int) -> Any:
-    def hook(record: dict[str, float]) -> None:
-        if record["epoch"] == epoch:
-            raise KeyboardInterrupt
-
-    return hook
-
-
-def stopped(folder: Path, epoch: int = 3, **config: Any) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        fit(folder, on_epoch=interrupt_at(epoch), **config)
-
-
-def without_seconds(history: list[dict[str, float]]) -> list[dict[str, float]]:
-    return [{k: v for k, v in record.items() if k != "seconds"} for record in history]
-
-
-def lines(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-    return found
-
-
-def refusal(call: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def assert_same(one: SDNE, other: SDNE) -> None:
-    assert one.embedding_.vectors.tobytes() == other.embedding_.vectors.tobytes()
-    assert one.embedding_.nodes == other.embedding_.nodes
-    assert without_seconds(one.history_) == without_seconds(other.history_)
-    mine, theirs = one.network_.state_dict(), other.network_.state_dict()
-    assert all(torch.equal(mine[k], theirs[k]) for k in mine)
-
-
-# -------------------------------------------------------------------- the same bits
-
-
-@pytest.mark.parametrize("pretrain", ["none", "svd", "dbn"])
-@pytest.mark.parametrize("output", ["linear", "sigmoid"])
-@pytest.mark.parametrize("batch_size", [None, 13])
-@pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
-def test_resumed_to_the_same_bits(
-    optimizer: str, batch_size: int | None, output: str, pretrain: str, tmp_path: Path
-) -> None:
-    config = {"optimizer": optimizer, "batch_size": batch_size, "output": output, "pretrain": pretrain}
-    config |= {"activation": "sigmoid" if pretrain == "dbn" else "tanh", "lr": 1e-4 if optimizer == "sgd" else 0.01}
-    whole = fit(**config)
-    stopped(tmp_path, **config)
-    assert len(manifest(tmp_path)["history"]) == 3
-    resumed = fit(tmp_path, **config)
-    assert_same(whole, resumed)
-    assert lines(tmp_path) == resumed.history_
-    assert [r["epoch"] for r in lines(tmp_path)] == [1, 2, 3, 4, 5, 6]
-    moved = np.abs(whole.embedding_.vectors - fit(**config | {"epochs": 3}).embedding_.vectors).max()
-    assert moved > 0, "the last epochs must matter for the test to"
-
-
-def test_resumed_again_and_again(tmp_path: Path) -> None:
-    whole = fit(batch_size=13)
-    for epoch in range(1, 7):
-        stopped(tmp_path, epoch, batch_size=13)
-    assert_same(whole, fit(tmp_path, batch_size=13))
-
-
-def test_early_stopping_counts_the_epochs_before_the_stop(tmp_path: Path) -> None:
-    config = {"epochs": 60, "tolerance": 0.05, "patience": 4}
-    whole = fit(**config)
-    assert 6 < len(whole.history_) < 60, "it must stop early for the test to see"
-    stopped(tmp_path, len(whole.history_) - 2, **config)
-    assert_same(whole, fit(tmp_path, **config))
-    assert_same(whole, fit(tmp_path, **config))
-
-
-class Pair(nn.Module):
-    """Two blocks that pull at each other, one of them with a buffer beside its parameters."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.x = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        self.y = nn.Parameter(torch.tensor([0.5, -0.5]))
-        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
-
-    def loss(self, batch: float) -> dict[str, Tensor]:
-        self.calls += 1  # type: ignore[operator]
-        return {"gap": ((self.x - self.y) ** 2).sum() * batch, "size": (self.x**4).sum()}
-
-
-@pytest.mark.parametrize("first", OPTIMIZERS)
-@pytest.mark.parametrize("second", OPTIMIZERS)
-def test_every_block_resumes(first: str, second: str, tmp_path: Path) -> None:
-    def run(folder: str, epochs: int, on_epoch: Any = None) -> Pair:
-        network = Pair()
-        blocks = [Block([network.x], first, 0.003), Block([network.y], second, 0.01)]
-        saved = Checkpoint(tmp_path / folder, {}, every=0)
-        train(
-            network,
-            lambda e: [1.0, 0.5 + e],
-            blocks,
-            epochs=epochs,
-            schedule="linear",
-            checkpoint=saved,
-            on_epoch=on_epoch,
-        )
-        return network
-
-    whole = run("whole", 8)
-    with pytest.raises(KeyboardInterrupt):
-        run("parts", 8, interrupt_at(5))
-    resumed = run("parts", 8)
-    for name, value in whole.state_dict().items():
-        assert torch.equal(value, resumed.state_dict()[name]), name
-    assert int(resumed.calls) == 8 * 2 * 2
-
+from netfold.store import describe, read_tensors, write_tensors
 
 # -------------------------------------------------------------------- what is in the folder
 
@@ -242,67 +104,19 @@ def test_an_old_state_that_a_killed_run_left_is_swept_though_all_epochs_are_done
     assert [p.name for p in tmp_path.glob("state-*")] == ["state-000006.safetensors"]
 
 
-# -------------------------------------------------------------------- interrupts
-
-
-def test_sigint_waits_for_the_end_of_the_epoch(tmp_path: Path) -> None:
-    def hook(record: dict[str, float]) -> None:
-        if record["epoch"] == 2:
-            signal.raise_signal(signal.SIGINT)
-            record["reached"] = True  # the signal did not break in here
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path, every=3600, on_epoch=hook)
-    assert signal.getsignal(signal.SIGINT) is before
-    assert len(manifest(tmp_path)["history"]) == 2
-    assert_same(fit(), fit(tmp_path))
-
-
-def test_a_second_sigint_does_not_wait(tmp_path: Path) -> None:
-    after: list[int] = []
-
-    def hook(record: dict[str, float]) -> None:
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        after.append(1)
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path, on_epoch=hook)
-    assert after == []
-    assert_same(fit(), fit(tmp_path))
-
-
-@pytest.mark.parametrize("epoch", [5, 6])
-def test_a_sigint_in_the_last_epoch_is_not_lost(epoch: int, tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path, on_epoch=lambda r: signal.raise_signal(signal.SIGINT) if r["epoch"] == epoch else None)
-    assert_same(fit(), fit(tmp_path))
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_a_hook_that_raises_leaves_its_epoch_in_the_checkpoint(error: type[BaseException], tmp_path: Path) -> None:
-    def hook(record: dict[str, float]) -> None:
-        raise error
-
-    with pytest.raises(error):
-        fit(tmp_path, every=3600, on_epoch=hook)
-    assert len(manifest(tmp_path)["history"]) == len(lines(tmp_path)) == 1
-    assert_same(fit(), fit(tmp_path))
-
-
-def test_a_disk_that_fills_up_is_one_sentence_and_keeps_the_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stopped(tmp_path, 3)
-
-    def full(path: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "_fsync", full)
-        assert "cannot be written: No space left on device" in refusal(lambda: fit(tmp_path))
-    assert_same(fit(), fit(tmp_path))
+@pytest.mark.parametrize(
+    ("values", "answer"),
+    [
+        ([], True),
+        ([1.0, -2.0], True),
+        ([3e38, 3e38, 3e38], True),  # whose sum is not
+        ([1.0, float("nan")], False),
+        ([float("-inf"), float("inf")], False),
+    ],
+)
+def test_is_finite(values: list[float], answer: bool) -> None:
+    assert is_finite(torch.tensor(values)) is answer
+    assert is_finite(torch.tensor([1, 2]))
 
 
 # -------------------------------------------------------------------- what is refused
@@ -320,18 +134,18 @@ def test_another_configuration(config: dict[str, Any], said: str, tmp_path: Path
     stopped(tmp_path)
     before = (tmp_path / "manifest.json").read_bytes()
     expected = f"{tmp_path} is the checkpoint of {said}; give another folder, or remove it to start anew"
-    assert refusal(lambda: fit(tmp_path, **config)) == expected
+    assert refused(fit, tmp_path, **config) == expected
     assert (tmp_path / "manifest.json").read_bytes() == before
     assert_same(fit(), fit(tmp_path))
 
 
 def test_another_graph(tmp_path: Path) -> None:
     stopped(tmp_path)
-    assert "is the checkpoint of another graph; give" in refusal(lambda: fit(tmp_path, graph=random_graph(1)))
+    assert "is the checkpoint of another graph; give" in refused(fit, tmp_path, graph=random_graph(1))
     heavier = Graph.from_scipy(GRAPH.adjacency * 0.5)
-    assert "another graph" in refusal(lambda: fit(tmp_path, graph=heavier))
+    assert "another graph" in refused(fit, tmp_path, graph=heavier)
     renamed = Graph(GRAPH.adjacency, [f"n{i}" for i in range(GRAPH.n_nodes)])  # type: ignore[arg-type]
-    assert "another graph" in refusal(lambda: fit(tmp_path, graph=renamed))
+    assert "another graph" in refused(fit, tmp_path, graph=renamed)
     assert_same(fit(), fit(tmp_path, graph=random_graph()))  # an equal graph is the same graph
 
 
@@ -339,9 +153,9 @@ def test_another_version_and_another_model(tmp_path: Path, monkeypatch: pytest.M
     stopped(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(base, "_version", lambda package="netfold": "9.9")
-        assert "is the checkpoint of another version; give" in refusal(lambda: fit(tmp_path))
+        assert "is the checkpoint of another version; give" in refused(fit, tmp_path)
     rewrite(tmp_path, lambda m: m["run"].update(model="DRNE"))
-    assert "is the checkpoint of another model; give" in refusal(lambda: fit(tmp_path))
+    assert "is the checkpoint of another model; give" in refused(fit, tmp_path)
 
 
 def rewrite(folder: Path, change: Any) -> None:
@@ -369,14 +183,14 @@ def rewrite(folder: Path, change: Any) -> None:
 def test_a_damaged_manifest(change: Any, said: str, tmp_path: Path) -> None:
     stopped(tmp_path)
     rewrite(tmp_path, change)
-    assert said in refusal(lambda: fit(tmp_path))
+    assert said in refused(fit, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", "[" * 100_000, "\x00\x01", "\udcff"])
 def test_a_manifest_that_is_no_manifest(text: str, tmp_path: Path) -> None:
     stopped(tmp_path)
     (tmp_path / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert str(tmp_path / "manifest.json") in refusal(lambda: fit(tmp_path))
+    assert str(tmp_path / "manifest.json") in refused(fit, tmp_path)
 
 
 def state_file(folder: Path) -> Path:
@@ -389,19 +203,17 @@ def test_a_damaged_state(tmp_path: Path) -> None:
     path = state_file(tmp_path)
     good = path.read_bytes()
     path.write_bytes(good[:-1])
-    assert "its hash differs" in refusal(lambda: fit(tmp_path))
+    assert "its hash differs" in refused(fit, tmp_path)
     path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
-    assert "its hash differs" in refusal(lambda: fit(tmp_path))
+    assert "its hash differs" in refused(fit, tmp_path)
     path.unlink()
-    assert "is missing" in refusal(lambda: fit(tmp_path))
+    assert "is missing" in refused(fit, tmp_path)
     path.write_bytes(good)
     assert_same(fit(), fit(tmp_path))
 
 
 def swap_state(folder: Path, tensors: dict[str, Any]) -> None:
     """Another state under a manifest that vouches for it."""
-    from netfold.store import describe, write_tensors
-
     write_tensors(state_file(folder), tensors)
     rewrite(folder, lambda m: m.update(files=[describe(state_file(folder))]))
 
@@ -417,32 +229,15 @@ def swap_state(folder: Path, tensors: dict[str, Any]) -> None:
     ],
 )
 def test_a_state_of_another_shape(change: Any, said: str, tmp_path: Path) -> None:
-    from netfold.store import read_tensors
-
     stopped(tmp_path)
     tensors = read_tensors(state_file(tmp_path))
     change(tensors)
     swap_state(tmp_path, tensors)
-    assert said in refusal(lambda: fit(tmp_path))
+    assert said in refused(fit, tmp_path)
 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("mine")
-    assert refusal(lambda: fit(tmp_path / "x")) == f"{tmp_path / 'x'} is a file; a checkpoint is a folder"
-    assert "cannot be made: Not a directory" in refusal(lambda: fit(tmp_path / "x" / "y"))
+    assert refused(fit, tmp_path / "x") == f"{tmp_path / 'x'} is a file; a checkpoint is a folder"
+    assert "cannot be made: Not a directory" in refused(fit, tmp_path / "x" / "y")
     assert (tmp_path / "x").read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("values", "answer"),
-    [
-        ([], True),
-        ([1.0, -2.0], True),
-        ([3e38, 3e38, 3e38], True),  # whose sum is not
-        ([1.0, float("nan")], False),
-        ([float("-inf"), float("inf")], False),
-    ],
-)
-def test_is_finite(values: list[float], answer: bool) -> None:
-    assert is_finite(torch.tensor(values)) is answer
-    assert is_finite(torch.tensor([1, 2]))

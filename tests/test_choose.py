@@ -1,233 +1,23 @@
-"""`nf.choose`: facts against loops, rules that hold together, costs that are foretold, commands that run."""
+"""`nf.choose`: rules that hold together, and a choice that says what speaks for it and against it."""
 
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import time
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
-import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from zoo import ZOO, directed, karate, scattered, weighted
-from zoo_hypergraphs import facts as two_kinds
+from zoo import directed, karate, scattered, weighted
 from zoo_hypergraphs import tags
 
 import netfold as nf
 from netfold.choosing import RULES, TASKS, Cost, Facts, choose
 from netfold.choosing.evidence import Evidence
-from netfold.choosing.facts import facts_of
-from netfold.choosing.probe import _BUDGET, _EPOCHS, _cost, _Probe, foretold
 from netfold.choosing.rules import rule_for, rules_table, task_named
-from netfold.choosing.stand_ins import stand_in
-from netfold.choosing.trial import neighborhood
 from netfold.cli import choose as cli_choose
-from netfold.cli import main
-from netfold.comparison.fitting import fit
 from netfold.errors import InputError
-from netfold.io.first_look import FileColumns, file_columns
 from netfold.models import MODELS
 from netfold.reproduce.verdicts import number
-
-# -------------------------------------------------------------------- facts
-
-
-@pytest.mark.parametrize("name", ZOO)
-def test_facts_by_loops(name: str) -> None:
-    graph = ZOO[name]()
-    known = nx.Graph(graph.to_networkx())
-    known.remove_edges_from(nx.selfloop_edges(known))
-    degrees = [d for _, d in known.degree]
-    found = facts_of(graph)
-    assert (found.nodes, found.edges, found.directed) == (graph.n_nodes, graph.n_edges, graph.directed)
-    assert found.isolated == sum(d == 0 for d in degrees) and found.largest_degree == max(degrees)
-    assert found.mean_degree == pytest.approx(sum(degrees) / len(degrees))
-    assert found.median_degree == pytest.approx(float(np.median(degrees)))
-    paths = sum(1 for b in known for a in known[b] for c in known[b] if a != c)
-    assert found.two_steps == paths
-    assert found.clustering == pytest.approx(nx.transitivity(known), abs=0.05)
-
-
-def test_a_clique_is_all_clustered_and_a_star_not_at_all() -> None:
-    assert facts_of(nf.Graph.from_networkx(nx.complete_graph(8))).clustering == 1.0
-    assert facts_of(nf.Graph.from_networkx(nx.star_graph(8))).clustering == 0.0
-    assert facts_of(nf.Graph.from_edges([("a", "b")])).clustering == 0.0
-
-
-def test_facts_of_hyperedges_and_in_words() -> None:
-    found = facts_of(tags(), "year")
-    assert found.hyperedges and set(found.types) == {"user", "film", "tag"}
-    assert found.isolated == int((tags().degrees == 0).sum()) > 0
-    assert "hyperedges" in str(found) and "3 types" in str(found) and "a time column (year)" in str(found)
-    assert "weighted" in str(facts_of(weighted())) and "2 isolated" in str(facts_of(scattered()))
-
-
-# -------------------------------------------------------------------- a look at the columns
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1,2\n2,3\n", FileColumns()),
-        ("1 2 0.5\n2 3 1\n", FileColumns()),
-        ("source,target,weight\na,b,2\n", FileColumns()),
-        ("source,target,year\na,b,1999\n", FileColumns(time="year")),
-        ("source,target,kind\na,b,friend\n", FileColumns()),
-        ("s,t\na,b\n", FileColumns()),
-        ("user,movie,rating\n1,7,3\n2,7,4\n", FileColumns()),
-        ("user,movie,tag\n1,7,slow\n2,7,fast\n", FileColumns(hyperedges=True)),
-        ("user;movie;tag;Timestamp\n1;7;3;99\n2;7;4;98\n", FileColumns(hyperedges=True, time="Timestamp")),
-        ("head:entity,relation,tail:entity\n1,2,3\n4,2,5\n", FileColumns(hyperedges=True)),
-        ("# only a comment\n", FileColumns()),
-    ],
-)
-def test_what_columns_say(text: str, expected: FileColumns, tmp_path: Path) -> None:
-    path = tmp_path / "edges.csv"
-    path.write_text(text)
-    assert file_columns(path) == expected
-
-
-def test_columns_of_other_files(tmp_path: Path) -> None:
-    assert file_columns("any.json").hyperedges
-    karate().save(tmp_path / "graph")
-    assert file_columns(tmp_path / "graph") == FileColumns()
-    with pytest.raises(InputError, match="no such file"):
-        file_columns(tmp_path / "nowhere.csv")
-
-
-# -------------------------------------------------------------------- stand-ins
-
-
-def many(n: int = 3000, **kind: Any) -> nf.Graph:
-    pairs = np.array(nx.barabasi_albert_graph(n, 4, seed=1).edges)
-    return nf.Graph.from_edges(pairs, nodes=range(n), **kind)
-
-
-def test_a_stand_in_has_the_degrees_of_the_graph() -> None:
-    graph = many()
-    small = stand_in(graph, 600)
-    assert small.n_nodes == 600 and not small.directed and not small.is_weighted
-    assert small.degrees.mean() == pytest.approx(graph.degrees.mean(), rel=0.1)
-    assert np.median(small.degrees) == pytest.approx(np.median(graph.degrees), abs=2)
-    assert 600 > small.degrees.max() > 0.3 * graph.degrees.max()
-
-
-def test_a_stand_in_keeps_direction_weights_and_isolated_nodes() -> None:
-    graph = many(directed=True)
-    small = stand_in(graph, 500)
-    assert small.directed and small.n_edges / 500 == pytest.approx(graph.n_edges / 3000, rel=0.15)
-    heavy = nf.Graph(many().adjacency * np.float32(3), range(3000))
-    made = stand_in(heavy, 500)
-    assert made.is_weighted and np.median(made.adjacency.data) == 3
-    alone = nf.Graph.from_edges([(i, i + 1) for i in range(0, 1000, 2)], nodes=range(2000))
-    assert 0.3 < (stand_in(alone, 400).degrees == 0).mean() < 0.7
-    assert stand_in(nf.Graph.from_edges([(0, 1)], nodes=range(10_000)), 60).n_edges == 1
-
-
-def test_a_stand_in_is_drawn_by_the_seed_and_no_larger_than_the_data() -> None:
-    graph = many(800)
-    assert stand_in(graph, 800) is graph and stand_in(graph, 10**6) is graph
-    assert stand_in(graph, 100, seed=1).fingerprint == stand_in(graph, 100, seed=1).fingerprint
-    assert stand_in(graph, 100, seed=1).fingerprint != stand_in(graph, 100, seed=2).fingerprint
-
-
-@pytest.mark.parametrize("make", [tags, two_kinds])
-def test_a_stand_in_of_hyperedges(make: Any) -> None:
-    whole = make()
-    small = stand_in(whole, whole.n_nodes // 2)
-    assert small.types == whole.types and len(small.kinds) == len(whole.kinds)
-    assert abs(small.n_nodes - whole.n_nodes // 2) <= len(whole.types)
-    for kind, other in zip(small.kinds, whole.kinds, strict=True):
-        assert kind.roles == other.roles and 0 < len(kind) <= len(other) * 0.6 + 2
-        assert all(len(set(row)) == len(row) for row in kind.rows.tolist())
-
-
-# -------------------------------------------------------------------- the probe
-
-
-def test_the_line_through_two_probes() -> None:
-    probes = [_Probe(500, 0.02, 0.5, 1e6), _Probe(2000, 0.05, 0.8, 3e6)]
-    made = _cost(probes, epochs=10, nodes=10_000)
-    slope = (0.05 - 0.02) / 1500
-    seconds = 10 * (0.05 + slope * 8000) + 0.8 + 0.3 / 1500 * 8000
-    assert made.seconds == pytest.approx(seconds) and made.bytes == round(3e6 + 2e6 / 1500 * 8000)
-    assert made.probed == (500, 2000)
-
-
-def test_a_probe_of_all_nodes_is_taken_as_it_is_and_a_falling_line_goes_through_0() -> None:
-    one, two = _Probe(500, 0.02, 0.5, 9.0), _Probe(900, 0.04, 0.1, 5.0)
-    assert _cost([one, two], epochs=7, nodes=900).seconds == pytest.approx(7 * 0.04 + 0.1)
-    assert _cost([one, two], epochs=0, nodes=1800).seconds == pytest.approx(0.2)
-    assert _cost([one], epochs=3, nodes=500).seconds == pytest.approx(3 * 0.02 + 0.5)
-
-
-def test_a_cost_that_is_linear_is_foretold() -> None:
-    """A fit that says that an epoch took 10 ms and 1 µs a node."""
-    sizes = []
-
-    def pretend(model: Any, data: Any) -> None:
-        sizes.append(data.n_nodes)
-        model.history_ = [{"seconds": 0.01 + 1e-6 * data.n_nodes}] * model.epochs
-
-    made = foretold(pretend, nf.SDNE(epochs=100), many(5000), budget=60)
-    assert made.seconds == pytest.approx(100 * 0.015, rel=0.05) and made.nodes == 5000
-    assert sizes == [60, 600, 2400, 5000] and made.probed == (600, 2400, 5000)
-
-
-class Clock:
-    """A clock on which only what is said to take time does."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.fits: list[tuple[int, int]] = []
-
-    def perf_counter(self) -> float:
-        return self.now
-
-    def fit(self, model: Any, data: Any) -> None:
-        """Epochs of 1 ms a node, and as much again before them."""
-        self.now += 1e-3 * data.n_nodes * (model.epochs + 1)
-        self.fits.append((data.n_nodes, model.epochs))
-        model.history_ = [{"seconds": 1e-3 * data.n_nodes}] * model.epochs
-
-
-@pytest.mark.parametrize(
-    ("budget", "fits"),
-    [
-        (1.0, [(60, 1), (600, 3), (150, 3)]),  # the first is over the budget: a smaller one for the line
-        (9.0, [(60, 1), (600, 3), (2400, 1)]),  # no time for three epochs
-        (60.0, [(60, 1), (600, 3), (2400, 3), (3000, 3)]),
-    ],
-)
-def test_probes_end_with_the_budget(
-    budget: float, fits: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, graph = Clock(), many(3000)
-    monkeypatch.setattr("netfold.choosing.probe.time", clock)
-    monkeypatch.setattr("netfold.meter.time", clock)
-    made = foretold(clock.fit, nf.SDNE(epochs=50), graph, budget=budget)
-    assert clock.fits == fits
-    assert made.seconds == pytest.approx(1e-3 * 3000 * 51) and _BUDGET < 10
-
-
-def test_a_probe_has_few_epochs_and_leaves_model_and_graph_alone() -> None:
-    graph, model, epochs = karate(), nf.SDNE(dim=4, hidden=(8,)), []
-    before = graph.fingerprint
-
-    def watched(model: Any, data: Any) -> None:
-        epochs.append(model.epochs)
-        fit(model, data)
-
-    made = foretold(watched, model, graph)
-    assert epochs == [1, _EPOCHS] and made.probed == (34,)
-    assert graph.fingerprint == before and not hasattr(model, "embedding_") and model.epochs == 200
-    assert "foretold from short fits, the last to all nodes" in str(made)
-    assert made.seconds > 0
-
 
 # -------------------------------------------------------------------- the rules
 
@@ -351,26 +141,7 @@ def test_what_choose_refuses(graph: Any, words: str) -> None:
         choose(graph)
 
 
-# -------------------------------------------------------------------- trials
-
-
-def test_a_part_of_the_data_is_connected_and_bounded() -> None:
-    graph = many()
-    part = neighborhood(graph, 200)
-    assert part.n_nodes == 200 and nx.is_connected(part.to_networkx())
-    assert neighborhood(graph, 3000) is graph
-    rings = nf.Graph.from_networkx(nx.disjoint_union_all([nx.cycle_graph(10)] * 30))
-    assert neighborhood(rings, 45).n_nodes == 45
-    assert set(part.nodes) <= set(graph.nodes)
-    for a, b in list(part.to_networkx().edges)[:50]:
-        assert b in graph.neighbors(a)
-
-
-def test_a_part_of_hyperedges() -> None:
-    part = neighborhood(tags(), 12)
-    assert part.n_nodes == 12 and part.types == tags().types
-    whole = {frozenset(x) for x in tags().edges}
-    assert part.n_edges and all(frozenset(x) in whole for x in part.edges)
+# -------------------------------------------------------------------- a trial
 
 
 def test_a_trial_compares_the_choice_with_its_rivals() -> None:
@@ -383,91 +154,3 @@ def test_a_trial_compares_the_choice_with_its_rivals() -> None:
         choice.trial(graph, nodes=3)
     with pytest.raises(InputError, match="--labels FILE"):
         choose(graph, "classify", probe=False).trial(graph)
-
-
-# -------------------------------------------------------------------- the command
-
-
-def netfold(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(a) for a in args])
-
-
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    edges = karate().to_networkx().edges
-    Path("edges.csv").write_text("source;target;year\n" + "".join(f"{a};{b};{1990 + a}\n" for a, b in edges))
-    Path("triples.csv").write_text("user,film,tag\n" + "".join(f"u{i % 7},f{i % 5},t{i % 3}\n" for i in range(60)))
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("task", [None, *cli_choose.TASKS])
-def test_the_command_that_is_printed_runs(task: str | None) -> None:
-    args = ["choose", "edges.csv", "--no-probe", "--directed", "--delimiter", ";", *(["--task", task] if task else [])]
-    result = netfold(*args)
-    assert result.exit_code == 0, result.output
-    commands = [line for line in result.stdout.splitlines() if line.startswith("netfold ")]
-    assert commands and result.stdout.splitlines()[-1] == commands[-1]
-    for command in commands:
-        short = ["--epochs", "1", "--quiet"] if " fit " in command else []
-        ran = netfold(*shlex.split(command)[1:], *short)
-        assert ran.exit_code == 0, f"{command}: {ran.output}"
-    assert Path(f"{shlex.split(commands[-1])[2]}.netfold", "manifest.json").exists()
-
-
-@pytest.mark.usefixtures("files")
-def test_hyperedges_are_recognised_and_their_command_runs() -> None:
-    facts = json.loads(netfold("choose", "triples.csv", "--task", "link", "--no-probe", "--json").stdout)
-    assert facts["model"] == "dhne" and facts["facts"]["hyperedges"]
-    ran = netfold(*shlex.split(facts["commands"][0])[1:], "--epochs", "1", "--quiet")
-    assert ran.exit_code == 0, ran.output
-
-
-@pytest.mark.usefixtures("files")
-def test_probing_and_trying() -> None:
-    result = netfold("choose", "edges.csv", "--task", "uncertainty", "--try", "--sample", 20)
-    assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
-    assert lines[4].startswith("cost: about ") and "a time column (year)" in lines[0]
-    assert any(line.startswith("DVNE ") for line in lines) and any("(cheap)" in line for line in lines)
-    assert lines[-1].startswith("netfold fit dvne edges.csv")
-    assert "choose: short fits" in result.stderr
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (["nowhere.csv"], "no such file"),
-        (["edges.csv", "--task", "links"], "'links' is not one of"),
-        (["edges.csv", "--sample", "50"], "--sample is for --try"),
-        (["edges.csv", "--labels", "l.csv"], "--labels is for --try"),
-        (["triples.csv", "--task", "roles"], "clique_expansion"),
-        (["edges.csv", "--try", "--task", "classify", "--no-probe"], "--labels FILE"),
-    ],
-)
-def test_what_the_command_refuses(args: list[str], words: str) -> None:
-    result = netfold("choose", *args, "--quiet")
-    assert result.exit_code == 2 and result.stdout == ""
-    assert words in result.stderr and len(result.stderr.strip().splitlines()) == 1
-
-
-@pytest.mark.usefixtures("files")
-def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*args: Any, **more: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(nf.SDNE, "fit", interrupted)
-    result = netfold("choose", "edges.csv", "-q")
-    assert result.exit_code == 1 and result.stdout == "" and result.stderr.strip() == "netfold: interrupted"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="needs the data sets")
-def test_a_real_fit_costs_about_what_was_foretold() -> None:
-    graph = nf.datasets.load("cora")
-    choice = choose(graph, "link")
-    start = time.perf_counter()
-    choice.model.fit(graph, progress=False)
-    real = time.perf_counter() - start
-    assert choice.cost is not None and real / 3 < choice.cost.seconds < 3 * real

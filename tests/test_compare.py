@@ -1,24 +1,21 @@
-"""`nf.compare`: the same figures as one evaluation at a time gives, and rows that say why where there are none."""
+"""`nf.compare` and its command: the figures of one evaluation at a time, and rows that say why where there are none."""
 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import netfold
 from zoo_hypergraphs import tags
 
 import netfold as nf
 from netfold.cli import compare as cli_compare
-from netfold.cli import main
-from netfold.comparison import Comparison, Entry, compare
+from netfold.comparison import compare
 from netfold.comparison.contenders import contenders, natural_score
 from netfold.comparison.questions import _HEADLINES, headline
 from netfold.errors import InputError, TrainingError
-from netfold.meter import Meter
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((20, 20), 0.5, 0.05, seed=3)
 QUICK: dict[str, Any] = {"dim": 6, "hidden": (8,), "epochs": 4}
@@ -91,6 +88,13 @@ def test_hypergraphs() -> None:
     assert found.entry("hyperedges", "pair co-occurrence").cheap  # type: ignore[union-attr]
     refused = found.entry("hyperedges", "SDNE")
     assert refused is not None and "hypergraph" in refused.why.lower()
+
+
+@pytest.mark.parametrize("task", ["link_prediction", "classification", "centrality", "roles"])
+def test_headlines_are_figures_that_the_task_has(task: str) -> None:
+    found = compare(quick(), GRAPH, task, labels=BLOCKS, progress=False)
+    entry = found.entry(task, "SDNE")
+    assert entry is not None and headline(task, entry.figures) == list(_HEADLINES[task])
 
 
 # -------------------------------------------------------------------- rows that say why
@@ -209,90 +213,7 @@ def test_natural_scores() -> None:
     assert natural_score(nf.DRNE(dim=3, epochs=1).fit(GRAPH, progress=False)) == "cosine"
 
 
-# -------------------------------------------------------------------- the table
-
-
-def table(**more: Any) -> Comparison:
-    entries = (
-        Entry("clustering", "SDNE", figures={"NMI": 0.5, "ARI": 0.1}, seconds=2.0, bytes=3 << 20),
-        Entry("clustering", "DRNE", why="no"),
-        Entry("clustering", "spectral", True, {"NMI": 0.5, "ARI": math.nan}),
-        Entry("centrality", "SDNE", figures={"closeness R²": 0.2, "cost": 3.0}, seconds=5.0, bytes=1 << 20),
-        Entry("centrality", "degree features", True, {"closeness R²": 0.9, "cost": 4.0}),
-    )
-    return Comparison("a graph", entries, smaller_is_better={"centrality": ("cost",)}, **more)
-
-
-def test_best() -> None:
-    found = table()
-    assert found.best("clustering", "NMI").method == "SDNE"  # a tie is no loss
-    assert found.best("clustering", "ARI").method == "SDNE"  # what is not a number does not win
-    assert found.best("centrality", "closeness R²").cheap
-    assert found.best("centrality", "cost").method == "SDNE"
-    with pytest.raises(InputError, match="there is NMI, ARI"):
-        found.best("clustering", "AUC")
-
-
-def test_the_text() -> None:
-    assert repr(table()).splitlines() == [
-        "a graph, seed 0",
-        "                         clustering    centrality",
-        "                                NMI  closeness R²  fit s  fit MiB",
-        "SDNE                         0.5000        0.2000    5.0        3",
-        "DRNE                              -",
-        "spectral (cheap)             0.5000",
-        "degree features (cheap)                    0.9000",
-        "DRNE in clustering: no",
-        "clustering: SDNE is best in NMI",
-        "centrality: degree features is best in closeness R²; a cheap baseline wins",
-    ]
-
-
-def test_pandas_and_json() -> None:
-    found = table()
-    frame = found.to_pandas()
-    assert frame.shape == (5, 11) and frame["NMI"].notna().sum() == 2
-    facts = json.loads(json.dumps(found.to_dict()))
-    assert facts["best"] == {"clustering": {"NMI": "SDNE"}, "centrality": {"closeness R²": "degree features"}}
-    assert facts["entries"][2]["figures"]["ARI"] is None
-
-
-def test_where_nobody_has_a_figure() -> None:
-    found = Comparison("x", (Entry("calibration", "SDNE", why="it has no std"),))
-    assert repr(found).endswith("SDNE in calibration: it has no std\ncalibration: nobody has a figure")
-    assert found.to_dict()["best"] == {"calibration": {}}
-
-
-@pytest.mark.parametrize("task", ["link_prediction", "classification", "centrality", "roles"])
-def test_headlines_are_figures_that_the_task_has(task: str) -> None:
-    found = compare(quick(), GRAPH, task, labels=BLOCKS, progress=False)
-    entry = found.entry(task, "SDNE")
-    assert entry is not None and headline(task, entry.figures) == list(_HEADLINES[task])
-
-
-# -------------------------------------------------------------------- cost
-
-
-def test_the_meter_sees_what_is_held_and_for_how_long() -> None:
-    import time
-
-    with Meter() as small:
-        time.sleep(0.05)
-    with Meter() as large:
-        held = bytearray(b"x") * (64 << 20)
-    assert 0.05 <= small.seconds < 5 and small.bytes < 32 << 20
-    assert 60 << 20 <= large.bytes < 200 << 20
-    del held
-    with Meter() as again:  # a peak of before does not count
-        pass
-    assert again.bytes < 32 << 20
-
-
 # -------------------------------------------------------------------- the command
-
-
-def netfold(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(a) for a in args])
 
 
 @pytest.fixture

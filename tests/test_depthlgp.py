@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 import zoo
-from click.testing import CliRunner
 
 import netfold as nf
-from netfold.cli import main
 from netfold.embedding import Embedding
 from netfold.graph import Graph
 from netfold.models.depthlgp import DepthLGP
@@ -110,6 +105,21 @@ def test_nodes_without_a_path_are_named_and_get_what_the_prior_expects(blocks, v
     assert (new.take(["far"]).std > new.take(["new"]).std).all()
 
 
+@pytest.mark.parametrize("routine", ["exact", "sampled"])
+@pytest.mark.parametrize("edges", [[], [("lone", "lone")]])
+def test_a_new_node_may_come_alone(blocks, vectors, routine, edges):
+    model = fitted(blocks, vectors, routine=routine, hidden=0)
+    for nodes in (["lone"], ["lone", "other"]):
+        with pytest.warns(UserWarning, match="'lone'.*: no path to any known node"):
+            new = model.transform(Graph.from_edges(edges, nodes=nodes))
+        assert list(new.nodes) == nodes
+        np.testing.assert_allclose(new["lone"], vectors.vectors.mean(axis=0), atol=1e-5)
+    assert len(model.transform(Graph.from_edges([], nodes=[]))) == 0
+    with pytest.warns(UserWarning, match="'lone'"):
+        model.partial_fit(Graph.from_edges(edges, nodes=["lone"]))
+    assert model.transform([("next", "lone"), ("next", 0)])["next"].any()
+
+
 def test_both_routines_agree_where_nothing_is_left_out(blocks, vectors):
     new = [("x", 3), ("x", "y"), ("y", 90), ("z", 170), ("z", 171)]
     found = [fitted(blocks, vectors, routine=r, one_step=0, two_step=0).transform(new) for r in ("exact", "sampled")]
@@ -117,6 +127,17 @@ def test_both_routines_agree_where_nothing_is_left_out(blocks, vectors):
     np.testing.assert_allclose(found[0].std, found[1].std, rtol=1e-4)
     few = fitted(blocks, vectors, routine="sampled", one_step=2, two_step=1).transform(new)
     assert np.abs(few.vectors - found[0].vectors).max() > 1e-3
+
+
+@pytest.mark.parametrize("sharing", ["all", "none"])
+def test_both_routines_are_as_sure_of_nodes_without_a_path(blocks, vectors, sharing):
+    """Linked with one another they are not as free as a node without any link."""
+    models = [fitted(blocks, vectors, routine=r, sharing=sharing) for r in ("exact", "sampled")]
+    with pytest.warns(UserWarning, match="no path"):
+        found = [m.transform(Graph.from_edges([("x", "y"), ("z", 0)], nodes=["x", "y", "z", "w", 0])) for m in models]
+    np.testing.assert_allclose(found[0].vectors, found[1].vectors, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[0].std, found[1].std, rtol=1e-4)
+    assert (found[1].take(["w"]).std > found[1].take(["x"]).std).all()
 
 
 def test_what_is_said_of_known_nodes_may_be_all_or_nothing(model, blocks):
@@ -142,75 +163,6 @@ def test_arcs_count_in_either_direction_and_self_loops_not(vectors, blocks):
     assert model.transform(here).vectors.tobytes() == model.transform(there).vectors.tobytes()
     with pytest.raises(nf.InputError, match="fitted to a directed graph and this one is undirected"):
         model.transform([("new", 7)])
-
-
-# ---------------------------------------------------------------- training
-
-
-@pytest.mark.parametrize("sharing", ["all", "halves", "weights", "none"])
-def test_every_sharing_learns(blocks, vectors, sharing):
-    model = fitted(blocks, vectors, sharing=sharing, epochs=12, lr=0.02)
-    assert model.history_[-1]["risk"] < 0.9 * model.history_[0]["risk"]
-    kernel = model.network_.kernel
-    groups = {"all": 1, "halves": 2, "weights": 6, "none": 6}[sharing]
-    assert len(set(kernel.eta.tolist())) == len(set(kernel.zeta.tolist())) == groups
-    assert kernel.weights(kernel.raw_weights).shape == (200, 6 if sharing == "none" else 1)
-    assert np.isfinite(model.transform([("new", 0)]).vectors).all()
-
-
-def test_what_starts_at_zero_stays_there_and_steps_move_the_rest(blocks, vectors):
-    model = fitted(blocks, vectors, zeta=0.0, eta=3.0)
-    assert model.network_.kernel.zeta.item() == 0 and model.network_.kernel.starts.tolist() == [3, 0]
-    assert model.network_.kernel.eta.item() not in (0, 3)
-    held = fitted(blocks, vectors, node_lr=0.0)
-    assert torch.equal(held.network_.latent, held.network_.latent.new_tensor(vectors.vectors) - held.network_.mean)
-    assert not held.network_.kernel.raw_weights.any() and held.network_.kernel.raw_eta.any()
-    moved = fitted(blocks, vectors, node_lr=0.1)
-    assert moved.network_.kernel.raw_weights.any()
-    assert not torch.equal(moved.network_.latent, held.network_.latent)
-
-
-def test_the_options_of_sampling_change_what_is_drawn(blocks, vectors):
-    new, usual = [("new", 0)], fitted(blocks, vectors).transform([("new", 0)]).vectors
-    for changed in ({"seeds": 1}, {"batch_size": 8}, {"two_step": 2}, {"one_step": 3}, {"schedule": "constant"}):
-        assert fitted(blocks, vectors, **changed).transform(new).vectors.tobytes() != usual.tobytes()
-
-
-def test_a_noisy_node_is_weighed_down():
-    """A bot that follows everybody at random, and has a vector of its own, loses its weight."""
-    rng, groups = np.random.default_rng(0), np.repeat(np.arange(6), 10)
-    edges = [(i, j) for i in range(60) for j in range(i) if groups[i] == groups[j] and rng.random() < 0.5]
-    edges += [("bot", int(i)) for i in rng.permutation(60)[:50]]
-    places = np.vstack([rng.normal(size=(6, 4))[groups], rng.normal(0, 5, (1, 4))])
-    graph = Graph.from_edges(edges, nodes=[*range(60), "bot"])
-    model = DepthLGP(epochs=0, hidden=0, eta=5.0, zeta=0.0).fit(graph, Embedding(graph.nodes, places), progress=False)
-    network, raw = model.network_, model.network_.kernel.raw_weights
-    batches = list(model._sampler(network, 256, 64)(model._generator(0)))
-    for _ in range(10):  # steps on the weights alone
-        raw.grad = None
-        sum(network.loss(batch)["risk"] for batch in batches).backward()
-        raw.data -= 0.5 * raw.grad.to_dense().sign()
-    a = network.kernel.weights(raw).detach().numpy()[:, 0]
-    assert a[60] < 0.2 < 0.7 < np.median(a[:60])
-
-
-def test_a_run_that_was_stopped_goes_on_to_the_same_bits(blocks, vectors, tmp_path):
-    whole = fitted(blocks, vectors).transform([("new", 0)]).vectors
-    stop = {"checkpoint": tmp_path / "c", "checkpoint_every": 0.0, "progress": False}
-    DepthLGP(**FAST).fit(blocks, vectors, on_epoch=lambda r: r["epoch"] == 2, **stop)
-    again = DepthLGP(**FAST).fit(blocks, vectors, **stop)
-    assert len(again.history_) == 4
-    assert again.transform([("new", 0)]).vectors.tobytes() == whole.tobytes()
-    other = Embedding(vectors.nodes, vectors.vectors + 1)
-    with pytest.raises(nf.InputError, match="another"):
-        DepthLGP(**FAST).fit(blocks, other, **stop)
-
-
-def test_a_pair_and_a_path_can_be_fitted():
-    for edges in ([("a", "b")], [("a", "b"), ("b", "c"), ("c", "c")]):
-        graph = Graph.from_edges(edges)
-        model = DepthLGP(epochs=1, samples=4).fit(graph, zoo.vectors(graph, 3), progress=False)
-        assert np.isfinite(model.transform([("new", "a")]).std).all()
 
 
 # ---------------------------------------------------------------- day after day
@@ -246,6 +198,8 @@ def test_edges_that_come_among_known_nodes_are_kept(blocks, vectors):
 def test_what_cannot_be_extended_is_refused(blocks, vectors):
     with pytest.raises(nf.InputError, match=r"extends an embedding and none was given; call fit\(graph, embedding\)"):
         DepthLGP().fit(blocks)
+    with pytest.raises(nf.InputError, match="no edges but self-loops; there is nothing to learn from"):
+        DepthLGP().fit([("a", "a"), ("b", "b")], Embedding(["a", "b"], [[1.0], [2.0]]))
     with pytest.raises(nf.InputError, match="a ndarray was given"):
         DepthLGP().fit(blocks, vectors.vectors)
     with pytest.raises(nf.InputError, match="has 6 numbers a node and dim=8; leave dim at 0"):
@@ -301,49 +255,3 @@ def test_many_new_nodes_are_placed_in_one_go(blocks, vectors):
         warnings.simplefilter("error")
         new = model.transform(Graph.from_edges(edges))
     assert len(new) == 1500 and np.isfinite(new.vectors).all() and (new.std > 0).all()
-
-
-# ---------------------------------------------------------------- on the command line
-
-
-def test_fit_and_transform_on_the_command_line(tmp_path: Path, blocks, vectors, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{a},{b}" for a, b in blocks.to_networkx().edges]
-    Path("edges.csv").write_text("\n".join(rows) + "\n")
-    Path("tomorrow.csv").write_text("anna,0\nanna,1\nberta,anna\n")
-    vectors.save("vectors.parquet")
-    vectors.save("vectors.txt")
-    for file in ("vectors.parquet", "vectors.txt"):
-        said = CliRunner().invoke(
-            main, ["fit", "depthlgp", "edges.csv", "--embedding", file, "-o", "m", "--force", "--epochs", "1",
-                  "--samples", "16", "-q", "--json"]
-        )  # fmt: skip
-        assert said.exit_code == 0, said.output
-        assert json.loads(said.stdout)["dim"] == 6
-    said = CliRunner().invoke(main, ["transform", "m", "tomorrow.csv", "-o", "new.parquet"])
-    assert said.exit_code == 0, said.output
-    assert said.stderr == ""
-    new = Embedding.load("new.parquet")
-    assert sorted(new.nodes) == ["anna", "berta"] and new.std is not None
-    Path("lost.csv").write_text("anna,0\ncarl,dora\n")
-    said = CliRunner().invoke(main, ["transform", "m", "lost.csv", "-o", "lost.npz"])
-    assert said.exit_code == 0
-    assert said.stderr.startswith("netfold: 'carl', 'dora': no path to any known node") and said.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ("", "missing option '--embedding'"),
-        ("--embedding nowhere.parquet", "nowhere.parquet"),
-        ("--embedding edges.csv", "edges.csv"),
-        ("--embedding few.npz", "in the graph, but without a vector in the embedding"),
-    ],
-)
-def test_a_wrong_embedding_is_one_sentence_on_the_command_line(tmp_path: Path, monkeypatch, args, said):
-    monkeypatch.chdir(tmp_path)
-    Path("edges.csv").write_text("1,2\n2,3\n")
-    Embedding([1, 2], [[1.0], [2.0]]).save("few.npz")
-    found = CliRunner().invoke(main, ["fit", "depthlgp", "edges.csv", "-o", "m", *args.split()])
-    assert found.exit_code == 2 and said in found.output and "Traceback" not in found.output
-    assert not Path("m").exists()

@@ -1,4 +1,4 @@
-"""Hyperedges told from other tuples: figures against loops, negatives against sets, leaks counted."""
+"""Hyperedges told from other tuples: figures against loops, leaks counted, what is refused."""
 
 from __future__ import annotations
 
@@ -10,145 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from naive_rankings import naive_area, naive_step_precision
+from typed_tuples import Scorer, Triple, typed
 
 from netfold.embedding import Embedding
 from netfold.errors import InputError
 from netfold.evaluate import Result, hyperedges
-from netfold.evaluate.hyperedge_negatives import all_negatives, sampled_negatives
 from netfold.evaluate.tuple_scores import cheap_scorers, cosine_scores
-from netfold.evaluate.tuples import Codes, Order, TupleSet, coded, coded_edges, coded_like, decoded, stacked
+from netfold.evaluate.tuples import coded
 from netfold.hypergraph import Hypergraph
 
-Triple = tuple[Any, ...]
-
-
-class Scorer:
-    """A model that has nothing but a score for tuples."""
-
-    def __init__(self, score: Any):
-        self.score = score
-
-
-def typed(seed: int, m: int = 40, sizes: tuple[int, int, int] = (6, 8, 5)) -> tuple[Hypergraph, list[Triple]]:
-    """Users, films and tags; the hyperedges that are known and those that are not, all different."""
-    rng = np.random.default_rng(seed)
-    users, films, tags = ([f"{name} {i}" for i in range(n)] for name, n in zip("uft", sizes, strict=True))
-    every = list(itertools.product(users, films, tags))
-    chosen = [every[i] for i in rng.choice(len(every), m, replace=False)]
-    nodes = [*users, *films, *tags]
-    return Hypergraph(tuple(chosen[: 3 * m // 4]), nodes, tuple(x[0] for x in nodes)), chosen[3 * m // 4 :]
-
-
-def truth_of(known: Hypergraph, test: list[Triple]) -> TupleSet:
-    return TupleSet(stacked(coded(known.edges, known.nodes), coded(test, known.nodes)), known.n_nodes)
-
-
-def as_sets(rows: Codes) -> list[frozenset[int]]:
-    return [frozenset(x for x in row if x >= 0) for row in rows.tolist()]
-
-
-def naive_auc(right: npt.NDArray[np.float64], wrong: npt.NDArray[np.float64]) -> float:
-    return float(np.mean([(a > b) + (a == b) / 2 for a in right for b in wrong]))
-
-
-def naive_ap(right: npt.NDArray[np.float64], wrong: npt.NDArray[np.float64]) -> float:
-    """Σ (recall - recall before) · precision over the distinct scores, from above."""
-    before, total = 0.0, 0.0
-    for limit in sorted({*right, *wrong}, reverse=True):
-        hits, others = np.sum(right >= limit), np.sum(wrong >= limit)
-        total += (hits / len(right) - before) * hits / (hits + others)
-        before = hits / len(right)
-    return float(total)
-
-
-# -------------------------------------------------------------------- tuples
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_set_of_tuples_is_a_set_of_sets(seed: int) -> None:
-    rng, n = np.random.default_rng(seed), 7
-
-    def drawn(m: int) -> Codes:
-        sizes = rng.integers(2, 5, m)
-        return coded([tuple(rng.choice(n, k, replace=False)) for k in sizes], Hypergraph.from_tuples([range(n)]).nodes)
-
-    rows, asked = drawn(30), drawn(200)
-    held = TupleSet(rows, n)
-    assert held.holds(asked).tolist() == [x in set(as_sets(rows)) for x in as_sets(asked)]
-    assert held.first.tolist() == [x not in as_sets(rows)[:i] for i, x in enumerate(as_sets(rows))]
-
-
-def test_a_set_of_long_tuples_does_not_overflow() -> None:
-    n, rng = 10**6, np.random.default_rng(0)
-    rows = np.stack([rng.choice(n, 12, replace=False) for _ in range(50)])
-    other = rows.copy()
-    other[:, 11] = (other[:, 11] + 1) % n
-    held = TupleSet(rows, n)
-    assert held.holds(rows[:, ::-1]).all()
-    assert not held.holds(other).any()
-    assert held.holds(rows[:, :5]).sum() == 0
-
-
-def test_an_empty_set_holds_nothing() -> None:
-    empty = TupleSet(np.empty((0, 0), np.int64), 5)
-    assert not empty.holds(np.array([[0, 1], [2, 3]])).any()
-    assert not TupleSet(np.empty((0, 3), np.int64), 5).holds(np.array([[0, 1], [2, 3]])).any()
-    assert TupleSet(np.empty((0, 3), np.int64), 5).holds(np.empty((0, 2), np.int64)).tolist() == []
-
-
-def facts(rows: list[list[int]], roles: tuple[str, ...] = ("head", "relation", "tail")) -> Hypergraph:
-    """(head, relation, tail) of entities 0 to 4 and relations 5 and 6, and a pair of entities in whatever order."""
-    of = {"head": "entity", "tail": "entity", "relation": "relation"}
-    kinds = [(roles, [of[role] for role in roles], rows), (("entity", "entity_2"), ("entity", "entity"), [[0, 1]])]
-    return Hypergraph.from_kinds(kinds, nodes="abcdexy", node_types=["entity"] * 5 + ["relation"] * 2)
-
-
-def test_order_matters_where_roles_of_one_type_have_names() -> None:
-    known = facts([[0, 5, 1], [2, 5, 3]])
-    order = Order(known)
-    held = TupleSet(coded_edges(known), known.n_nodes, order)
-    asked = np.array([[0, 5, 1], [1, 5, 0], [5, 0, 1], [1, 0, -1], [0, 1, -1], [2, 5, 3], [3, 5, 2]])
-    assert order.matters(asked).tolist() == [True, True, False, False, False, True, True]
-    assert held.holds(asked).tolist() == [True, False, False, True, True, True, False]
-    again = TupleSet(np.array([[0, 5, 1], [1, 5, 0], [0, 5, 1], [0, 1, -1], [1, 0, -1]]), known.n_nodes, order)
-    assert again.first.tolist() == [True, True, False, True, False]
-
-
-def test_rows_come_in_the_order_of_the_known_roles() -> None:
-    known, turned = facts([[0, 5, 1]]), facts([[1, 5, 0], [3, 6, 2]], ("tail", "relation", "head"))
-    assert coded_like(known, turned).tolist() == [[0, 5, 1], [2, 6, 3], [0, 1, -1]]
-    renumbered = Hypergraph.from_named(
-        [{"tail": "b", "relation": "x", "head": "a"}], node_types=dict.fromkeys("ab", "entity") | {"x": "relation"}
-    )
-    assert coded_like(known, renumbered).tolist() == [[0, 5, 1]]
-    assert coded_like(known, [("b", "x", "a"), ("b", "a")]).tolist() == [[1, 5, 0], [1, 0, -1]]
-
-
-def test_a_turned_fact_is_neither_known_nor_a_leak() -> None:
-    known = facts([[0, 5, 1], [2, 5, 3]])
-    found = hyperedges(Scorer(lambda x: np.arange(len(x))), [("b", "x", "a"), ("a", "x", "b"), ("b", "a")], known=known)
-    assert found.protocol["positives"] == 1
-    assert found.protocol["in the training data (drop)"] == 2
-    rows = coded([("b", "x", "a"), ("c", "e")], known.nodes)
-    truth = TupleSet(stacked(coded_edges(known), rows), known.n_nodes, Order(known))
-    every = decoded(all_negatives(rows, known, truth), known.nodes)
-    triples = [(h, r, t) for h in "abcde" for r in "xy" for t in "abcde" if h != t]
-    assert {x for x in every if len(x) == 3} == {*triples} - {("a", "x", "b"), ("c", "x", "d"), ("b", "x", "a")}
-    assert len(every) == 40 - 3 + 10 - 2
-    drawn = decoded(sampled_negatives("replaced", rows[:1], known, truth, 2000, 0), known.nodes)
-    assert ("d", "x", "c") in drawn  # a fact the other way round is none
-    assert not {*drawn} & {("a", "x", "b"), ("c", "x", "d"), ("b", "x", "a")}
-
-
-def test_codes_and_back() -> None:
-    nodes = Hypergraph.from_tuples([("a", ("t", 1)), ("b", "a")]).nodes
-    tuples = [("b", ("t", 1)), ("a", "b", ("t", 1))]
-    assert decoded(coded(tuples, nodes), nodes) == tuples
-
-
-# -------------------------------------------------------------------- scores
+# -------------------------------------------------------------------- scores and figures
 
 
 def test_scores_against_loops() -> None:
@@ -182,11 +55,11 @@ def test_figures_against_the_double_loop(aggregate: str) -> None:
     vectors = np.random.default_rng(3).normal(size=(known.n_nodes, 4)).astype(np.float32)
     found = hyperedges(Embedding(known.nodes, vectors), test, known=known, negatives=wrong, aggregate=aggregate)
     right, others = (cosine_scores(coded(x, known.nodes), vectors, aggregate) for x in (test, wrong))
-    assert found.figures["AUC"] == pytest.approx(naive_auc(right, others))
-    assert found.figures["AP"] == pytest.approx(naive_ap(right, others))
+    assert found.figures["AUC"] == pytest.approx(naive_area(right, others))
+    assert found.figures["AP"] == pytest.approx(naive_step_precision(right, others))
     right, others = (cheap_scorers(known)["log degrees"](coded(x, known.nodes)) for x in (test, wrong))  # many ties
-    assert found.baselines["log degrees"]["AUC"] == pytest.approx(naive_auc(right, others))
-    assert found.baselines["log degrees"]["AP"] == pytest.approx(naive_ap(right, others))
+    assert found.baselines["log degrees"]["AUC"] == pytest.approx(naive_area(right, others))
+    assert found.baselines["log degrees"]["AP"] == pytest.approx(naive_step_precision(right, others))
     assert hyperedges(
         Embedding(known.nodes, vectors), test, known=known, negatives="all", aggregate=aggregate
     ).figures == (pytest.approx(found.figures))
@@ -204,77 +77,17 @@ def test_a_perfect_score_is_1_and_a_random_one_chance(negatives: str) -> None:
     assert np.mean(aucs) == pytest.approx(0.5, abs=0.04)
 
 
-# -------------------------------------------------------------------- negatives
-
-
-@pytest.mark.parametrize("kind", ["replaced", "uniform"])
-def test_negatives_keep_types_and_are_never_hyperedges(kind: str) -> None:
-    known, test = typed(2, m=100)
-    positives = coded(test, known.nodes)
-    made = sampled_negatives(kind, positives, known, truth_of(known, test), 20, 0)
-    assert len(made) == 20 * len(test)
-    hyper = {frozenset(x) for x in (*known.edges, *test)}
-    for each, origin in zip(decoded(made, known.nodes), np.repeat(positives, 20, axis=0), strict=True):
-        assert frozenset(each) not in hyper
-        assert [x[0] for x in each] == [known.nodes[i][0] for i in origin]
-
-
-def test_replaced_changes_one_position_nine_times_in_ten() -> None:
-    known, test = typed(3, m=60, sizes=(40, 50, 60))
-    positives = coded(test, known.nodes)
-    made = sampled_negatives("replaced", positives, known, truth_of(known, test), 400, 0)
-    changed = made != np.repeat(positives, 400, axis=0)
-    assert set(changed.sum(axis=1)) == {1, 2}
-    assert np.mean(changed.sum(axis=1) == 2) == pytest.approx(0.1, abs=0.02)
-    assert changed.mean(axis=0) == pytest.approx([1.1 / 3] * 3, abs=0.03)
-
-
-def test_uniform_is_uniform_over_what_is_no_hyperedge() -> None:
-    known, test = typed(4, m=20, sizes=(3, 4, 3))
-    rows = sampled_negatives("uniform", coded(test, known.nodes), known, truth_of(known, test), 1000, 1)
-    _, counts = np.unique(rows, axis=0, return_counts=True)
-    expected = len(rows) / (36 - 20)
-    assert len(counts) == 16
-    assert np.sum((counts - expected) ** 2 / expected) < 37.7  # chi-square of 15, the 1 in 1000 point
-
-
-def test_all_negatives_are_all_once() -> None:
-    known, test = typed(5)
-    made = all_negatives(coded(test, known.nodes), known, truth_of(known, test))
-    assert len({*as_sets(made)}) == len(made) == 6 * 8 * 5 - 40
-    assert not truth_of(known, test).holds(made).any()
-    alike = Hypergraph((("a", "b", "c"),), "abcde")  # one type, and pairs as well as triples
-    rows = coded([("e", "d", "c"), ("a", "d")], alike.nodes)
-    made = all_negatives(rows, alike, TupleSet(rows, 5))
-    assert sorted(map(len, as_sets(made))) == [2] * 9 + [3] * 9
-    assert len({*as_sets(made)}) == 18
-
-
-def test_types_in_any_order_are_one_kind() -> None:
-    known = Hypergraph((("u0", "f0"), ("f1", "u1")), ["u0", "u1", "f0", "f1", "f2"], ("u", "u", "f", "f", "f"))
-    made = all_negatives(coded(known.edges, known.nodes), known, truth_of(known, []))
-    assert len(made) == 2 * 3 - 2
-
-
-def test_a_node_is_never_named_twice() -> None:
-    known = Hypergraph((("a", "b"), ("c", "d", "e")), "abcdef")
-    rows = coded(known.edges, known.nodes)
-    for kind in ("replaced", "uniform"):
-        made = sampled_negatives(kind, rows, known, TupleSet(rows, 6), 200, 0)
-        assert len(made) == 400
-        assert sorted(set(map(len, as_sets(made)))) == [2, 3]
-        assert [len(x) for x in as_sets(made)] == [2] * 200 + [3] * 200
-
-
-def test_what_cannot_be_replaced_is_left_out() -> None:
-    known = Hypergraph((*itertools.combinations("abc", 2), ("d", "e", "f")), "abcdefg", tuple("xxxyyyy"))
-    rows = coded(known.edges, known.nodes)
-    made = sampled_negatives("replaced", rows, known, TupleSet(rows, 7), 2, 0)
-    assert [x for x in decoded(made, known.nodes) if len(x) == 2] == []
-    assert len(made) == 2
-    with pytest.raises(InputError, match="no tuple was found that is not a hyperedge"):
-        complete = Hypergraph(tuple(itertools.combinations("abc", 2)), "abc")
-        hyperedges(Scorer(lambda x: [0] * len(x)), complete, known=complete, duplicates="keep")
+def test_own_score_or_that_of_vectors() -> None:
+    known, test = typed(8)
+    both = Scorer(lambda x: np.zeros(len(x)))
+    both.embedding_ = Embedding(known.nodes, np.random.default_rng(0).normal(size=(known.n_nodes, 3)))  # type: ignore[attr-defined]
+    own = hyperedges(both, test, known=known)
+    assert own.figures["AUC"] == 0.5
+    assert own.name == "Scorer"
+    assert own.protocol["score"] == "the model's own"
+    of_vectors = hyperedges(both, test, known=known, aggregate="min")
+    assert of_vectors.figures != own.figures
+    assert of_vectors.protocol["score"] == "min of the cosines of pairs"
 
 
 # -------------------------------------------------------------------- leaks
@@ -307,6 +120,9 @@ def test_given_negatives_that_are_hyperedges_are_dropped_and_counted() -> None:
     assert found.protocol["count of negatives"] == 2
 
 
+# -------------------------------------------------------------------- what is given
+
+
 def test_forms_of_the_test_data_agree() -> None:
     known, test = typed(6)
     model = Embedding(known.nodes, np.random.default_rng(0).normal(size=(known.n_nodes, 3)))
@@ -327,19 +143,6 @@ def test_same_seed_same_figures_and_the_table_names_the_sampler() -> None:
     assert first.to_dict() != hyperedges(model, test, known=known, seed=4).to_dict()
     assert "pair co-occurrence" in repr(first) and "two (10%) replaced within the type, 5 per positive" in repr(first)
     assert hyperedges(model, test, known=known, baselines=False).baselines == {}
-
-
-def test_own_score_or_that_of_vectors() -> None:
-    known, test = typed(8)
-    both = Scorer(lambda x: np.zeros(len(x)))
-    both.embedding_ = Embedding(known.nodes, np.random.default_rng(0).normal(size=(known.n_nodes, 3)))  # type: ignore[attr-defined]
-    own = hyperedges(both, test, known=known)
-    assert own.figures["AUC"] == 0.5
-    assert own.name == "Scorer"
-    assert own.protocol["score"] == "the model's own"
-    of_vectors = hyperedges(both, test, known=known, aggregate="min")
-    assert of_vectors.figures != own.figures
-    assert of_vectors.protocol["score"] == "min of the cosines of pairs"
 
 
 @pytest.mark.parametrize(
@@ -365,12 +168,6 @@ def test_refused(given: dict[str, Any], message: str) -> None:
     default: dict[str, Any] = {"model": Embedding("abcd", np.eye(4)), "test": [("a", "c"), ("b", "d")], "known": known}
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         hyperedges(**(default | given))
-
-
-def test_all_negatives_of_many_nodes_are_refused() -> None:
-    known = Hypergraph(((0, 1, 2),), range(200))
-    with pytest.raises(InputError, match="negatives='all' are 8,000,000 tuples here"):
-        hyperedges(Scorer(lambda x: [0] * len(x)), known, known=known, negatives="all", duplicates="keep")
 
 
 # -------------------------------------------------------------------- published

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from link_splits import cliques, model_of, random_graph
+from naive_rankings import Matrix, Model, naive_area, naive_average_precision, naive_step_precision, precision_at
 
 from netfold.embedding import Embedding
 from netfold.errors import InputError
@@ -15,50 +15,7 @@ from netfold.evaluate import EdgeSplit, link_prediction, sample_negatives, split
 from netfold.graph import Graph
 from netfold.models import SDNE
 
-Matrix = npt.NDArray[np.float64]
-
-
-def random_graph(n: int, seed: int, *, directed: bool = False, density: float = 0.15) -> Graph:
-    rng = np.random.default_rng(seed)
-    dense = rng.random((n, n)) < density
-    dense = dense if directed else np.triu(dense) | np.triu(dense).T
-    dense[-1] = dense[:, -1] = False
-    return Graph.from_scipy(dense.astype(float), [f"n{i}" for i in range(n)], directed=directed)
-
-
-class Model:
-    """Whatever has an embedding and a decoder."""
-
-    def __init__(self, embedding: Embedding, scores: Matrix):
-        self.embedding_, self.scores = embedding, scores.astype(np.float32)
-
-    def pair_decoder(self, graph: Graph) -> Any:
-        made = self.scores if graph.directed else (self.scores + self.scores.T) / 2
-        return made.__getitem__
-
-
-def model_of(split: EdgeSplit, seed: int, levels: int) -> Model:
-    """Random scores, different in the two directions; few levels make many ties."""
-    n = split.train.n_nodes
-    rng = np.random.default_rng(seed)
-    scores = rng.integers(0, levels, (n, n)).astype(float)
-    return Model(Embedding(split.train.nodes, rng.normal(size=(n, 3))), scores)
-
-
-def naive_area(positive: list[float], negative: list[float]) -> float:
-    """How often a test edge scores above a negative; a tie is half."""
-    wins = [1.0 if p > q else 0.5 if p == q else 0.0 for p in positive for q in negative]
-    return sum(wins) / len(wins)
-
-
-def naive_step_precision(positive: list[float], negative: list[float]) -> float:
-    """scikit-learn's AP: Σ over score levels of (recall gained there) x (precision down to there)."""
-    found, total = 0.0, 0
-    for level in sorted({*positive, *negative}, reverse=True):
-        here, above = sum(p == level for p in positive), sum(p >= level for p in positive)
-        total = above + sum(q >= level for q in negative)
-        found += here / len(positive) * above / total
-    return found
+# -------------------------------------------------------------------- loops
 
 
 def naive_places(scores: Matrix, split: EdgeSplit) -> list[float]:
@@ -119,42 +76,34 @@ def candidates(split: EdgeSplit) -> tuple[dict[int, list[int]], Matrix]:
 
 
 def naive_map(scores: Matrix, split: EdgeSplit) -> float:
-    """Walk down the places; at each, the chance of a hit times the precision to be expected if there is one."""
     free, wanted = candidates(split)
-    found = []
-    for i, others in free.items():
-        right = sum(wanted[i, j] for j in others)
-        if right:
-            total, place, hits = 0.0, 0, 0.0
-            for level in sorted({scores[i, j] for j in others}, reverse=True):
-                tied = [j for j in others if scores[i, j] == level]
-                r, g = sum(wanted[i, j] for j in tied), len(tied)
-                for p in range(g):
-                    total += r / g * (hits + 1 + p * (r - 1) / max(g - 1, 1)) / (place + p + 1)
-                place, hits = place + g, hits + r
-            found.append(total / right)
+    rows = [([scores[i, j] for j in others], [bool(wanted[i, j]) for j in others]) for i, others in free.items()]
+    found = [naive_average_precision(row, hits) for row, hits in rows if any(hits)]
     return sum(found) / len(found)
 
 
 def naive_precision(scores: Matrix, split: EdgeSplit, k: int) -> float:
     free, wanted = candidates(split)
     pairs = [(i, j) for i, others in free.items() for j in others]
-    found, left = 0.0, k
-    for level in sorted({scores[p] for p in pairs}, reverse=True):
-        tied = [p for p in pairs if scores[p] == level]
-        taken = min(left, len(tied))
-        found += sum(wanted[p] for p in tied) * taken / len(tied)
-        left -= taken
-    return found / k
+    return precision_at(k, [scores[p] for p in pairs], [bool(wanted[p]) for p in pairs])
+
+
+def test_sampled_nodes() -> None:
+    split = split_edges(random_graph(60, 2), 0.2)
+    model = model_of(split, 1, 50)
+    found = link_prediction(model, split, score="decoder", nodes=20, seed=3)
+    assert not any(x.startswith("precision@") for x in found.figures), "a global ranking needs all pairs"
+    assert found.protocol["nodes ranked from"] == 20 and found.deviations["MAP"] > 0
+    some = np.unique(split.test)
+    rows = set(np.random.default_rng(3).choice(some, 20, replace=False).tolist())
+    arcs = [(a, b) for a, b in split.test.tolist()] + [(b, a) for a, b in split.test.tolist()]
+    scores = (model.scores.astype(float) + model.scores.T) / 2
+    places = [x for (a, _), x in zip(arcs, naive_places(scores, split), strict=True) if a in rows]
+    assert found.figures["MRR"] == pytest.approx(sum(1 / x for x in places) / len(places))
+    assert list(found.baselines["spectral"]) == list(found.figures)
 
 
 # -------------------------------------------------------------------- known answers
-
-
-def cliques(count: int, size: int) -> tuple[Graph, Embedding]:
-    dense = np.kron(np.eye(count), np.ones((size, size))) - np.eye(count * size)
-    graph = Graph.from_scipy(dense)
-    return graph, Embedding(graph.nodes, np.kron(np.eye(count), np.ones((size, 1))))
 
 
 @pytest.mark.parametrize("score", ["cosine", "dot", "distance"])
@@ -211,99 +160,6 @@ def test_no_test_edge_between_known_ends() -> None:
     assert "-" in repr(found).splitlines()[1].split()
 
 
-# -------------------------------------------------------------------- the table
-
-
-def test_baselines_see_the_training_graph_alone() -> None:
-    graph, perfect = cliques(5, 8)
-    split = split_edges(graph, 0.2, seed=3)
-    found = link_prediction(perfect, split, k=[20], seed=2)
-    assert list(found.baselines) == [
-        "common neighbors", "Adamic-Adar", "preferential attachment", "shortest path", "spectral", "normalised SVD",
-    ]  # fmt: skip
-    for name, row in found.baselines.items():
-        assert list(row) == list(found.figures), name
-    # whoever is in the same clique shares neighbors in training, and nobody else does
-    for name in ("common neighbors", "Adamic-Adar", "shortest path"):
-        assert found.baselines[name]["AUC"] == found.baselines[name]["MAP"] == 1.0
-    assert found.baselines["preferential attachment"]["AUC"] < 0.8
-    assert found.baselines["spectral"]["AUC"] > 0.99
-    assert found.best("MAP") == "embedding"
-
-
-def test_the_baselines_are_measured_as_the_model_is() -> None:
-    """A model that has common neighbors as its scores gets the figures of common neighbors."""
-    split = split_edges(random_graph(40, 2), 0.2)
-    links = split.train.adjacency.toarray().astype(bool)
-    np.fill_diagonal(links, False)
-    shared = links.astype(float) @ links.astype(float)
-    model = Model(Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(40, 4))), shared)
-    found = link_prediction(model, split, score="decoder", k=[7, 50])
-    assert found.baselines["common neighbors"] == pytest.approx(found.figures)
-    assert found.protocol["spectral vectors scored by"] == "dot"
-
-
-def test_the_protocol_says_what_was_done() -> None:
-    split = split_edges(random_graph(40, 2), 0.2, keep="connected", seed=8)
-    embedding = Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(40, 4)))
-    found = link_prediction(embedding, split, negatives="degree", per_positive=3, seed=5, baselines=False)
-    assert found.protocol == {
-        "hidden": 0.2,
-        "keep": "connected",
-        "split seed": 8,
-        "test edges": len(split.test),
-        "isolated nodes made": 0,
-        "test edges across components": 0,
-        "score": "cosine",
-        "negatives": "degree",
-        "seed": 5,
-        "negative pairs": 3 * len(split.test),
-        "negatives are no edges of": "the whole graph",
-        "ranked": "ordered pairs but the diagonal and training pairs",
-        "hits and MRR": "without the other test edges of the node",
-        "ties": "share their places",
-        "nodes ranked from": 40,
-    }
-    assert (
-        found.to_dict()
-        == link_prediction(embedding, split, negatives="degree", per_positive=3, seed=5, baselines=False).to_dict()
-    )
-
-
-def test_sampled_nodes() -> None:
-    split = split_edges(random_graph(60, 2), 0.2)
-    model = model_of(split, 1, 50)
-    found = link_prediction(model, split, score="decoder", nodes=20, seed=3)
-    assert not any(x.startswith("precision@") for x in found.figures), "a global ranking needs all pairs"
-    assert found.protocol["nodes ranked from"] == 20 and found.deviations["MAP"] > 0
-    some = np.unique(split.test)
-    rows = set(np.random.default_rng(3).choice(some, 20, replace=False).tolist())
-    arcs = [(a, b) for a, b in split.test.tolist()] + [(b, a) for a, b in split.test.tolist()]
-    scores = (model.scores.astype(float) + model.scores.T) / 2
-    places = [x for (a, _), x in zip(arcs, naive_places(scores, split), strict=True) if a in rows]
-    assert found.figures["MRR"] == pytest.approx(sum(1 / x for x in places) / len(places))
-    assert list(found.baselines["spectral"]) == list(found.figures)
-
-
-def test_paths_that_would_take_minutes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    module = sys.modules[link_prediction.__module__]
-    split = split_edges(random_graph(30, 2), 0.2)
-    embedding = Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(30, 4)))
-    starts = len(np.unique(np.concatenate([split.test, sample_negatives(split.whole, len(split.test)).pairs])[:, 0]))
-    assert starts < 30
-    monkeypatch.setattr(module, "_MOST_STEPS", starts * split.train.adjacency.nnz)
-    found = link_prediction(embedding, split, k=[5])
-    assert list(found.baselines["shortest path"]) == ["AUC", "AP", "AUC known ends"]
-    left = ["MAP", "precision@5", "hits@10", "hits@50", "MRR"]
-    assert found.protocol["shortest path left out (too many steps) of"] == left
-    line = next(x for x in repr(found).splitlines() if x.startswith("shortest path"))
-    assert line.split()[-5:] == ["-"] * 5
-    monkeypatch.setattr(module, "_MOST_STEPS", 1)
-    assert link_prediction(embedding, split, k=[5]).baselines["shortest path"] == {}
-
-
 def test_infinite_scores_rank_and_those_that_are_no_numbers_are_refused() -> None:
     graph, _ = cliques(4, 5)
     split = split_edges(graph, 0.2)
@@ -354,19 +210,3 @@ def test_nodes_without_a_vector() -> None:
     split = split_edges(random_graph(20, 1), 0.2)
     with pytest.raises(InputError, match="no node is labelled 'n0'"):
         link_prediction(Embedding("ab", np.ones((2, 2))), split)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="needs NETFOLD_DATA")
-def test_cheap_baselines_on_gr_qc_are_where_others_found_them() -> None:
-    """15% hidden: common neighbors .81-.84 / .213, Adamic-Adar .86-.91 / .275 at 1,000 / 10,000 pairs."""
-    from netfold import datasets
-
-    graph = datasets.load("ca_grqc")
-    split = split_edges(graph, 0.15)
-    assert len(split.test) == 2173
-    rows = link_prediction(Embedding(graph.nodes, np.ones((5242, 1))), split).baselines
-    assert 0.79 < rows["common neighbors"]["precision@1000"] < 0.85
-    assert rows["common neighbors"]["precision@10000"] == pytest.approx(0.213, abs=0.006)
-    assert 0.85 < rows["Adamic-Adar"]["precision@1000"] < 0.92
-    assert rows["Adamic-Adar"]["precision@10000"] == pytest.approx(0.277, abs=0.006)

@@ -1,4 +1,4 @@
-"""Vectors of new nodes: the cheap ways against dense solutions, figures against loops, and nothing hidden is seen."""
+"""Vectors of new nodes: figures against loops, reruns beside them, and nothing hidden is seen."""
 
 from __future__ import annotations
 
@@ -7,27 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
+from weighted_graphs import vectors_of
 
 from netfold.embedding import Embedding
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, label_propagation, local_average, out_of_sample, split_nodes
-from netfold.evaluate.edges import edge_pairs
-from netfold.evaluate.extensions import reached
 from netfold.evaluate.hidden_links import new_node_negatives
 from netfold.graph import Graph
-
-Matrix = npt.NDArray[np.float64]
-
-
-def random_graph(n: int, seed: int, *, directed: bool = False, density: float = 0.15) -> Graph:
-    rng = np.random.default_rng(seed)
-    dense = np.where(rng.random((n, n)) < density, rng.random((n, n)).round(2) + 0.1, 0)
-    dense = dense if directed else np.triu(dense) + np.triu(dense, 1).T
-    return Graph.from_scipy(sparse.csr_array(dense), [f"n{i}" for i in rng.permutation(n)], directed=directed)
 
 
 def blocks_graph(n: int = 120, seed: int = 0) -> tuple[Graph, dict[str, int], npt.NDArray[np.int64]]:
@@ -41,20 +30,8 @@ def blocks_graph(n: int = 120, seed: int = 0) -> tuple[Graph, dict[str, int], np
     return Graph.from_edges(edges, nodes=names), {x: int(g) for x, g in zip(names, group, strict=True)}, group
 
 
-def vectors_of(graph: Graph, seed: int, dim: int = 4) -> Embedding:
-    return Embedding(graph.nodes, np.random.default_rng(seed).normal(size=(graph.n_nodes, dim)))
-
-
 def one_hot(nodes: Any, groups: dict[str, int]) -> Embedding:
     return Embedding(nodes, np.eye(3)[[groups[x] for x in nodes]])
-
-
-def weights(split: NodeSplit) -> Matrix:
-    """Of all pairs, in either direction, without loops."""
-    a = split.whole.adjacency.toarray().astype(np.float64)
-    a = a + a.T if split.whole.directed else a
-    np.fill_diagonal(a, 0)
-    return a
 
 
 class Fitted:
@@ -67,121 +44,6 @@ class Fitted:
         self.shown.append(graph)
         new = np.flatnonzero(self.embedding_.nodes.find(graph.nodes) < 0)
         return local_average(NodeSplit(self._known, graph, new, {}), self.embedding_)
-
-
-# -------------------------------------------------------------------- the cheap ways
-
-
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_local_average_against_the_loop(directed: bool, seed: int) -> None:
-    split = split_nodes(random_graph(25, seed, directed=directed), 8, seed=seed)
-    base = vectors_of(split.known, seed)
-    a, whole = weights(split), list(split.whole.nodes)
-    made = local_average(split, base)
-    assert list(made.nodes) == [whole[i] for i in split.new]
-    for i in split.new:
-        known = [j for j in range(25) if j not in split.new and a[i, j]]
-        total = sum(a[i, j] * base[whole[j]].astype(np.float64) for j in known)
-        expected = total / sum(a[i, j] for j in known) if known else base.vectors.mean(axis=0)
-        np.testing.assert_allclose(made[whole[i]], expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_label_propagation_against_the_dense_solution_and_its_fixed_point(directed: bool, seed: int) -> None:
-    split = split_nodes(random_graph(25, seed, directed=directed), 10, seed=seed)
-    base = vectors_of(split.known, seed)
-    a, new = weights(split), split.new
-    known = split.whole.positions(split.known.nodes)
-    made = label_propagation(split, base).vectors
-    some = reached(split)
-    rows = new[some]
-    laplacian = np.diag(a[rows].sum(axis=1)) - a[np.ix_(rows, rows)]
-    expected = np.linalg.solve(laplacian, a[np.ix_(rows, known)] @ base.vectors.astype(np.float64))
-    np.testing.assert_allclose(made[some], expected, rtol=1e-4, atol=1e-5)
-    every = np.zeros((25, 4))
-    every[known], every[new] = base.vectors, made
-    for i in rows:  # a node is the mean of its neighbors
-        np.testing.assert_allclose(every[i], sum(a[i, j] * every[j] for j in range(25)) / a[i].sum(), atol=1e-5)
-
-
-def test_worked_out_by_hand() -> None:
-    """k0 - new1 - new2 - k1: thirds of the way; new3 hangs on new1; new4 - new5 float, new6 is alone."""
-    edges = [("k0", "new1"), ("new1", "new2"), ("new2", "k1"), ("new3", "new1"), ("new4", "new5")]
-    graph = Graph.from_edges(edges, nodes=["new6", "new5", "new4", "new3", "k1", "new2", "new1", "k0"])
-    new = np.array([0, 1, 2, 3, 5, 6])
-    split = NodeSplit(graph.subgraph([7, 4]), graph, new, {})  # the known graph in another order
-    base = Embedding(["k1", "unused", "k0"], [[3.0], [99.0], [0.0]])
-    made = label_propagation(split, base)
-    assert made["new1"][0] == pytest.approx(1)
-    assert made["new2"][0] == pytest.approx(2)
-    assert made["new3"][0] == pytest.approx(1)
-    assert [made[x][0] for x in ("new4", "new5", "new6")] == [1.5, 1.5, 1.5]
-    assert reached(split).tolist() == [False, False, False, True, True, True]
-    assert reached(split, by="neighbor").tolist() == [False, False, False, False, True, True]
-    near = local_average(split, base)
-    assert [near[x][0] for x in ("new1", "new2", "new3", "new4")] == [0, 3, 1.5, 1.5]
-
-
-def test_self_loops_and_scales_of_weights_do_not_matter() -> None:
-    edges = [("a", "x", 1e-6), ("x", "y", 1e-6), ("y", "b", 1e-6), ("c", "z", 1e6), ("z", "w", 1e6), ("w", "d", 1e6)]
-    loops = [("x", "x", 5.0), ("z", "z", 5.0)]
-    base = Embedding("abcd", [[0.0], [3.0], [0.0], [3.0]])
-    for given in (edges, edges + loops):
-        graph = Graph.from_edges(given, nodes="abcdwxyz")
-        split = NodeSplit(graph.subgraph([0, 1, 2, 3]), graph, np.array([4, 5, 6, 7]), {})
-        assert label_propagation(split, base).vectors[:, 0] == pytest.approx([2, 1, 2, 1])
-        assert local_average(split, base).vectors[:, 0] == pytest.approx([3, 0, 3, 0])
-
-
-def test_a_long_way_from_the_known() -> None:
-    n = 300
-    graph = Graph.from_edges([(i, i + 1) for i in range(n)])
-    split = NodeSplit(graph.subgraph([0, n]), graph, np.arange(1, n), {})
-    made = label_propagation(split, Embedding([0, n], [[0.0], [1.0]])).vectors[:, 0]
-    np.testing.assert_allclose(made, np.arange(1, n) / n, atol=1e-4)
-
-
-# -------------------------------------------------------------------- hidden edges
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_half_of_the_new_nodes_edges_are_hidden(directed: bool) -> None:
-    split = split_nodes(random_graph(40, 1, directed=directed), 10)
-    hidden = hide_half(split, seed=2)
-    before, after = ({*map(tuple, edge_pairs(x).tolist())} for x in (split.whole, hidden.split.whole))
-    theirs = {pair for pair in before if set(pair) & set(split.new.tolist())}
-    gone = {*map(tuple, hidden.pairs.tolist())}
-    assert gone <= theirs
-    assert before - after == gone
-    assert len(gone) == len(hidden.pairs) == round(len(theirs) / 2)
-    assert hidden.split.known is split.known
-    assert hide_half(split, seed=2).pairs.tolist() == hidden.pairs.tolist() != hide_half(split, seed=3).pairs.tolist()
-    assert len(hide_half(split, hidden=0.1).pairs) == round(len(theirs) / 10)
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_negatives_keep_a_new_node_and_are_no_edges(directed: bool) -> None:
-    split = split_nodes(random_graph(30, 3, directed=directed), 9)
-    hidden = hide_half(split)
-    made = new_node_negatives(split, hidden.pairs, 50, 0)
-    dense = split.whole.adjacency.toarray()
-    assert len(made) == 50 * len(hidden.pairs)
-    ends = set()
-    for (u, v), (a, b) in zip(made, np.repeat(hidden.pairs, 50, axis=0), strict=True):
-        assert u != v and not dense[u, v]
-        assert {a, b} & {u, v} & set(split.new.tolist())
-        assert u == a or v == b
-        ends |= {u, v}
-    assert ends == set(range(30))  # any node can be the other end
-
-
-def test_a_new_node_that_knows_everybody_has_no_negatives() -> None:
-    star = Graph.from_edges([(0, i) for i in range(1, 6)])
-    split = NodeSplit(star.subgraph([1, 2, 3, 4, 5]), star, np.array([0]), {})
-    with pytest.raises(InputError, match="the new nodes have edges with all others"):
-        out_of_sample(lambda s: local_average(s, vectors_of(split.known, 0)), split, base=vectors_of(split.known, 0))
 
 
 # -------------------------------------------------------------------- figures
@@ -253,6 +115,9 @@ def test_perfect_vectors_score_1_and_random_ones_chance() -> None:
     assert np.mean([x["micro-F1"] for x in random]) == pytest.approx(1 / 3, abs=0.08)
     assert np.mean([x["AUC"] for x in random]) == pytest.approx(0.5, abs=0.05)
     assert best.figures["AUC"] > 0.75 > 0.6 > np.mean([x["AUC"] for x in random])
+
+
+# -------------------------------------------------------------------- what is asked of whom
 
 
 def test_a_fitted_model_is_shown_half_of_the_edges_for_links() -> None:
@@ -352,6 +217,9 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
     assert again.to_dict() == found.to_dict()
 
 
+# -------------------------------------------------------------------- refusals
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -398,15 +266,3 @@ def test_labels_of_one_side_are_refused() -> None:
     known_only = {x: groups[x] for x in split.known.nodes}
     with pytest.raises(InputError, match="labels name 90 known and 0 new nodes with a class; both are needed"):
         out_of_sample(lambda s: local_average(s, base), split, base=base, labels=known_only)
-
-
-def test_nothing_to_hide_is_refused() -> None:
-    graph = Graph.from_edges([("a", "b")], nodes="abc")
-    split = NodeSplit(graph.subgraph([0, 1]), graph, np.array([2]), {})
-    with pytest.raises(InputError, match="the new nodes have 0 edges, of which hidden=0.5 hides none"):
-        hide_half(split)
-    with pytest.raises(InputError, match="hidden=1 is no share of the new nodes' edges"):
-        hide_half(split, hidden=1)
-    with pytest.raises(InputError, match="none of the 1 new nodes is linked to a known one"):
-        labels = {"a": 1, "b": 2, "c": 1}
-        out_of_sample(lambda s: s, split, base=vectors_of(split.known, 0), labels=labels, links=False)

@@ -1,4 +1,4 @@
-"""Skip-gram's sums against scalar loops in float64, its batches, its start, and the rows that a step moves."""
+"""Skip-gram's sums against scalar loops in float64, its batches and its start."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from netfold.links import Links
 from netfold.skipgram import center_weights, distance_weights, negative_sum, pair_sum, window_sum
 from netfold.sparse_rows import SparseRows
 from netfold.spectral import leading_eigenvectors, spectral_start
-from netfold.table_rows import take_rows
-from netfold.training import RowAdagrad
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -259,44 +257,3 @@ def test_the_start_is_nearer_to_the_optimum_than_chance():
 def test_the_start_has_any_width(dim):
     z, c = spectral_start(some_graph(), dim, 10, 1, seeded())
     assert z.shape == c.shape == (12, dim) and z.isfinite().all() and c.isfinite().all()
-
-
-# ---------------------------------------------------------------- rows that are moved
-
-
-def test_the_gradient_of_taken_rows_is_sparse_and_adds_up():
-    table = torch.nn.Parameter(torch.randn(50, 3, generator=seeded()))
-    at = torch.tensor([7, 2, 31])  # in no order
-    for times in (1, 2):
-        take_rows(table, at).square().sum().backward()
-        assert table.grad.is_sparse and table.grad._nnz() == 3
-        torch.testing.assert_close(table.grad.to_dense()[at], times * 2 * table.detach()[at])
-    table.grad.zero_()
-    take_rows(table, at[:2]).square().sum().backward()
-    torch.testing.assert_close(table.grad.to_dense()[at[:2]], 2 * table.detach()[at[:2]])
-    table.grad = torch.ones(50, 3)
-    take_rows(table, at).sum().backward()
-    assert float(table.grad.sum()) == 150 + 9
-
-
-def test_row_adagrad_moves_the_same_by_a_sparse_gradient():
-    start, at = torch.randn(20, 4, generator=seeded()), [torch.tensor([1, 5]), torch.tensor([5, 9, 19])]
-    tables = [torch.nn.Parameter(start.clone()) for _ in range(2)]
-    optimizers = [RowAdagrad([t], lr=0.3, prior=2.0) for t in tables]
-    for nodes in at:
-        for table, optimizer, rows in zip(
-            tables, optimizers, (lambda t, n: take_rows(t, n), lambda t, n: t[n]), strict=True
-        ):
-            optimizer.zero_grad(set_to_none=False)
-            rows(table, nodes).pow(3).sum().backward()
-            optimizer.step()
-    torch.testing.assert_close(tables[0], tables[1])
-    torch.testing.assert_close(*(o.state_dict()["state"][0]["squares"] for o in optimizers))
-    assert not torch.equal(tables[0].detach(), start)
-
-
-def test_the_prior_holds_the_first_steps_back():
-    table = torch.nn.Parameter(torch.ones(1, 1))
-    table.grad = torch.full((1, 1), 3.0)
-    RowAdagrad([table], lr=0.5, prior=16.0).step()
-    assert float(table.detach()) == pytest.approx(1 - 0.5 * 3 / math.sqrt(16 + 9))

@@ -1,10 +1,8 @@
-"""The training loop on problems small enough to work out by hand."""
+"""The training loop on problems small enough to work out by hand, and what it leaves alone."""
 
 from __future__ import annotations
 
-import math
 import random
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,43 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from bowls import Bowl, one_batch, sgd
 from torch import Tensor, nn
 
-from netfold.checkpoints import Checkpoint
-from netfold.errors import TrainingError
 from netfold.graph import Graph
 from netfold.models import SDNE
-from netfold.training import OPTIMIZERS, SCHEDULES, Block, RowAdagrad, converged, train
-
-
-class Bowl(nn.Module):
-    """Two terms with known slopes: left = x² and right = 3 y², each times the batch."""
-
-    def __init__(self, x: float = 1.0, y: float = 1.0):
-        super().__init__()
-        self.x = nn.Parameter(torch.tensor([x], dtype=torch.float64))
-        self.y = nn.Parameter(torch.tensor([y], dtype=torch.float64))
-
-    def loss(self, batch: float) -> dict[str, Tensor]:
-        return {"left": batch * self.x[0] ** 2, "right": batch * 3 * self.y[0] ** 2}
-
-
-class OwnGradient(Bowl):
-    """The same bowl, which adds its gradient itself and returns plain values."""
-
-    def loss(self, batch: float) -> dict[str, Tensor]:
-        terms = super().loss(batch)
-        sum(terms.values()).backward()  # type: ignore[union-attr]
-        return {name: value.detach() for name, value in terms.items()}
-
-
-def one_batch(epoch: int) -> list[float]:
-    return [1.0]
-
-
-def sgd(network: Bowl, lr: float = 0.1) -> list[Block]:
-    return [Block(list(network.parameters()), "sgd", lr)]
-
+from netfold.training import OPTIMIZERS, Block, converged, train
 
 # -------------------------------------------------------------------- the record of an epoch
 
@@ -92,6 +59,15 @@ def test_gradients_that_are_there_before_do_not_count() -> None:
     network.x.grad = torch.tensor([1e6], dtype=torch.float64)
     train(network, one_batch, sgd(network), epochs=1)
     assert network.x.item() == pytest.approx(0.8)
+
+
+class OwnGradient(Bowl):
+    """The same bowl, which adds its gradient itself and returns plain values."""
+
+    def loss(self, batch: float) -> dict[str, Tensor]:
+        terms = super().loss(batch)
+        sum(terms.values()).backward()  # type: ignore[union-attr]
+        return {name: value.detach() for name, value in terms.items()}
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -163,88 +139,6 @@ def test_each_block_has_its_own_optimizer_and_rate() -> None:
     assert network.y.item() == pytest.approx(1 - 0.01, abs=1e-6)  # Adam's first step is lr times the sign
 
 
-# -------------------------------------------------------------------- schedules and optimisers
-
-
-@pytest.mark.parametrize(
-    ("name", "factors"),
-    [
-        ("constant", [1, 1, 1, 1]),
-        ("linear", [1, 0.75, 0.5, 0.25]),
-        ("cosine", [1, 0.5 + math.sqrt(0.125), 0.5, 0.5 - math.sqrt(0.125)]),
-    ],
-)
-def test_schedules_scale_the_rate_of_each_epoch(name: str, factors: list[float]) -> None:
-    class Slope(nn.Module):
-        """A slope of 1 everywhere, so that a step of SGD is the rate itself."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.x = nn.Parameter(torch.zeros(1, dtype=torch.float64))
-
-        def loss(self, batch: Any) -> dict[str, Tensor]:
-            return {"x": self.x[0]}
-
-    network, steps = Slope(), []
-    at = [0.0]
-
-    def step(record: dict[str, float]) -> None:
-        steps.append(at[0] - network.x.item())
-        at[0] = network.x.item()
-
-    train(network, lambda epoch: [0], [Block([network.x], "sgd", 0.2)], epochs=4, schedule=name, on_epoch=step)
-    assert steps == pytest.approx([0.2 * f for f in factors])
-    assert set(SCHEDULES) == {"constant", "linear", "cosine"}
-
-
-def naive_row_adagrad(weights: Any, gradients: list[Any], lr: float, eps: float = 1e-8) -> Any:
-    """s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps), number by number."""
-    weights = [list(map(float, row)) for row in weights]
-    sums = [0.0] * len(weights)
-    for gradient in gradients:
-        for i, row in enumerate(gradient):
-            sums[i] += sum(g * g for g in row) / len(row)
-            for j, g in enumerate(row):
-                weights[i][j] -= lr * g / (math.sqrt(sums[i]) + eps)
-    return weights
-
-
-@pytest.mark.parametrize("shape", [(5, 3), (4, 1), (6,)])
-def test_row_adagrad_is_its_formula(shape: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(0)
-    start, gradients = rng.normal(size=shape), [rng.normal(size=shape) * 10.0**k for k in (0, -2, 2, 1)]
-    gradients[1][0] = 0  # a row that is not touched
-    p = torch.tensor(start, requires_grad=True)
-    optimizer = RowAdagrad([p], lr=0.3)
-    for g in gradients:
-        p.grad = torch.tensor(g)
-        optimizer.step()
-    as_rows = [x.reshape(len(x), -1) for x in (start, *gradients)]  # a vector: rows of one number
-    expected = naive_row_adagrad(as_rows[0], as_rows[1:], 0.3)
-    np.testing.assert_allclose(p.detach().numpy().reshape(len(start), -1), expected, rtol=1e-12)
-    assert optimizer.state[p]["squares"].shape == (len(start), 1)
-
-
-def test_row_adagrad_leaves_a_row_without_gradient_where_it_is() -> None:
-    p = torch.ones(2, 2, requires_grad=True)
-    optimizer = RowAdagrad([p], lr=1.0)
-    p.grad = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
-    optimizer.step()
-    assert p.detach()[0].tolist() == [1.0, 1.0]
-    assert p.detach()[1].tolist() == pytest.approx([0.0, 0.0])
-
-
-def test_adam_is_its_formula() -> None:
-    network = Bowl(x=2.0, y=0.0)
-    train(network, one_batch, [Block([network.x], "adam", 0.1)], epochs=3)
-    x, m, v = 2.0, 0.0, 0.0
-    for t in (1, 2, 3):
-        g = 2 * x
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        x -= 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
-    assert network.x.item() == pytest.approx(x, rel=1e-12)
-
-
 # -------------------------------------------------------------------- when to stop
 
 
@@ -284,91 +178,6 @@ def test_training_ends_when_it_has_converged() -> None:
 def test_without_tolerance_all_epochs_are_run() -> None:
     network = Bowl(x=0.0, y=0.0)  # nothing improves from the first epoch on
     assert len(train(network, one_batch, sgd(network), epochs=30, tolerance=0.0, patience=1)) == 30
-
-
-# -------------------------------------------------------------------- what goes wrong
-
-
-class Fragile(Bowl):
-    """`right` is no longer finite from a given epoch on."""
-
-    def __init__(self, breaks: int, value: float):
-        super().__init__()
-        self.breaks, self.value, self.calls = breaks, value, 0
-
-    def loss(self, batch: float) -> dict[str, Tensor]:
-        self.calls += 1
-        terms = super().loss(batch)
-        return terms | {"right": terms["right"] * (self.value if self.calls >= self.breaks else 1.0)}
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_loss_that_is_not_finite_is_named_and_the_good_state_kept(value: float, tmp_path: Path) -> None:
-    network, seen = Fragile(4, value), []
-    with pytest.raises(TrainingError, match=rf"^the loss term right is {value} in epoch 4; lower lr, [^.]*$"):
-        train(
-            network, one_batch, sgd(network), epochs=9, checkpoint=Checkpoint(tmp_path, {}, every=0),
-            on_epoch=lambda r: seen.append(network.x.item()),
-        )  # fmt: skip
-    assert len(seen) == 3
-    again = Bowl()
-    history = Checkpoint(tmp_path, {}).restore(again, [])
-    assert [r["epoch"] for r in history] == [1, 2, 3]
-    assert again.x.item() == seen[-1] == pytest.approx(0.8**3)
-
-
-def test_parameters_that_the_last_step_broke(tmp_path: Path) -> None:
-    class Cliff(Bowl):
-        """A finite loss whose slope is not."""
-
-        def loss(self, batch: float) -> dict[str, Tensor]:
-            return {"left": torch.sqrt(self.x[0]) + 0 * self.y[0]}
-
-    network = Cliff(x=0.0)
-    with pytest.raises(TrainingError, match="the parameters are no longer finite after epoch 1; lower lr"):
-        train(network, one_batch, sgd(network), epochs=1, checkpoint=Checkpoint(tmp_path, {}, every=0))
-    assert not list(tmp_path.glob("state-*"))
-
-
-def test_a_broken_state_never_replaces_a_good_one(tmp_path: Path) -> None:
-    network = Bowl()
-
-    def spoil(record: dict[str, float]) -> None:
-        if record["epoch"] == 3:
-            network.x.data.fill_(math.nan)  # as a step with an infinite slope does, after a finite loss
-
-    with pytest.raises(TrainingError, match="left is nan in epoch 4"):
-        train(network, one_batch, sgd(network), epochs=9, checkpoint=Checkpoint(tmp_path, {}, every=0), on_epoch=spoil)
-    again = Bowl()
-    assert len(Checkpoint(tmp_path, {}).restore(again, [])) == 2
-    assert again.x.item() == pytest.approx(0.64)
-
-
-def test_a_model_that_diverges_says_so() -> None:
-    with pytest.raises(TrainingError, match=r"the loss term \w+ is (nan|inf|-inf) in epoch \d+"):
-        SDNE(dim=2, optimizer="sgd", lr=1e6, epochs=50).fit([(0, 1), (1, 2)], progress=False)
-
-
-def test_sigint_without_a_checkpoint_is_left_alone() -> None:
-    network, handlers = Bowl(), []
-    train(
-        network, one_batch, sgd(network), epochs=1, on_epoch=lambda r: handlers.append(signal.getsignal(signal.SIGINT))
-    )
-    assert handlers == [signal.getsignal(signal.SIGINT)]
-
-
-def test_an_ignored_sigint_stays_ignored(tmp_path: Path) -> None:
-    """A job in the background of a shell ignores Ctrl-C; a checkpoint must not change that."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        network = Bowl()
-        done = train(
-            network, one_batch, sgd(network), epochs=3, checkpoint=Checkpoint(tmp_path, {}, every=0),
-            on_epoch=lambda r: signal.raise_signal(signal.SIGINT),
-        )  # fmt: skip
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert len(done) == 3
 
 
 # -------------------------------------------------------------------- randomness and threads

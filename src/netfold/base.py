@@ -181,10 +181,8 @@ class Embedder(Configured):
     def _check_later(self, graph: Any) -> None:
         """Raise an `InputError` where a later graph is not of the sort that was fitted."""
         if graph.directed != self.graph_facts_["directed"]:
-            kinds = {True: "directed", False: "undirected"}
-            raise InputError(
-                f"the model was fitted to a {kinds[not graph.directed]} graph and this one is {kinds[graph.directed]}"
-            )
+            fitted, given = ("an undirected", "directed") if graph.directed else ("a directed", "undirected")
+            raise InputError(f"the model was fitted to {fitted} graph and this one is {given}")
 
     def _network_for(self, facts: dict[str, Any]) -> torch.nn.Module:
         """The network for a graph of which these facts are known."""

@@ -9,6 +9,9 @@ from torch import Tensor
 
 __all__ = ["take_rows"]
 
+if not torch.sparse.check_sparse_tensor_invariants.is_enabled():
+    torch.sparse.check_sparse_tensor_invariants.disable()  # as it is anyway; torch 2.11 warns until it has been said
+
 
 def take_rows(table: Tensor, nodes: Tensor) -> Tensor:
     """The rows of a table (n x d) for distinct nodes: m x d.

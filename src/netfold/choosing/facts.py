@@ -45,7 +45,7 @@ class Facts:
     def __str__(self) -> str:
         kind = f"{len(self.types)} types" if self.hyperedges else "directed" if self.directed else "undirected"
         noun = "hyperedges" if self.hyperedges else "edges"
-        parts = [f"{self.nodes:,} nodes", f"{self.edges:,} {noun}", kind]
+        parts = [f"{self.nodes:,} nodes", f"{self.edges:,} {noun if self.edges != 1 else noun[:-1]}", kind]
         parts += ["weighted"] if self.weighted else []
         parts += [f"degrees {self.median_degree:g} (median) to {self.largest_degree:,}"]
         parts += [] if self.hyperedges else [f"clustering {self.clustering:.2f}"]

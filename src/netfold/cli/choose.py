@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from netfold.cli.compare import labels_of
+from netfold.cli.classes import LABELS_HELP, classes_of
 from netfold.cli.either import data_of, either_flags, typed_flags
 from netfold.cli.saying import json_flag, say
 from netfold.errors import InputError
@@ -22,10 +22,10 @@ TASKS = ("link", "classify", "roles", "new-nodes", "uncertainty")
 @click.option("--task", type=click.Choice(TASKS), help="What the vectors are for.  [default: who is near whom]")
 @click.option("--try", "trying", is_flag=True, help="Fit the choice and its rivals to a part of EDGES, and compare.")
 @click.option("--sample", type=click.IntRange(10), metavar="N", help="Nodes of that part, at most.  [default: 1000]")
-@click.option("--labels", metavar="FILE", help="For --try: a node and one of its classes on each line, as 7,red.")
+@click.option("--labels", metavar="FILE", help=f"For --try. {LABELS_HELP}")
 @click.option("--probe/--no-probe", default=True, help="Whether to foretell the cost by short fits.  [default: probe]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress; the choice is printed all the same.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
 @either_flags
 @json_flag
 def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
@@ -39,17 +39,16 @@ def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
     from netfold.io.first_look import file_columns
 
     _check(given)
-    columns = file_columns(edges, given["delimiter"])
-    data = data_of(edges, given, hyperedges=columns.hyperedges and given["header"] is not False)
+    data = data_of(edges, given)
     if given["probe"] and not given["quiet"]:
         click.echo("choose: short fits, about ten seconds", err=True)
-    choice = chosen(data, task, time_column=columns.time, probe=given["probe"], seed=given["seed"])
+    time = file_columns(edges, given["delimiter"]).time
+    choice = chosen(data, task, time_column=time, probe=given["probe"], seed=given["seed"])
     commands = choice.commands(edges, typed_flags(given))
     facts, text = choice.to_dict() | {"commands": commands}, choice.lines()
     if given["trying"]:
-        tried = choice.trial(
-            data, labels=labels_of(given["labels"], data), nodes=given["sample"] or 1000, progress=not given["quiet"]
-        )
+        classes = None if given["labels"] is None else classes_of(given["labels"], data.nodes)
+        tried = choice.trial(data, labels=classes, nodes=given["sample"] or 1000, progress=not given["quiet"])
         facts, text = facts | {"trial": tried.to_dict()}, [*text, "", repr(tried), ""]
     say(facts, "\n".join([*text, *commands]), as_json=as_json)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from netfold.cli.classes import LABELS_HELP, classes_of
 from netfold.cli.either import data_of, either_flags
 from netfold.cli.saying import json_flag, say
-from netfold.errors import InputError
 
-__all__ = ["TASKS", "compare", "labels_of"]
+__all__ = ["TASKS", "compare"]
 
 TASKS = (
     "link-prediction", "reconstruction", "classification", "clustering", "roles", "centrality", "regular-equivalence",
@@ -24,11 +24,11 @@ TASKS = (
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @click.option("--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Can be repeated.  [default: "
               "link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
-@click.option("--labels", metavar="FILE", help="A node and one of its classes on each line, as 7,red.")
+@click.option("--labels", metavar="FILE", help=LABELS_HELP)
 @click.option("--dim", type=click.IntRange(1), metavar="N", help="For every model.  [default: each model's own]")
 @click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model.  [default: each model's own]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress; the table is printed all the same.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
 @either_flags
 @json_flag
 def compare(
@@ -46,18 +46,6 @@ def compare(
     chosen = [model_named(name, **options) for name in models]
     data = data_of(edges, given)
     asked = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
-    found = compared(
-        chosen, data, asked, labels=labels_of(labels, data), seed=given["seed"], progress=not given["quiet"]
-    )
+    classes = None if labels is None else classes_of(labels, data.nodes)
+    found = compared(chosen, data, asked, labels=classes, seed=given["seed"], progress=not given["quiet"])
     say(found.to_dict(), repr(found), as_json=as_json)
-
-
-def labels_of(path: str | None, data: Any) -> dict[Any, tuple[Any, ...]] | None:
-    """The classes in a file, of nodes as the data have them; those of typed nodes are not read from files yet."""
-    if path is None:
-        return None
-    from netfold.io import read_labels
-
-    if data.nodes.kind == "json":
-        raise InputError(f"{path} cannot be read for nodes of several types; in Python, nf.compare takes labels")
-    return read_labels(path, data.nodes)

@@ -16,16 +16,25 @@ __all__ = ["data_of", "either_flags", "typed_flags"]
 
 def either_flags(command: Any) -> Any:
     """--hyperedges, and the flags on reading that either file has."""
-    words = "Read a hyperedge a line; line 1 names their roles."
+    words = "Read a hyperedge a line; line 1 names their roles.  [default: found out]"
     command = column_flags(reading_flags(directed_flag(command)))
     return click.option("--hyperedges", is_flag=True, default=None, help=words)(command)
 
 
-def data_of(path: str, given: Mapping[str, Any], *, hyperedges: bool | None = None) -> Any:
-    """The hypergraph in a file, where it is said or known to hold one, or else the graph."""
-    if given["hyperedges"] or hyperedges or path.endswith((".json", ".json.gz")):
+def data_of(path: str, given: Mapping[str, Any]) -> Any:
+    """The hypergraph in a file, where it is said or its first line says that it holds one, or else the graph."""
+    if given["hyperedges"] or _looks_typed(path, given):
         return hypergraph_of([path], **_only(HYPEREDGES, given, "hyperedges"))
     return graph_of(path, **_only(READING, given, "edges"))
+
+
+def _looks_typed(path: str, given: Mapping[str, Any]) -> bool:
+    """Three columns or more that are called after roles; --weighted, or that there is no header, says otherwise."""
+    from netfold.io.first_look import file_columns
+
+    if given["header"] is False or given["weighted"] is not None or given["directed"]:
+        return path.endswith((".json", ".json.gz"))
+    return file_columns(path, given["delimiter"]).hyperedges
 
 
 def typed_flags(given: Mapping[str, Any]) -> list[str]:

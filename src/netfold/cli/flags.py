@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from netfold.cli.reading import check_there
 from netfold.errors import InputError
 from netfold.options import Option, options
 
@@ -36,10 +37,20 @@ def flags(cls: type) -> list[click.Option]:
 
 def _flag(o: Option) -> click.Option:
     name = o.name.rstrip("_").replace("_", "-")
-    text = o.help[:1].upper() + o.help[1:] + "."
+    text = _sentence(o.help)
     if o.type is bool and not o.none:
         return ModelFlag([f"--{name}/--no-{name}", o.name], default=o.default, help=text, show_default=True)
     return ModelFlag([f"--{name}", o.name], type=OptionValue(o), default=_text(o.default), help=text, show_default=True)
+
+
+def _sentence(words: str) -> str:
+    """A help text as a sentence; a symbol that it begins with (k, σ) stays as it is.
+
+    >>> _sentence("weight of L_2"), _sentence("k: nodes drawn at random"), _sentence("σ of the encoder")
+    ('Weight of L_2.', 'k: nodes drawn at random.', 'σ of the encoder.')
+    """
+    symbol = len(words.split(" ")[0].rstrip(":,")) == 1
+    return (words if symbol else words[:1].upper() + words[1:]) + "."
 
 
 class OptionValue(click.ParamType):  # type: ignore[type-arg]
@@ -87,6 +98,7 @@ def _toml(path: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as e:
+        check_there(path)
         raise InputError(f"{path} cannot be read: {e.strerror}") from None
     except (ValueError, RecursionError) as e:  # its grammar, its encoding, its depth
         raise InputError(f"{path} is not a TOML file: {e}") from None

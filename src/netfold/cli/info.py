@@ -15,6 +15,7 @@ from netfold.cli.saying import json_flag, say, shown, table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    from netfold.counts import Counts
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
 
@@ -91,33 +92,29 @@ def _of_data(data: Graph | Hypergraph) -> dict[str, Any]:
 
 
 def _of_graph(graph: Graph) -> dict[str, Any]:
-    import numpy as np
-    from scipy.sparse.csgraph import connected_components
+    from netfold.counts import graph_counts
 
-    degrees, weights = graph.degrees, graph.adjacency.data
-    linked = np.diff(graph.adjacency.indptr) + np.bincount(graph.adjacency.indices, minlength=graph.n_nodes)
-    facts: dict[str, Any] = {"kind": "graph", "nodes": graph.n_nodes, "edges": graph.n_edges}
-    facts |= {"directed": graph.directed, "weighted": graph.is_weighted, "self_loops": graph.n_self_loops}
-    facts["isolated"] = int((linked == 0).sum())
-    facts["components"] = int(connected_components(graph.adjacency, directed=graph.directed, connection="weak")[0])
-    if graph.n_nodes:
-        facts["degrees"] = {"min": int(degrees.min()), "mean": float(degrees.mean()), "max": int(degrees.max())}
-    if len(weights):
-        facts["weights"] = {"min": float(weights.min()), "max": float(weights.max())}
+    found = graph_counts(graph)
+    facts: dict[str, Any] = {"kind": "graph", "nodes": found.nodes, "edges": found.edges}
+    facts |= {"directed": found.directed, "weighted": found.weighted, "self_loops": found.self_loops}
+    facts |= {"isolated": found.isolated, "components": found.components, **_degrees(found)}
+    if found.weights is not None:
+        facts["weights"] = {"min": found.weights.least, "max": found.weights.largest}
     return facts | {"labels": graph.nodes[:_EXAMPLES]}
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
-    import numpy as np
+    from netfold.counts import hypergraph_counts
 
-    degrees = hypergraph.degrees
-    counts = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
-    facts: dict[str, Any] = {"kind": "hypergraph", "nodes": hypergraph.n_nodes, "hyperedges": hypergraph.n_edges}
-    facts["types"] = dict(zip(hypergraph.types, counts, strict=True))
-    facts["kinds"] = {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}
-    facts["isolated"] = int((degrees == 0).sum())
-    facts["degrees"] = {"min": int(degrees.min()), "mean": float(degrees.mean()), "max": int(degrees.max())}
-    return facts | {"labels": hypergraph.nodes[:_EXAMPLES]}
+    found = hypergraph_counts(hypergraph)
+    facts: dict[str, Any] = {"kind": "hypergraph", "nodes": found.nodes, "hyperedges": found.edges}
+    facts |= {"types": found.types, "kinds": {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}}
+    return facts | {"isolated": found.isolated, **_degrees(found), "labels": hypergraph.nodes[:_EXAMPLES]}
+
+
+def _degrees(found: Counts) -> dict[str, Any]:
+    of = found.degrees
+    return {} if of is None else {"degrees": {"min": of.least, "mean": of.mean, "max": of.largest}}
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:

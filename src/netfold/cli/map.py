@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netfold.cli.classes import classes_of
 from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
-from netfold.cli.naming import spelled
 from netfold.cli.reading import graph_of, labelled_as, model_of
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_file, force_flag
@@ -118,13 +118,4 @@ def _colors(color: str | None, graph: Graph | None, nodes: Labels) -> dict[Any, 
         from netfold import plot
 
         return {"degree": plot.by_degree, "core": plot.by_core}[color](graph)
-    from netfold.io import read_labels
-
-    if nodes.kind != "json":
-        return {node: classes[0] for node, classes in read_labels(color, nodes).items()}
-    named = {spelled(label): label for label in nodes}
-    found = {str(node): classes[0] for node, classes in read_labels(color).items()}
-    unknown = next((node for node in found if node not in named), None)
-    if unknown is not None:
-        raise InputError(f"{color}: no node is called {unknown}; nodes are called as {next(iter(named))}")
-    return {named[node]: first for node, first in found.items()}
+    return {node: classes[0] for node, classes in classes_of(color, nodes).items()}

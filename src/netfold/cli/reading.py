@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "READING",
+    "check_there",
     "directed_flag",
     "embedding_of",
     "graph_of",
@@ -89,6 +90,7 @@ def embedding_of(path: str) -> Embedding:
 
 def model_of(path: str) -> Any:
     """The model in a folder, or the embedding in a file that one was exported to."""
+    check_there(path)
     if Path(path).is_file():
         from netfold.embedding import Embedding
 
@@ -96,6 +98,12 @@ def model_of(path: str) -> Any:
     from netfold.models import load
 
     return load(path)
+
+
+def check_there(path: str) -> None:
+    """A path that is wrong is told as one, before anything is said of what should be in it."""
+    if not Path(path).exists():
+        raise InputError(f"{path}: there is no such file or folder; check its name")
 
 
 def labelled_as(graph: Graph, known: Labels) -> Graph:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netfold.cli.classes import classes_of
 from netfold.cli.inputs import later_flags, later_of
-from netfold.cli.naming import spelled
 from netfold.cli.reading import READING, graph_of, labelled_as, model_of
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_file, force_flag
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.labels import Labels
     from netfold.report import Sheet
 
 __all__ = ["report"]
@@ -31,14 +30,14 @@ __all__ = ["report"]
     metavar="EDGES",
     multiple=True,
     help="Measure the models on these, beside cheap baselines, and colour nodes by degree; can be repeated where "
-    "hyperedges are in files.",
+    "hyperedges are in several files, or where some models read edges and others hyperedges.",
 )
 @click.option(
     "--labels",
     metavar="FILE",
     multiple=True,
-    help="Colour nodes by their classes, and measure whether the models tell them: a node and its class a line; "
-    "can be repeated.",
+    help="Colour nodes by their classes, and measure whether the models tell them: a node and one of its classes on "
+    "each line, as 7,red; can be repeated.",
 )
 @click.option(
     "--method",
@@ -90,12 +89,28 @@ def _sheets(
     from netfold.report import Sheet
 
     loaded = [model_of(path) for path in models]
+    files = _dealt(edges, {_reads(model) for model in loaded}, reading["delimiter"])
     made = []
     for name, model in zip(_names(models, loaded), loaded, strict=True):
-        nodes = getattr(model, "embedding_", model).nodes
-        classes = dict(zip(_stems(labels), (_classes(path, nodes) for path in labels), strict=True))
-        made.append(Sheet(name, model, _data(model, edges, reading) if edges else None, classes))
+        nodes, own = getattr(model, "embedding_", model).nodes, files[_reads(model)]
+        classes = dict(zip(_stems(labels), (classes_of(path, nodes) for path in labels), strict=True))
+        made.append(Sheet(name, model, _data(model, own, reading) if own else None, classes))
     return made
+
+
+def _reads(model: Any) -> str:
+    """Plain vectors are taken to be those of a graph."""
+    return str(getattr(model, "reads", "graph"))
+
+
+def _dealt(edges: tuple[str, ...], kinds: set[str], delimiter: str | None) -> dict[str, tuple[str, ...]]:
+    """Which files the models of a kind read: all, or where there are both kinds, those that look like theirs."""
+    if len(kinds) == 1:
+        return dict.fromkeys(kinds, edges)
+    from netfold.io.first_look import file_columns
+
+    typed = {path for path in edges if file_columns(path, delimiter).hyperedges}
+    return {"hypergraph": tuple(x for x in edges if x in typed), "graph": tuple(x for x in edges if x not in typed)}
 
 
 def _names(paths: Sequence[str], models: Sequence[Any]) -> list[str]:
@@ -112,24 +127,10 @@ def _stems(paths: Sequence[str]) -> list[str]:
 
 
 def _data(model: Any, edges: tuple[str, ...], reading: Mapping[str, Any]) -> Any:
-    """The edges as the model names its nodes; plain vectors are taken to be those of a graph."""
+    """The edges as the model names its nodes."""
     if hasattr(model, "reads"):
         return later_of(model, edges, reading)
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
     given = {name: value for name, value in reading.items() if name in READING}
     return labelled_as(graph_of(edges[0], **given), model.nodes)
-
-
-def _classes(path: str, nodes: Labels) -> dict[Any, Any]:
-    """The classes of each node; nodes with types are spelled as user:u1 in the file."""
-    from netfold.io import read_labels
-
-    if nodes.kind != "json":
-        return dict(read_labels(path, nodes))
-    named = {spelled(label): label for label in nodes}
-    found = {str(node): classes for node, classes in read_labels(path).items()}
-    unknown = next((node for node in found if node not in named), None)
-    if unknown is not None:
-        raise InputError(f"{path}: no node is called {unknown}; nodes are called as {next(iter(named))}")
-    return {named[node]: classes for node, classes in found.items()}

@@ -13,7 +13,7 @@ from netfold.cli.saying import json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.reproduce import Recorded, Table
+    from netfold.reproduce import Recorded, Run, Table
 
 __all__ = ["reproduce"]
 
@@ -32,6 +32,20 @@ __all__ = ["reproduce"]
     show_default=True,
     help="Where models are fitted.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes that run rows and seeds side by side, each with its share of the cores.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Give up after so long, and average the seeds that are done.",
+)
 @click.option("--tables", metavar="FOLDER", help="Where the tables are.  [default: those that come with netfold]")
 @json_flag
 def reproduce(
@@ -42,15 +56,18 @@ def reproduce(
     recording: bool,
     paging: bool,
     device: str,
+    jobs: int,
+    limit: float | None,
     tables: str | None,
     as_json: bool,
 ) -> None:
     """Run the published table NAME, and print paper, ours, baselines and verdict.
 
     A row is run for each seed 0, 1, ...; ours is the mean, with the standard deviation. --list shows the names. Data
-    sets are found as `netfold datasets` says. --record is for a checkout of netfold (or your own --tables).
+    sets are found as `netfold datasets` says. --record is for a checkout of netfold (or your own --tables). Ctrl-C
+    ends all processes of --jobs, and nothing is written.
     """
-    from netfold.reproduce import folder_of_tables
+    from netfold.reproduce import Run, folder_of_tables
 
     _check_asked(name, listing, paging, quick=quick, recording=recording, seeds=seeds)
     folder = folder_of_tables(tables)
@@ -62,8 +79,11 @@ def reproduce(
         path = _write_page(folder)
         say({"page": path}, path, as_json=as_json)
     else:
-        _run(folder, str(name), seeds=1 if quick else seeds or 3, quick=quick, recording=recording, device=device,
-             as_json=as_json)  # fmt: skip
+        how = Run(
+            range(1 if quick else seeds or 3), quick=quick, device=device, progress=sys.stderr.isatty(), jobs=jobs,
+            limit=limit, say=lambda line: click.echo(line, err=True),
+        )  # fmt: skip
+        _run(folder, str(name), how, recording=recording, as_json=as_json)
 
 
 def _check_asked(
@@ -114,20 +134,16 @@ def _write_page(folder: Path) -> str:
     return str(page_of(folder))
 
 
-def _run(folder: Path, name: str, *, seeds: int, quick: bool, recording: bool, device: str, as_json: bool) -> None:
+def _run(folder: Path, name: str, how: Run, *, recording: bool, as_json: bool) -> None:
     from netfold import reproduce as published
 
     table = published.table_named(folder, name)
-    how = published.Run(
-        range(seeds), quick=quick, device=device, say=lambda line: click.echo(line, err=True),
-        progress=sys.stderr.isatty(),
-    )  # fmt: skip
     found = published.run(table, how)
     if recording:
         published.record(table, found)
         _write_page(folder)
-    facts = {"table": table.name, "quick": quick, **asdict(found), "verdicts": _verdicts(table, found)}
-    say(facts | {"recorded": recording}, _told(table, found, quick=quick), as_json=as_json)
+    facts = {"table": table.name, "quick": how.quick, **asdict(found), "verdicts": _verdicts(table, found)}
+    say(facts | {"recorded": recording}, _told(table, found, quick=how.quick), as_json=as_json)
 
 
 def _verdicts(table: Table, found: Recorded) -> dict[str, dict[str, str]]:

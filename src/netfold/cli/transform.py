@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from netfold.cli.inputs import later_flags, later_of
+from netfold.cli.reading import check_there
 from netfold.cli.saying import json_flag, say
 from netfold.cli.writing import check_new_file, force_flag
 
@@ -34,6 +35,7 @@ def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json
 
     formats.writer(Path(out))  # refuses an unknown ending
     check_new_file(out, force=force)
+    check_there(model)
     known = load(model)
     graph = later_of(known, edges, reading)
     with warnings.catch_warnings(record=True) as said:

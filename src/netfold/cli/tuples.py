@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
+from netfold.cli.reading import check_there
 from netfold.errors import InputError
 from netfold.models import DHNE
 
@@ -21,6 +22,7 @@ def tuple_model(path: str) -> DHNE:
     """A saved model that scores tuples."""
     from netfold.models import load
 
+    check_there(path)
     found = load(path)
     if not isinstance(found, DHNE):
         raise InputError(f"{path} holds a {type(found).__name__}, which scores no tuples; netfold fit dhne makes one")

@@ -126,7 +126,17 @@ class Comparison:
         return [f"{method} in {', '.join(tasks)}: {why}" for (method, why), tasks in found.items()]
 
     def _verdicts(self) -> list[str]:
-        return [_verdict(task, {x: self.best(task, x) for x in self._shown(task)}) for task in self.tasks]
+        return [self._verdict(task, {x: self.best(task, x) for x in self._shown(task)}) for task in self.tasks]
+
+    def _verdict(self, task: str, best: Mapping[str, Entry]) -> str:
+        level = [figure for figure, entry in best.items() if not entry.cheap and self._reached(entry, figure)]
+        beside = f"; a cheap baseline is level with it in {' and '.join(level)}" if level else ""
+        return _verdict(task, best) + beside
+
+    def _reached(self, best: Entry, figure: str) -> bool:
+        """Whether a cheap baseline has the same figure, as it is printed."""
+        cheap = [x.figures.get(figure) for x in self.entries if x.task == best.task and x.cheap]
+        return _cell(best.figures[figure]) in map(_cell, cheap)
 
     def _figures(self, task: str) -> list[str]:
         return list(dict.fromkeys(name for x in self.entries if x.task == task for name in x.figures))

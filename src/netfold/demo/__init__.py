@@ -29,7 +29,7 @@ def run(folder: Path) -> None:
     _say(
         f"Written in {time.perf_counter() - start:.1f} s altogether:",
         f"    {folder / _REPORT}  all five on one page: open it in a browser, it needs no network\n"
-        f"    {folder / _PICTURES}/  a picture of each: {', '.join(show.picture for show in shows)}\n"
+        f"    {folder / _PICTURES}/  of each a picture or two: {', '.join(_pictures(shows, folder / _PICTURES))}\n"
         f"    {folder}/  the models, for nf.load and the command line: {models}",
         f"Go on with: .venv/bin/netfold nearest {folder / shows[0].file} Javert -k 5",
     )
@@ -43,6 +43,10 @@ def _shown(make: Callable[[], Show], folder: Path) -> Show:
     show.model.save(folder / show.file, force=True)
     show.draw(folder / _PICTURES / show.picture)
     return show
+
+
+def _pictures(shows: list[Show], folder: Path) -> list[str]:
+    return [p.name for show in shows for p in sorted(folder.glob(f"{show.name.lower()}*.png"), key=lambda p: p.stem)]
 
 
 def _table(shows: list[Show]) -> str:

@@ -18,6 +18,7 @@ from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.separation import separation
 from netfold.evaluate.splits import EdgeSplit
 from netfold.evaluate.uncertainty import node_variance
+from netfold.graph import Graph
 
 __all__ = ["calibration", "calibration_error"]
 
@@ -26,6 +27,7 @@ Bools = npt.NDArray[np.bool_]
 
 _METHODS = ("platt", "isotonic")
 _NEGATIVES = ("uniform", "degree")
+_CERTAINTIES = ("variance", "doubt")
 _FREE = 1e4
 """So weak a penalty that a logistic curve is where the likelihood wants it, and still finite where classes part."""
 
@@ -37,6 +39,7 @@ def calibration(
     method: str = "platt",
     bins: int = 10,
     largest: int = 10,
+    certainty: str = "variance",
     negatives: str = "uniform",
     seed: int = 0,
     baselines: bool = True,
@@ -48,29 +51,35 @@ def calibration(
     score: "platt", a logistic curve, or "isotonic", a rising staircase. On the other half: ECE (`calibration_error`),
     Brier, the mean of (probability - edge)², and AUC. `AUC certain` is that of all pairs with both ends among the more
     certain half of the nodes, those of smaller variance (`node_variance`), and `certain - uncertain` how much it is
-    above the AUC among the other half: what knowing the variance is good for.
+    above the AUC among the other half: what knowing the variance is good for. With `certainty="doubt"` they are those
+    of smaller `model.doubt(training graph)`, which DVNE has.
 
-    The baselines are the distance of the means, certainty by the training degree in place of the variance, and a
-    probability that is the same for all.
+    The baselines are the distance of the means, certainty by the training degree (and by the variance, where that is
+    not asked about), and a probability that is the same for all.
     """
     check_choice(_METHODS, method=method)
     check_choice(_NEGATIVES, negatives=negatives)
+    check_choice(_CERTAINTIES, certainty=certainty)
     check_at_least_one(bins=bins, largest=largest)
-    variance = node_variance(model, split.train, largest)
+    unsure = variance = node_variance(model, split.train, largest)
+    if certainty == "doubt":
+        unsure = _doubt(model, split.train)
     check_unseen(model, split)
     wrong = sample_negatives(split.whole, len(split.test), kind=negatives, seed=seed)
     asked = _Pairs(split.test, wrong.pairs, seed)
     sure = asked.scored(pair_scores(model, split.train, "w2"))
-    figures = asked.probable(sure, method, bins) | asked.by_certainty(sure, -variance)
+    figures = asked.probable(sure, method, bins) | asked.by_certainty(sure, -unsure)
     rows: dict[str, dict[str, float]] = {}
     if baselines:
         means = asked.scored(pair_scores(model, split.train, "distance"))
         rows["means alone"] = asked.probable(means, method, bins)
         rows["certainty by degree"] = asked.by_certainty(sure, np.diff(linked(split.train).indptr))
+        if certainty != "variance":
+            rows["certainty by variance"] = asked.by_certainty(sure, -variance)
         rows["the same for all"] = asked.probable(np.zeros(len(sure)), method, bins)
     protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
     protocol |= {"score": "w2", "test edges": len(split.test), **wrong.protocol, "method": method}
-    protocol |= {"learned on": "a random half of the pairs", "bins": bins}
+    protocol |= {"learned on": "a random half of the pairs", "bins": bins, "certainty": certainty}
     return Result("calibration", name_of(model), figures, protocol, rows, smaller_is_better=("ECE", "Brier"))
 
 
@@ -84,6 +93,12 @@ def calibration_error(probability: npt.ArrayLike, truth: npt.ArrayLike, bins: in
     place = np.minimum((p * bins).astype(np.int64), bins - 1)
     gaps = np.bincount(place, p - y, minlength=bins)
     return float(np.abs(gaps).sum() / max(len(p), 1))
+
+
+def _doubt(model: Any, train: Graph) -> Floats:
+    if not hasattr(model, "doubt"):
+        raise InputError(f"certainty='doubt' needs a fitted model that has doubt, as DVNE, and not {name_of(model)}")
+    return np.asarray(model.doubt(train), np.float64)
 
 
 class _Pairs:

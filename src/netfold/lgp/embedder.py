@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from netfold.base import Embedder, listed
+from netfold.errors import InputError
 from netfold.options import option
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from netfold.lgp.surroundings import Caps
 
 __all__ = ["SHARING", "LGPEmbedder"]
+
+_HEAVIEST = 1e12
+"""What a new node's link may weigh, a link of the fitted graph weighing about 1: its square is a float32 still."""
 
 SHARING = ("all", "halves", "weights", "none")
 """What dimensions share: all of eta, zeta and a; a, and eta and zeta within each half; a alone; or nothing."""
@@ -89,13 +94,34 @@ class LGPEmbedder(Embedder, abstract=True):
 
     # ---------------------------------------------------------------- what an Embedder asks
 
+    def _read(self, graph: Any) -> Graph:
+        """A graph of any size: a new node may come alone. What is fitted has more to it, which `_take` looks for."""
+        from netfold.graph import Graph
+
+        return Graph.of(graph)
+
+    def _take(self, graph: Graph, embedding: Any) -> None:
+        self._check_links(graph)
+        super()._take(graph, embedding)
+
+    def _check_links(self, graph: Graph) -> None:
+        """Refuse a graph that there is nothing to learn from."""
+        found = super()._read(graph)
+        if found.n_edges == found.n_self_loops:
+            raise InputError("the graph has no edges but self-loops; there is nothing to learn from")
+
     def _facts(self, graph: Graph) -> dict[str, Any]:
-        return super()._facts(graph) | {"entries": int(self._linked(graph).nnz)}
+        from netfold.lgp.surroundings import unit_of
+
+        return super()._facts(graph) | {"entries": int(self._linked(graph).nnz), "unit": unit_of(graph.adjacency)}
 
     def _check_facts(self, facts: dict[str, Any]) -> None:
         super()._check_facts(facts)
         if not isinstance(facts.get("entries"), int) or facts["entries"] < 0:
             raise TypeError(f"its graph has {facts.get('entries')!r} entries")
+        unit = facts.get("unit", 1.0)  # models had none when their weights were kept as they are
+        if not isinstance(unit, float) or not 0 < unit < math.inf:
+            raise TypeError(f"its links weigh {unit!r}")
 
     def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         return self._embedding(graph, new, self._placed(graph, new, known))
@@ -103,10 +129,21 @@ class LGPEmbedder(Embedder, abstract=True):
     # ---------------------------------------------------------------- new nodes
 
     def _linked(self, graph: Graph) -> sparse.csr_array:
-        """Its links, in either direction and without self-loops."""
+        """Its links, in either direction and without self-loops, in the unit of its own weights."""
+        from netfold.lgp.surroundings import linked, unit_of
+
+        return linked(graph.adjacency, directed=graph.directed, unit=unit_of(graph.adjacency))
+
+    def _linked_later(self, graph: Graph) -> sparse.csr_array:
+        """The links of a later graph, in the unit of the fitted one's weights."""
         from netfold.lgp.surroundings import linked
 
-        return linked(graph.adjacency, directed=graph.directed)
+        unit = self.graph_facts_.get("unit", 1.0)
+        found = linked(graph.adjacency, directed=graph.directed, unit=unit)
+        if found.nnz and found.data.max() > _HEAVIEST:
+            given, most = graph.adjacency.data.max(), _HEAVIEST * unit
+            raise InputError(f"an edge weighs {given:g}; beside the fitted graph's, one may weigh {most:.2g}")
+        return found
 
     def _start_kernel(self, process: Process, graph: Graph) -> None:
         import numpy as np
@@ -133,7 +170,7 @@ class LGPEmbedder(Embedder, abstract=True):
         from netfold.lgp import placing
         from netfold.lgp.arrivals import arrivals, grown
 
-        prepared, later = self._known(), self._linked(graph)
+        prepared, later = self._known(), self._linked_later(graph)
         found = arrivals(later, new, known, prepared.matrix)
         self._warn(graph, new[~found.reached()])
         generator = self._generator(8)
@@ -174,7 +211,7 @@ class LGPEmbedder(Embedder, abstract=True):
 
         placed = self._placed(graph, new, known)
         came = self._embedding(graph, new, placed)
-        matrix = grown(self._known().matrix, self._linked(graph), new, known)
+        matrix = grown(self._known().matrix, self._linked_later(graph), new, known)
         before = self.embedding_
         nodes = Labels.of([*before.nodes, *came.nodes])
         facts = self.graph_facts_ | {"n_nodes": len(nodes), "entries": int(matrix.nnz)}

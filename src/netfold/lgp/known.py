@@ -11,7 +11,7 @@ from torch import Tensor
 
 from netfold.lgp.arrivals import Arrivals
 from netfold.lgp.process import Process
-from netfold.lgp.system import System
+from netfold.lgp.system import System, precision
 from netfold.sparse_rows import SparseRows
 
 __all__ = ["Known"]
@@ -38,8 +38,7 @@ class Known:
     def of(process: Process, matrix: sparse.csr_array) -> Known:
         """The sums over all known nodes, in O(edges s)."""
         rows = SparseRows.from_scipy(matrix, device=process.device, dtype=process.latent.dtype)
-        weights, latent = _read(process, slice(None))
-        return Known(process, matrix, rows.matmul(weights), rows.matmul(weights * latent))
+        return Known(process, matrix, *_summed(rows, *_read(process, slice(None))))
 
     @torch.no_grad()
     def system(self, new: Arrivals) -> System:
@@ -68,13 +67,18 @@ class Known:
         M_vv = 1 + eta (A a)_v + zeta (Σ_w A_vw a_w² (A a)_w - a_v q_v), and
         M_vv z_v = eta (A (a ∘ h))_v + zeta (Σ_w A_vw a_w² (A (a ∘ h))_w - a_v q_v h_v): a few products in all.
         """
-        kernel, (weights, latent) = self.process.kernel, _read(self.process, slice(None))
-        rows = SparseRows.from_scipy(self.matrix, device=self.process.device, dtype=latent.dtype)
+        kernel, usual = self.process.kernel, self.process.latent.dtype
+        rows = SparseRows.from_scipy(self.matrix, device=self.process.device, dtype=usual)
+        dtype, mass, pull = precision(rows), self.mass, self.pull
+        weights, latent, eta, zeta = (x.to(dtype) for x in (*_read(self.process, slice(None)), kernel.eta, kernel.zeta))
+        if dtype != usual:
+            rows = rows.with_values(rows.values.to(dtype))
+            mass, pull = _summed(rows, weights, latent)
         squares = weights.square()
         own = weights * rows.with_values(rows.values.square()).matmul(squares)  # a_v q_v
-        diagonal = 1 + kernel.eta * self.mass + kernel.zeta * (rows.matmul(squares * self.mass) - own)
-        far = rows.matmul(squares * self.pull) - own * latent
-        return (kernel.eta * self.pull + kernel.zeta * far) / diagonal, diagonal
+        diagonal = 1 + eta * mass + zeta * (rows.matmul(squares * mass) - own)
+        far = rows.matmul(squares * pull) - own * latent
+        return ((eta * pull + zeta * far) / diagonal).to(usual), diagonal.to(usual)
 
     def _sums(self, near: Tensor, added: sparse.csr_array) -> tuple[Tensor, Tensor]:
         """`mass` and `pull` of some nodes, with what a later graph adds to their links."""
@@ -85,7 +89,13 @@ class Known:
         few = sparse.csr_array((added.data, columns, added.indptr), shape=(len(near), len(ends)))
         more = SparseRows.from_scipy(few, device=near.device, dtype=pull.dtype)
         weights, latent = _read(self.process, torch.from_numpy(ends.astype(np.int64)).to(near.device))
-        return mass + more.matmul(weights), pull + more.matmul(weights * latent)
+        more_mass, more_pull = _summed(more, weights, latent)
+        return mass + more_mass, pull + more_pull
+
+
+def _summed(rows: SparseRows, weights: Tensor, latent: Tensor) -> tuple[Tensor, Tensor]:
+    """A a and A (a ∘ h)."""
+    return rows.matmul(weights), rows.matmul(weights * latent)
 
 
 def _read(process: Process, nodes: Tensor | slice) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,8 @@ from netfold.lgp.process import Process
 from netfold.lgp.solve import solved
 from netfold.lgp.spread import posterior_variances
 from netfold.lgp.surroundings import Caps, read_around
+from netfold.lgp.system import System
+from netfold.sparse_rows import SparseRows
 
 __all__ = ["Placed", "placed_at_once", "placed_by_component"]
 
@@ -53,9 +55,13 @@ def placed_by_component(
     `whole` is the later graph, known nodes first. This is what `placed_at_once` gives where nothing is left out and no
     two components have a known neighbor in common, which by zeta would draw them together.
     """
-    n, m = len(process.latent), len(new)
+    n, m, lost = len(process.latent), len(new), np.flatnonzero(~new.reached())
     latent = process.latent.new_zeros(m, process.latent.shape[1])
     spread = process.latent.new_ones(m, process.kernel.widest())
+    if variances and len(lost):
+        spread[torch.from_numpy(lost).to(process.device)] = posterior_variances(
+            _among_themselves(process, sparse.csr_array(new.among[lost][:, lost])), generator
+        )
     for some, component in _pieces(new):
         around = read_around(
             whole, n + some, component, caps, generator, n_known=n, device=process.device, dtype=latent.dtype
@@ -65,6 +71,15 @@ def placed_by_component(
         if variances:
             spread[around.new - n] = posterior_variances(system, generator)
     return Placed(latent, spread if variances else None)
+
+
+def _among_themselves(process: Process, among: sparse.csr_array) -> System:
+    """The equations of new nodes without a path to known ones."""
+    m, latent = among.shape[0], process.latent
+    one = latent.new_ones(m, process.kernel.raw_weights.shape[1])
+    links = SparseRows.from_scipy(among, device=process.device, dtype=latent.dtype)
+    nothing = latent.new_zeros(m, latent.shape[1])
+    return System(links, one, torch.zeros_like(one), nothing, process.kernel.eta, process.kernel.zeta)
 
 
 def _pieces(new: Arrivals) -> Iterator[tuple[Rows, Rows]]:

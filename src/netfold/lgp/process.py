@@ -97,4 +97,7 @@ class Process(nn.Module):
     def forward(self, around: Surroundings) -> Tensor:
         """f of the nodes that count as new, by those around them: m x d."""
         system = self.system(around)
-        return self.vectors(system.right() / system.diagonal() if around.alone else solved(system))
+        if not around.alone:
+            return self.vectors(solved(system))
+        wide = system.precise()
+        return self.vectors((wide.right() / wide.diagonal()).to(system.pull.dtype))

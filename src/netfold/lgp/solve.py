@@ -34,6 +34,9 @@ def solved(system: System) -> Tensor:
     With the solution z known, the residual R = -M_*x z_x - M_** z is 0 but has the derivatives that count:
     dz_* = M_**⁻¹ dR for fixed z. So `_Inverse` takes R forward to 0, and a gradient back by one more solve.
     """
+    wide = system.precise()
+    if wide is not system:
+        return solved(wide).to(system.pull.dtype)
     if not (torch.is_grad_enabled() and _needs_grad(system)):
         with torch.no_grad():
             return _solve(system, system.right())

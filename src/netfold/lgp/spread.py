@@ -26,6 +26,9 @@ def posterior_variances(system: System, generator: torch.Generator) -> Tensor:
     Exactly for few nodes. For many by Hutchinson's estimate, the mean of v ∘ M_**⁻¹ v over 32 vectors v of random
     signs, kept within what is known: a variance is at least 1 / M_ii, and at most the prior's 1.
     """
+    wide = system.precise()
+    if wide is not system:
+        return posterior_variances(wide, generator).to(system.pull.dtype)
     if len(system) < 2:
         return 1 / system.diagonal()
     if len(system) ** 3 * system.widest() <= _WORK:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from netfold.links import Links
 from netfold.sparse_rows import SparseRows
 from netfold.walks import random_walks
 
-__all__ = ["Caps", "Surroundings", "linked", "read_around", "walked_seeds"]
+__all__ = ["Caps", "Surroundings", "linked", "read_around", "unit_of", "walked_seeds"]
 
 Rows = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
@@ -23,15 +24,30 @@ _WALK = 4
 """A walk goes so many times as many steps as seeds are wanted, for it comes by nodes again."""
 
 
-def linked(matrix: sparse.csr_array, *, directed: bool) -> sparse.csr_array:
-    """The weights between two nodes in either direction, without self-loops, which a Laplacian does not see."""
-    both = sparse.csr_array(matrix + matrix.T) if directed else sparse.csr_array(matrix, copy=True)
+def linked(matrix: sparse.csr_array, *, directed: bool, unit: float = 1.0) -> sparse.csr_array:
+    """The weights between two nodes in either direction, without self-loops, which a Laplacian does not see.
+
+    They are in a unit; what is too light to be a float32 in it is left out.
+    """
+    scaled = matrix if unit == 1 else matrix * np.float32(1 / unit)
+    both = sparse.csr_array(scaled + scaled.T) if directed else sparse.csr_array(scaled, copy=True)
     if both.diagonal().any():
-        both = both.tocsr()
         both.setdiag(0)
-        both.eliminate_zeros()
+    both.eliminate_zeros()
     both.sort_indices()
     return both
+
+
+def unit_of(matrix: sparse.csr_array) -> float:
+    """The power of 2 nearest to the mean weight, by which all weights can be divided without any rounding.
+
+    eta and zeta start in proportion to 1 / weight and 1 / weight², which float32 does not hold of amounts in wei.
+
+    >>> unit_of(sparse.csr_array([[0, 3e20], [3e20, 0]])) == 2.0**68
+    True
+    """
+    mean = float(matrix.data.mean(dtype=np.float64)) if matrix.nnz else 1.0
+    return 2.0 ** max(-126, min(126, round(math.log2(mean))))  # whose inverse is a float32, too
 
 
 @dataclass(frozen=True)

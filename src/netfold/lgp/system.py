@@ -15,12 +15,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from netfold.lgp.products import times, transposed_times
 from netfold.sparse_rows import SparseRows
 
-__all__ = ["System"]
+__all__ = ["System", "precision"]
+
+_HEAVY = 1e3
+"""Times the usual weight: of w² - w² + w, which paths there and back over such a link come to, float32 keeps no w."""
+
+
+def precision(links: SparseRows) -> torch.dtype:
+    """What sums over paths of two steps are to be taken in: float64 where some links are far heavier than most."""
+    heavy = len(links.values) and bool(links.values.max() > _HEAVY)
+    return torch.float64 if heavy else links.values.dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +72,15 @@ class System:
         """That of M_**: m x 1 or m x s, at least 1."""
         squares = self.links.with_values(self.links.values.square())
         return (self.shift - self.zeta * times(squares, self._squared_weights)).clamp(min=1)
+
+    def precise(self) -> System:
+        """The same, in float64 where it has to be."""
+        dtype = precision(self.links)
+        if dtype == self.pull.dtype:
+            return self
+        parts = ("weights", "mass", "pull", "eta", "zeta")
+        wide = {name: getattr(self, name).to(dtype) for name in parts}
+        return replace(self, links=self.links.with_values(self.links.values.to(dtype)), **wide)
 
     def detached(self) -> System:
         """The same without gradients."""

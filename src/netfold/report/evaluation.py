@@ -37,9 +37,15 @@ def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
     for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
         having = [s for s in group if column in s.labels]
-        for name, task in label_tasks(having[0].labels[column], data if isinstance(data, Graph) else None).items():
+        for name, task in label_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
             add(f"{name} by {column}", task, having)
     return made
+
+
+def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:
+    """The classes of the nodes that all of these models have: a file may name others, who come later."""
+    named = sheets[0].labels[column]
+    return {node: named[node] for node in named if all(node in s.embedding for s in sheets)}
 
 
 def _tasks(data: Graph | Hypergraph | None) -> dict[str, Task]:

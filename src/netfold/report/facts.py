@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from netfold.base import Embedder
+from netfold.counts import Counts, graph_counts, hypergraph_counts
 from netfold.embedding import Embedding
 from netfold.graph import Graph
 from netfold.hypergraph import Hypergraph
@@ -72,30 +73,33 @@ def cost(model: Any, embedding: Embedding) -> Facts:
 def data_facts(data: Graph | Hypergraph) -> Facts:
     """Counts of a graph or of a hypergraph."""
     made = _of_hypergraph(data) if isinstance(data, Hypergraph) else _of_graph(data)
-    degrees = data.degrees
-    if len(degrees):
-        made.append(("nodes without an edge", f"{int((degrees == 0).sum()):,}"))
-        made.append(("degrees", f"{degrees.min():,} to {degrees.max():,}, {degrees.mean():,.1f} in the mean"))
     return [*made, ("fingerprint", data.fingerprint[:16])]
 
 
 def _of_graph(graph: Graph) -> Facts:
-    from scipy.sparse.csgraph import connected_components
-
-    parts = connected_components(graph.adjacency, directed=graph.directed, connection="weak")[0]
-    made = [("nodes", f"{graph.n_nodes:,}"), ("edges", f"{graph.n_edges:,}")]
-    made += [("directed", _words(graph.directed)), ("weighted", _words(graph.is_weighted))]
-    if graph.is_weighted and len(graph.adjacency.data):
-        made.append(("weights", f"{graph.adjacency.data.min():g} to {graph.adjacency.data.max():g}"))
-    return [*made, ("self-loops", f"{graph.n_self_loops:,}"), ("connected components", f"{parts:,}")]
+    found = graph_counts(graph)
+    made = [("nodes", f"{found.nodes:,}"), ("edges", f"{found.edges:,}")]
+    made += [("directed", _words(found.directed)), ("weighted", _words(found.weighted))]
+    if found.weighted and found.weights is not None:
+        made.append(("weights", f"{found.weights.least:g} to {found.weights.largest:g}"))
+    made += [("self-loops", f"{found.self_loops:,}"), ("connected components", f"{found.components:,}")]
+    return made + _degrees(found)
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> Facts:
-    counts = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
-    types = ", ".join(f"{spelled(name)} {count:,}" for name, count in zip(hypergraph.types, counts, strict=True))
+    found = hypergraph_counts(hypergraph)
+    types = ", ".join(f"{spelled(name)} {count:,}" for name, count in found.types.items())
     kinds = "; ".join(f"{', '.join(map(spelled, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
-    made = [("nodes", f"{hypergraph.n_nodes:,}"), ("hyperedges", f"{hypergraph.n_edges:,}")]
-    return [*made, ("types", types), ("kinds", kinds)]
+    made = [("nodes", f"{found.nodes:,}"), ("hyperedges", f"{found.edges:,}"), ("types", types), ("kinds", kinds)]
+    return made + _degrees(found)
+
+
+def _degrees(found: Counts) -> Facts:
+    of = found.degrees
+    if of is None:
+        return []
+    spread = f"{of.least:,} to {of.largest:,}, {of.mean:,.1f} in the mean"
+    return [("nodes without an edge", f"{found.isolated:,}"), ("degrees", spread)]
 
 
 def _words(value: Any) -> str:

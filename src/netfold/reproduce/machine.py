@@ -7,18 +7,22 @@ import os
 import platform
 from pathlib import Path
 
-__all__ = ["machine", "version"]
+__all__ = ["cores", "machine", "version"]
 
 
 def machine(device: str = "cpu") -> str:
     """The processor, its cores that this process may use, and the GPU where one is used."""
     import torch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    told = f"{_processor()}, {cores} core{'s' if cores > 1 else ''}"
+    told = f"{_processor()}, {cores()} core{'s' if cores() > 1 else ''}"
     if device != "cpu" and torch.cuda.is_available():
         told += f"; {torch.cuda.get_device_name()}"
     return told
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def version() -> str:

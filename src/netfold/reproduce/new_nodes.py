@@ -61,17 +61,17 @@ def entry(row: Row, base: Base, asked: Case, fit: Fit) -> Entry:
         raise InputError(f"row {row.name!r} has a base, which is for new nodes (task out_of_sample)")
     again = partial(fit, base.model, base.config)
     fitted, _ = again(split.known)
-    known, beside = fitted.embedding_, [base.model, dict(base.config)]
+    known = fitted.embedding_
     if row.model == _OWN:
         linked = row.task.get("linked", "neighbor")
-        return Entry(partial(asked.evaluate, fitted, linked=linked), 0.0, beside)
+        return Entry(partial(asked.evaluate, fitted, linked=linked), 0.0)
     if row.model == _TOP:
         rerun = partial(asked.evaluate, _TOP, base=known, rerun=lambda graph: again(graph)[0])
-        return Entry(rerun, again(split.whole)[1], beside)
+        return Entry(rerun, again(split.whole)[1])
     if row.model in WAYS:
-        return Entry(partial(asked.evaluate, row.model, base=known), 0.0, beside)
+        return Entry(partial(asked.evaluate, row.model, base=known), 0.0)
     model, cost = fit(row.model, row.config, split.known, known)
-    return Entry(partial(asked.evaluate, model), cost, beside)
+    return Entry(partial(asked.evaluate, model), cost)
 
 
 def with_gaps(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, RecordedRow]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netfold.graph import Graph
     from netfold.hypergraph import Hypergraph
 
-__all__ = ["TASKS", "Case", "Entry", "arguments_of", "case", "case_of_split"]
+__all__ = ["NEW_NODES", "TASKS", "Case", "Entry", "arguments_of", "case", "case_of_split", "fitted_to"]
 
 Labelled = Callable[[], Mapping[Any, Any]]
 """Gives the classes of nodes when they are needed; an `InputError` where there are none."""
@@ -36,11 +36,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Entry:
-    """A row that is fitted: what evaluates it, given baselines=; the CPU seconds; what its baselines depend on."""
+    """A row that is fitted: what evaluates it, given baselines=; the CPU seconds."""
 
     evaluate: Callable[..., Result]
     cost: float
-    beside: Any
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def _of_new_nodes(asked: _Asked, given: dict[str, Any]) -> Case:
     from netfold.graph import Graph
     from netfold.reproduce.new_nodes import split_of
 
-    of_split = {name: given.pop(name) for name in _NEW_NODES if name in given}
+    of_split = {name: given.pop(name) for name in _HELD_BACK if name in given}
     split = split_of(asked.checked(Graph), asked.parts, of_split, asked.seed)
     labels = asked.labels() if given.pop("classes", True) else None
     return Case(split.known, partial(_evaluated, asked.function, split, labels=labels, seed=asked.seed, **given), split)
@@ -158,14 +157,16 @@ def _evaluated(function: Any, data: Any, model: Any, baselines: bool, **given: A
     return made
 
 
+NEW_NODES = "out_of_sample"
+"""The task whose baselines start from the vectors of what is evaluated."""
 _SPLITTING = ("hidden", "keep")
 _TUPLES = ("test", "kept")
-_NEW_NODES = ("until", "new", "by", "max_degree")
+_HELD_BACK = ("until", "new", "by", "max_degree")
 _OF_DATA: dict[str, tuple[str, ...]] = {
     "link_prediction": _SPLITTING,
     "calibration": _SPLITTING,
     "hyperedges": _TUPLES,
-    "out_of_sample": (*_NEW_NODES, "classes"),
+    NEW_NODES: (*_HELD_BACK, "classes"),
 }
 """What a table says of the data beside the arguments of the function."""
 _NO_PROTOCOL = ("seed", "baselines", "graph", "known", "base", "labels", "rerun")
@@ -184,7 +185,7 @@ TASKS: dict[str, Callable[..., Case]] = {
     "uncertainty": _of_variance,
     "noise_robustness": _of_noise,
     "hyperedges": _of_tuples,
-    "out_of_sample": _of_new_nodes,
+    NEW_NODES: _of_new_nodes,
 }
 """The functions of `nf.evaluate` that a table may name, each by what it is given beside the model."""
 
@@ -206,6 +207,15 @@ def _no_parts(name: str = "", **options: Any) -> Any:
     if options:
         raise InputError(f"these data cannot be had with {', '.join(options)}; they are all that there is")
     raise InputError(f"there is no part {name!r} of these data; test='known' asks about what was fitted")
+
+
+def fitted_to(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments of a task that say which part of the data a model is fitted to.
+
+    >>> fitted_to({"hidden": 0.1, "score": "dot"})
+    {'hidden': 0.1}
+    """
+    return {name: x for name, x in arguments.items() if name in (*_SPLITTING, "kept", *_HELD_BACK)}
 
 
 def arguments_of(task: str) -> list[str]:

@@ -83,6 +83,7 @@ class DepthLGP(LGPEmbedder):
     def _take(self, graph: Graph, embedding: Any) -> None:
         from netfold.embedding import Embedding
 
+        self._check_links(graph)
         found = getattr(embedding, "embedding_", embedding)
         if not isinstance(found, Embedding):
             given = "none was given" if found is None else f"a {type(found).__name__} was given"

@@ -108,6 +108,37 @@ class DVNE(Embedder):
         found = np.linalg.norm(left - right, axis=-1)
         return found if found.ndim else float(found)
 
+    def doubt(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
+        """How far each node of a graph would be elsewhere if half of its links were not known: a variance of its mean.
+
+        The mean of |μ - μ'|², μ' being made of the node's row with each entry hidden or not by a coin, over `draws`
+        times. The graph is the one that was fitted, or a later one, of which links with known nodes are read. It is
+        large where links are few, and where they disagree about the place; infinite where there are none. What σ
+        learns is something else: see docs/dvne.md.
+
+        >>> from netfold.graph import Graph
+        >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcdz")
+        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).doubt(graph)
+        >>> graph.nodes[found.argmax()], float(found.max())
+        ('z', inf)
+        """
+        import numpy as np
+
+        from netfold.models.dvne.network import DVNENetwork
+        from netfold.models.dvne.rows import steps
+
+        self._check_fitted()
+        if draws < 1:
+            raise InputError(f"draws={draws!r} is no number of times; give 1 or more")
+        asked = self._read(graph)
+        self._check_later(asked)
+        known = self.embedding_.nodes.find(asked.nodes)
+        out = self._over_known(asked.adjacency, known)
+        rows = steps(out, self._over_known(asked.adjacency.T, known) if asked.directed else None)
+        assert isinstance(self.network_, DVNENetwork)
+        found = self.network_.sway(rows, draws, self._generator(2))
+        return np.where(np.diff(rows.indptr) > 0, found, np.inf)
+
     def _coordinates(self, labels: Any) -> npt.NDArray[np.float64]:
         """[μ, σ] of a label, or of each of a list: (m x) 2 dim."""
         import numpy as np

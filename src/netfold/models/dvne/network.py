@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netfold import losses
-from netfold.models.dvne.batches import Batch, Chunk, parts
+from netfold.models.dvne.batches import Batch, Chunk, dropped, parts
 from netfold.modules import RowDecoder, RowEncoder, Stack, xavier_
 from netfold.sparse_rows import PIECE, SparseRows
 
@@ -119,6 +119,21 @@ class DVNENetwork(nn.Module):
         """[μ, σ] of rows over the known nodes, in chunks: m x 2 dim."""
         made: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
         return made
+
+    @torch.no_grad()
+    def sway(self, matrix: sparse.csr_array, draws: int, generator: torch.Generator) -> npt.NDArray[np.float64]:
+        """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is hidden or not by a coin."""
+        coins = torch.Generator(self.device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
+        made = []
+        for rows in self._walk(matrix):
+            mean, moved = self._means(rows), torch.zeros(len(rows), dtype=torch.float64, device=self.device)
+            for _ in range(draws):
+                moved += (self._means(dropped(rows, 0.5, coins)) - mean).square().sum(1)
+            made.append(moved.cpu() / draws)
+        return torch.cat(made).numpy()
+
+    def _means(self, rows: SparseRows) -> Tensor:
+        return self.encode(rows)[:, : self.dim].double()
 
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
         table = self.first.table

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from netfold.base import Embedder
 from netfold.errors import InputError
 from netfold.options import option
+from netfold.skipgram_options import declared
 
 if TYPE_CHECKING:
     from netfold.contexts import Pairs
@@ -57,20 +58,12 @@ class LINE(Embedder):
         type=int,
         at_least=1,
     )
-    negatives: int = option(5, "k: nodes drawn at random against each link, in expectation", at_least=1)
-    lr: float = option(
-        0.3, "learning rate of row-wise Adagrad; a row that has seen little yet moves at a quarter of it", above=0
-    )
-    schedule: str = option(
-        "linear", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
-    )
-    batch_size: int = option(4096, "links a step", at_least=1)
-    tolerance: float = option(
-        0.0,
-        "training has converged when the objective improves by less than this share; 0: never before the last epoch",
-        at_least=0,
-    )
-    patience: int = option(10, "of how many epochs the improvement is asked", at_least=1)
+    negatives: int = declared("negatives", help="k: nodes drawn at random against each link, in expectation")
+    lr: float = declared("lr", default=0.3)
+    schedule: str = declared("schedule")
+    batch_size: int = declared("batch_size", default=4096, help="links a step")
+    tolerance: float = declared("tolerance")
+    patience: int = declared("patience")
 
     # ---------------------------------------------------------------- what an Embedder asks
 

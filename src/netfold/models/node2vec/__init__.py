@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netfold.base import Embedder
 from netfold.options import option
+from netfold.skipgram_options import declared
 
 if TYPE_CHECKING:
     from netfold.contexts import Windows
@@ -41,38 +42,20 @@ class Node2Vec(Embedder):
     """
 
     epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
-    p: float = option(1.0, "return parameter: the larger, the less a walk turns back at once", above=0)
-    q: float = option(1.0, "in-out parameter: the larger, the closer a walk stays to where it came from", above=0)
+    p: float = declared("p")
+    q: float = declared("q")
     walks: int = option(
         1, "walks from each node in an epoch; the papers' number of walks is this times epochs", at_least=1
     )
-    length: int = option(80, "nodes in a walk", at_least=2)
-    window: int = option(
-        10,
-        "steps within which two nodes of a walk are a pair, weighted by (window - steps + 1) / window: what word2vec's "
-        "random windows come to in expectation",
-        at_least=1,
-    )
-    negatives: int = option(5, "k: nodes drawn at random against each pair, in expectation", at_least=1)
-    pretrain: str = option(
-        "spectral",
-        "the start: spectral (eigenvectors of the normalised adjacency, near which training ends) or none (word2vec's "
-        "small random vectors, for which lr = 0.3 and several times the epochs are needed)",
-        choices=("spectral", "none"),
-    )
-    lr: float = option(
-        0.1, "learning rate of row-wise Adagrad; a row that has seen little yet moves at a quarter of it", above=0
-    )
-    schedule: str = option(
-        "linear", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
-    )
-    batch_size: int = option(64, "walks a step", at_least=1)
-    tolerance: float = option(
-        0.0,
-        "training has converged when the objective improves by less than this share; 0: never before the last epoch",
-        at_least=0,
-    )
-    patience: int = option(10, "of how many epochs the improvement is asked", at_least=1)
+    length: int = declared("length")
+    window: int = declared("window")
+    negatives: int = declared("negatives")
+    pretrain: str = declared("pretrain")
+    lr: float = declared("lr")
+    schedule: str = declared("schedule")
+    batch_size: int = declared("batch_size")
+    tolerance: float = declared("tolerance")
+    patience: int = declared("patience")
 
     # ---------------------------------------------------------------- what an Embedder asks
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from netfold.errors import InputError
 from netfold.lgp.embedder import LGPEmbedder
 from netfold.options import option
+from netfold.skipgram_options import declared
 
 if TYPE_CHECKING:
     from netfold.embedding import Embedding
@@ -53,32 +54,27 @@ class Node2VecPlus(LGPEmbedder):
         "whose objective it is: node2vec, or line (both orders, half of the dimensions each)",
         choices=("node2vec", "line"),
     )
-    p: float = option(1.0, "return parameter of the walks, as in Node2Vec", above=0)
-    q: float = option(1.0, "in-out parameter of the walks, as in Node2Vec", above=0)
-    length: int = option(80, "nodes in a walk; one starts at each node in an epoch", at_least=2)
-    window: int = option(10, "steps within which two nodes of a walk are a pair, as in Node2Vec", at_least=1)
-    negatives: int = option(5, "k: nodes drawn at random against each pair, in expectation", at_least=1)
-    pretrain: str = option(
-        "spectral",
-        "the start of node2vec's h and contexts: spectral, as in Node2Vec, or none; LINE's is random",
-        choices=("spectral", "none"),
+    p: float = declared("p", help="return parameter of the walks, as in Node2Vec")
+    q: float = declared("q", help="in-out parameter of the walks, as in Node2Vec")
+    length: int = declared("length", help="nodes in a walk; one starts at each node in an epoch")
+    window: int = declared("window", help="steps within which two nodes of a walk are a pair, as in Node2Vec")
+    negatives: int = declared("negatives")
+    pretrain: str = declared(
+        "pretrain", help="the start of node2vec's h and contexts: spectral, as in Node2Vec, or none; LINE's is random"
     )
-    lr: float = option(0.1, "learning rate of row-wise Adagrad, for h, a and the contexts", above=0)
+    lr: float = declared("lr", help="learning rate of row-wise Adagrad, for h, a and the contexts")
     shared_lr: float = option(0.003, "learning rate of Adam, for eta, zeta and g", above=0)
-    schedule: str = option(
-        "linear", "how the learning rates fall over the epochs", choices=("constant", "linear", "cosine")
+    schedule: str = declared("schedule", help="how the learning rates fall over the epochs")
+    batch_size: int = declared(
+        "batch_size", default=256, help="walks a step; of links, with base='line', 16 times as many"
     )
-    batch_size: int = option(256, "walks a step; of links, with base='line', 16 times as many", at_least=1)
 
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _read(self, graph: Any) -> Graph:
         if self.base == "line" and self.dim % 2:
             raise InputError(f"dim={self.dim} does not halve; base='line' needs an even one")
-        found = super()._read(graph)
-        if found.n_edges == found.n_self_loops:
-            raise InputError("the graph has no edges but self-loops; there is nothing to learn from")
-        return found
+        return super()._read(graph)
 
     def _network_for(self, facts: dict[str, Any]) -> Node2VecPlusNetwork:
         from netfold.models.node2vecplus.network import Node2VecPlusNetwork

@@ -1,6 +1,10 @@
 "use strict";
 
 const CHART = { width: 560, height: 260, left: 58, right: 14, top: 12, bottom: 34 };
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** A number beside an axis, where there is little room: 2.5M. */
+const brief = (x) => (Math.abs(x) < 10000 ? plain(x) : COMPACT.format(x));
 
 /** Loss terms by epoch as a drawing; logarithmic where they span more than two powers of ten. */
 function lossChart({ epochs, terms }) {
@@ -57,7 +61,7 @@ function ruled(x, y) {
   const { left, right, width, height, bottom } = CHART;
   const across = y.ticks.flatMap((v) => [
     shape("line", { class: "rule", x1: left, x2: width - right, y1: y.at(v), y2: y.at(v) }),
-    shape("text", { x: left - 8, y: y.at(v), "text-anchor": "end", "dominant-baseline": "middle" }, plain(v)),
+    shape("text", { x: left - 8, y: y.at(v), "text-anchor": "end", "dominant-baseline": "middle" }, brief(v)),
   ]);
   const down = x.ticks.filter(Number.isInteger).map((v) =>
     shape("text", { x: x.at(v), y: height - bottom + 16, "text-anchor": "middle" }, plain(v)));

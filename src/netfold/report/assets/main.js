@@ -5,10 +5,10 @@ const sheets = facts.sheets.map((each) => new Sheet(each));
 const largest = Math.max(...facts.sheets.map((each) => each.nodes));
 let map = null;
 let current = sheets[0];
+let chosen = null; // the label of the node that is selected, which a model on the way may not know
 
 /** Shows a model; a node that was selected stays so, where the model knows it. */
 async function showSheet(sheet) {
-  const label = map?.selected >= 0 ? current.labels.at(map.selected) : null;
   current = sheet;
   describe(sheet);
   if (!map) return;
@@ -18,7 +18,7 @@ async function showSheet(sheet) {
   await sheet.words();
   if (current !== sheet) return;
   map.render(false);
-  select(label === null ? -1 : sheet.labels.row(label), false);
+  select(chosen === null ? -1 : sheet.labels.row(chosen), false, chosen);
 }
 
 function frameShown() {
@@ -60,9 +60,10 @@ function fillSwitches(sheet) {
 }
 
 /** Selects a node, or none with -1, says what is near it and, if asked, flies there. */
-async function select(row, fly) {
+async function select(row, fly, label = row < 0 ? null : current.labels.at(row)) {
   const sheet = current;
   if (!map) return;
+  chosen = label;
   map.select(row);
   const near = row < 0 ? [] : await nearest(sheet, row);
   if (current !== sheet || map.selected !== row) return;

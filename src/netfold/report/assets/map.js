@@ -131,7 +131,7 @@ class MapView {
     const layers = (count * size * size) / (0.35 * area * zoom * zoom);
     const opacity = between(1.2 * Math.pow(layers, -0.8), 0.15, 0.92);
     const ellipses = sheet.facts.ellipses;
-    const faint = between(12 / Math.sqrt(this.painter.counts.ends || 1), 0.06, 0.3);
+    const faint = faintness(this.painter.counts.ends / 2, zoom);
     return {
       size, opacity, links: sheet.links, ellipses: sheet.ellipses,
       most: ellipses ? ellipses.most * ellipses.drawn : 0,
@@ -177,6 +177,12 @@ class MapView {
     const reach = Math.max(this.look().size / 2 + 4, 8) / this.camera.scale;
     return this.sheet.grid.nearest(...this.camera.toWorld(px, py), reach);
   }
+}
+
+/** How opaque an edge is: where there are very many they must not hide the nodes, and less so as one comes nearer. */
+function faintness(edges, zoom) {
+  const each = 8.5 / Math.sqrt(edges || 1);
+  return between(each * Math.min(Math.sqrt(5000 / (edges || 1)), 1) * Math.sqrt(zoom), 0.02, 0.3);
 }
 
 /** Classes that were not chosen are faint, where any were; those without a colour of their own do not cover others. */

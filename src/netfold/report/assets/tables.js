@@ -16,9 +16,14 @@ function taskTable({ title, figures, rows, protocol, notes, smaller = [] }) {
 }
 
 function tableOf(names, body, look = null) {
-  const head = element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, name)));
+  const head = element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, ...breakable(name))));
   const table = element("table", { class: look }, element("thead", {}, head), element("tbody", {}, ...body));
   return element("div", { class: "wide" }, table);
+}
+
+/** A name that may break before its @, so that a table of five figures needs no more room than the page has. */
+function breakable(name) {
+  return name.split(/(?=@)/).flatMap((part) => [element("wbr"), part]).slice(1);
 }
 
 function bestOf(values, smaller) {

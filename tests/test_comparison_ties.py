@@ -1,0 +1,35 @@
+"""A model that a cheap baseline equals has not won alone, and the table says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from netfold.comparison.table import Comparison, Entry
+
+
+def verdict(*entries: Entry) -> str:
+    return repr(Comparison("data", entries)).splitlines()[-1]
+
+
+def entry(method: str, cheap: bool, **figures: float) -> Entry:
+    return Entry("link_prediction", method, cheap, figures)
+
+
+@pytest.mark.parametrize("cheap", [0.75, 0.74998])
+def test_a_tie_as_printed_is_said(cheap: float) -> None:
+    said = verdict(entry("SDNE", False, AUC=0.75, MAP=0.5), entry("spectral", True, AUC=cheap, MAP=0.4))
+    assert said == "link prediction: SDNE is best in AUC and MAP; a cheap baseline is level with it in AUC"
+
+
+def test_what_is_less_is_not_level() -> None:
+    said = verdict(entry("SDNE", False, AUC=0.75), entry("spectral", True, AUC=0.7499))
+    assert said == "link prediction: SDNE is best in AUC"
+
+
+def test_two_models_that_are_level_are_no_cheap_win() -> None:
+    assert "cheap" not in verdict(entry("SDNE", False, AUC=0.75), entry("DVNE", False, AUC=0.75))
+
+
+def test_a_cheap_winner_wins() -> None:
+    said = verdict(entry("SDNE", False, AUC=0.7), entry("spectral", True, AUC=0.75))
+    assert said == "link prediction: spectral is best in AUC; a cheap baseline wins"

@@ -1,0 +1,69 @@
+"""DepthLGP on the command line, over vectors from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import zoo
+from click.testing import CliRunner
+
+import netfold as nf
+from netfold.cli import main
+from netfold.embedding import Embedding
+from netfold.graph import Graph
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Graph:
+    """200 nodes in 5 blocks."""
+    return nf.datasets.stochastic_block_model((40,) * 5, p_in=0.2, p_out=0.005, seed=3)[0]
+
+
+@pytest.fixture(scope="module")
+def vectors(blocks: Graph) -> Embedding:
+    return zoo.vectors(blocks, 6)
+
+
+def test_fit_and_transform_on_the_command_line(tmp_path: Path, blocks, vectors, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{a},{b}" for a, b in blocks.to_networkx().edges]
+    Path("edges.csv").write_text("\n".join(rows) + "\n")
+    Path("tomorrow.csv").write_text("anna,0\nanna,1\nberta,anna\n")
+    vectors.save("vectors.parquet")
+    vectors.save("vectors.txt")
+    for file in ("vectors.parquet", "vectors.txt"):
+        said = CliRunner().invoke(
+            main, ["fit", "depthlgp", "edges.csv", "--embedding", file, "-o", "m", "--force", "--epochs", "1",
+                  "--samples", "16", "-q", "--json"]
+        )  # fmt: skip
+        assert said.exit_code == 0, said.output
+        assert json.loads(said.stdout)["dim"] == 6
+    said = CliRunner().invoke(main, ["transform", "m", "tomorrow.csv", "-o", "new.parquet"])
+    assert said.exit_code == 0, said.output
+    assert said.stderr == ""
+    new = Embedding.load("new.parquet")
+    assert sorted(new.nodes) == ["anna", "berta"] and new.std is not None
+    Path("lost.csv").write_text("anna,0\ncarl,dora\n")
+    said = CliRunner().invoke(main, ["transform", "m", "lost.csv", "-o", "lost.npz"])
+    assert said.exit_code == 0
+    assert said.stderr.startswith("netfold: 'carl', 'dora': no path to any known node") and said.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("", "missing option '--embedding'"),
+        ("--embedding nowhere.parquet", "nowhere.parquet"),
+        ("--embedding edges.csv", "edges.csv"),
+        ("--embedding few.npz", "in the graph, but without a vector in the embedding"),
+    ],
+)
+def test_a_wrong_embedding_is_one_sentence_on_the_command_line(tmp_path: Path, monkeypatch, args, said):
+    monkeypatch.chdir(tmp_path)
+    Path("edges.csv").write_text("1,2\n2,3\n")
+    Embedding([1, 2], [[1.0], [2.0]]).save("few.npz")
+    found = CliRunner().invoke(main, ["fit", "depthlgp", "edges.csv", "-o", "m", *args.split()])
+    assert found.exit_code == 2 and said in found.output and "Traceback" not in found.output
+    assert not Path("m").exists()

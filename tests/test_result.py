@@ -1,0 +1,51 @@
+"""What an evaluation gives back: a table that says who is best, and what can be evaluated at all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from netfold.embedding import Embedding
+from netfold.errors import InputError
+from netfold.evaluate import Result, reconstruction
+from netfold.evaluate.result import name_of
+from netfold.models import SDNE
+
+
+def test_a_table_says_who_is_best() -> None:
+    result = Result(
+        "a task",
+        "SDNE",
+        {"AUC": 0.93, "error": 0.2, "pairs": 12345.0},
+        {"score": "dot", "repeats": 1000, "honest": True, "share": 0.25, "k": [10, 2000]},
+        {"cheap": {"AUC": 0.95, "error": 0.3}, "cheaper": {"AUC": float("nan"), "error": 0.2, "pairs": 7.0}},
+        {"AUC": 0.0123},
+        smaller_is_better=("error",),
+    )
+    assert repr(result).splitlines() == [
+        "a task               AUC   error   pairs",
+        "SDNE     0.9300 ± 0.0123  0.2000  12,345",
+        "cheap             0.9500  0.3000       -",
+        "cheaper                -  0.2000  7.0000",
+        "best in AUC: cheap",
+        "best in error, pairs: SDNE",
+        "protocol: score dot; repeats 1,000; honest yes; share 0.25; k 10, 2,000",
+    ]
+    stored = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert stored["best"] == {"AUC": "cheap", "error": "SDNE", "pairs": "SDNE"}
+    assert stored["baselines"]["cheaper"] == {"AUC": None, "error": 0.2, "pairs": 7.0}
+    assert stored["figures"] == result.figures and stored["protocol"]["k"] == [10, 2000]
+
+
+def test_a_result_without_baselines_has_no_verdict() -> None:
+    assert repr(Result("t", "x", {"a": float("nan")})) == "t  a\nx  -"
+    assert Result("t", "x", {"a": float("nan")}).best("a") == "x"
+
+
+def test_what_is_no_embedding() -> None:
+    with pytest.raises(InputError, match="a list was given to evaluate; give a fitted model or an Embedding"):
+        reconstruction([[1, 2]], [("a", "b")])
+    with pytest.raises(InputError, match="a SDNE was given to evaluate; give a fitted model"):
+        reconstruction(SDNE(), [("a", "b")])
+    assert name_of(Embedding("a", [[1]])) == "embedding"
