@@ -17,12 +17,12 @@ for a, b in rng.permutation(np.stack([u, v], axis=1)[u < v]).tolist():
 
 graph = nf.Graph.from_edges(known, nodes=range(90))
 model = nf.DVNE().fit(graph, progress=False)
-width = model.embedding_.uncertainty(model.embedding_.nodes)
+doubt = model.doubt(graph)  # how far a pupil would be elsewhere if half of what was told were not known
 print(model.embedding_)
 
-first = np.argsort(-width)[:10]
-print("Ask again, the most uncertain first:", [f"{i}{' (shy)' if i in shy else ''}" for i in first.tolist()])
-print(
-    f"{len(set(shy) & set(first.tolist()))} of the {len(shy)} shy pupils are among the first ten of {len(graph.nodes)}."
-)
+first = np.argsort(-doubt)[:10].tolist()
+print("Ask again, the most doubtful first:", [f"{i}{' (shy)' if i in shy else ''}" for i in first])
+widest = np.argsort(-model.embedding_.uncertainty(graph.nodes))[:10].tolist()
+print(f"Of the {len(shy)} shy pupils {len({*shy} & {*first})} are among the first ten of {len(graph.nodes)};", end=" ")
+print(f"{len({*shy} & {*widest})} by the width of the Gaussians.")
 print("The plain way, for comparison: the fewest links have", np.argsort(graph.degrees, kind="stable")[:6].tolist())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +34,12 @@ def test_a_path_that_is_not_there_is_told_as_one(command: str) -> None:
 @pytest.mark.parametrize(("model", "words"), [("node2vec", "k: nodes drawn"), ("dhne", "σ of the encoder")])
 def test_a_symbol_at_the_beginning_of_a_help_text_stays_as_it_is(model: str, words: str) -> None:
     assert words in " ".join(succeed("fit", model, "--help").stdout.split())
+
+
+@pytest.mark.parametrize(("given", "found"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_threads_sleep_while_they_wait_unless_told_otherwise(given: dict[str, str], found: str) -> None:
+    code = "import os\nfrom netfold.cli import main\n"
+    code += "try:\n main(['--version'])\nfinally:\n print(os.environ['OMP_WAIT_POLICY'])"
+    clean = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean | given, timeout=60)
+    assert done.stdout.split()[-1] == found and done.stdout.startswith("netfold ")

@@ -56,7 +56,7 @@ def test_fit_and_transform_on_the_command_line(tmp_path: Path, blocks, vectors, 
     [
         ("", "missing option '--embedding'"),
         ("--embedding nowhere.parquet", "nowhere.parquet"),
-        ("--embedding edges.csv", "edges.csv"),
+        ("--embedding edges.csv", "3: in the graph, but without a vector"),
         ("--embedding few.npz", "in the graph, but without a vector in the embedding"),
     ],
 )

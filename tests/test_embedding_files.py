@@ -199,10 +199,10 @@ def test_parquet_without_duckdb(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 # -------------------------------------------------------------------- what goes wrong in writing
 
 
-@pytest.mark.parametrize("name", ["e.csv", "e", "e.pkl", ".parquet"])
+@pytest.mark.parametrize("name", ["e.xlsx", "e", "e.pkl", ".parquet"])
 def test_unknown_endings(name: str, tmp_path: Path) -> None:
     for act in (make("ab").save, Embedding.load):
-        with pytest.raises(InputError, match=r"names no format .*\.parquet, \.npz, \.npy, \.txt, \.w2v, \.bin"):
+        with pytest.raises(InputError, match=r"names no format .*\.parquet, \.npz, \.npy, \.csv, \.tsv, \.txt, \.w2v, \.vec, \.bin"):
             act(tmp_path / name)  # type: ignore[operator]
 
 

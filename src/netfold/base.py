@@ -136,6 +136,7 @@ class Embedder(Configured):
         from netfold.files import staged_folder
 
         self._check_fitted()
+        self._check_unchanged()
         emb = self.embedding_
         tensors: dict[str, Any] = {f"network.{k}": v for k, v in self.network_.state_dict().items()}
         tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
@@ -224,6 +225,16 @@ class Embedder(Configured):
 
         words = np.random.SeedSequence([self.seed, *stream]).generate_state(2, np.uint64)
         return torch.Generator().manual_seed(int(words[0] >> np.uint64(1)))
+
+    def _check_unchanged(self) -> None:
+        """Refuse options, set after `fit`, of which another network would be made than the fitted one."""
+        import torch
+
+        with torch.device("meta"):
+            wanted = self._network_for(self.graph_facts_).state_dict()
+        if {k: v.shape for k, v in wanted.items()} != {k: v.shape for k, v in self.network_.state_dict().items()}:
+            name = type(self).__name__
+            raise InputError(f"this {name} was fitted with other options than {self!r}; set them back, or fit again")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):

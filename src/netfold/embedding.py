@@ -209,11 +209,11 @@ class Embedding:
         return pd.DataFrame(self.coordinates, index=index, columns=names, copy=True)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write a file of the format that its ending names: .parquet, .npz, .npy, .txt or .w2v, .bin.
+        """Write a file of the format that its ending names: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .vec, .bin.
 
-        Parquet and npz keep everything. The others are for other programs: they hold the vectors without `std`, and
-        labels as plain text, so that integers are recognised when they are read and other labels than strings and
-        integers are refused. `netfold.formats` describes each.
+        Parquet and npz keep everything. The others are for other programs: they hold labels as plain text, so that
+        integers are recognised when they are read and other labels than strings and integers are refused, and, but
+        for .csv and .tsv, the vectors without `std`. `netfold.formats` describes each.
         """
         path = Path(path)
         write = formats.writer(path)

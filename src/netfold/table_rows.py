@@ -9,8 +9,9 @@ from torch import Tensor
 
 __all__ = ["take_rows"]
 
-if not torch.sparse.check_sparse_tensor_invariants.is_enabled():
-    torch.sparse.check_sparse_tensor_invariants.disable()  # as it is anyway; torch 2.11 warns until it has been said
+_checks: Any = torch.sparse.check_sparse_tensor_invariants
+if not _checks.is_enabled():
+    _checks.disable()  # as it is anyway; torch 2.11 warns until it has been said
 
 
 def take_rows(table: Tensor, nodes: Tensor) -> Tensor:

@@ -169,8 +169,8 @@ RULES = (
         "new-nodes", lambda x: True, "a graph",
         "depthlgp", {},
         "DepthLGP places new nodes by all of their links, those among new nodes too, over any vectors",
-        "LabelProp (nf.evaluate.label_propagation), a mean over neighbors that is solved for, costs a second and was as "
-        "good on DBLP: compare",
+        "LabelProp (nf.evaluate.label_propagation), a mean over neighbors that is solved for, costs a second and was "
+        "as good on DBLP: compare",
         (
             Evidence("depthlgp-dblp", "micro-F1", "node2vec: DepthLGP", "node2vec: LabelProp"),
             Evidence("depthlgp-blogcatalog", "micro-F1", "node2vec: DepthLGP", "node2vec: LabelProp"),

@@ -15,7 +15,9 @@ __all__ = ["export"]
 
 @click.command(epilog="Example: netfold export sdne.netfold -o vectors.parquet")
 @click.argument("model")
-@click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .txt, .w2v or .bin.")
+@click.option(
+    "-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v or .bin."
+)
 @force_flag
 @json_flag
 def export(model: str, out: str, force: bool, as_json: bool) -> None:

@@ -96,7 +96,7 @@ _EMBEDDING = click.Option(
     ["--embedding"],
     required=True,
     metavar="FILE",
-    help="The vectors to extend: .parquet, .npz, .npy, .txt, .w2v or .bin, or the folder of a fitted model.",
+    help="The vectors to extend: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .bin, or the folder of a fitted model.",
 )
 
 

@@ -19,7 +19,9 @@ __all__ = ["transform"]
 @click.command(epilog="Example: netfold transform sdne.netfold tomorrow.csv -o new.parquet")
 @click.argument("model")
 @click.argument("edges", nargs=-1, required=True)
-@click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .txt, .w2v or .bin.")
+@click.option(
+    "-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v or .bin."
+)
 @later_flags
 @force_flag
 @json_flag

@@ -5,7 +5,8 @@
 | `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
 | `.npz` | arrays `vectors`, `std`, labels as in `Labels.arrays` | any |
 | `.npy` | `vectors`, with the labels line by line in NAME.labels.txt | strings without line breaks, integers |
-| `.txt`, `.w2v` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |
+| `.csv`, `.tsv` | a line of names, which may be missing, then a label and its numbers on each line | as `.npy` |
+| `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |
 | `.bin` | word2vec binary: the line "n dim", then "label ", dim float32 (little endian), a line feed | as `.txt` |
 
 In parquet the file's metadata tell json from text: `netfold_labels` is `int`, `text` or `json`; each json text is one
@@ -24,6 +25,7 @@ from typing import Protocol
 
 from netfold.errors import InputError
 from netfold.formats.arrays import read_npy, read_npz, write_npy, write_npz
+from netfold.formats.delimited import read_table, write_table
 from netfold.formats.parquet import read_parquet, write_parquet
 from netfold.formats.stored import Stored, columns
 from netfold.formats.word2vec import read_binary, read_text, write_binary, write_text
@@ -64,8 +66,11 @@ _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
     ".parquet": (write_parquet, read_parquet),
     ".npz": (write_npz, read_npz),
     ".npy": (write_npy, read_npy),
+    ".csv": (write_table, read_table),
+    ".tsv": (write_table, read_table),
     ".txt": (write_text, read_text),
     ".w2v": (write_text, read_text),
+    ".vec": (write_text, read_text),
     ".bin": (write_binary, read_binary),
 }
 

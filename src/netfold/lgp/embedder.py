@@ -209,6 +209,7 @@ class LGPEmbedder(Embedder, abstract=True):
         from netfold.lgp.arrivals import grown
         from netfold.lgp.process import Process
 
+        self._check_unchanged()
         placed = self._placed(graph, new, known)
         came = self._embedding(graph, new, placed)
         matrix = grown(self._known().matrix, self._linked_later(graph), new, known)
