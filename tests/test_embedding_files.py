@@ -202,7 +202,7 @@ def test_parquet_without_duckdb(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.parametrize("name", ["e.xlsx", "e", "e.pkl", ".parquet"])
 def test_unknown_endings(name: str, tmp_path: Path) -> None:
     for act in (make("ab").save, Embedding.load):
-        with pytest.raises(InputError, match=r"names no format .*\.parquet, \.npz, \.npy, \.csv, \.tsv, \.txt, \.w2v, \.vec, \.bin"):
+        with pytest.raises(InputError, match=r"names no format .*\.parquet, \.npz, .*\.csv, .*\.bin"):
             act(tmp_path / name)  # type: ignore[operator]
 
 

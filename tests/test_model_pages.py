@@ -18,17 +18,10 @@ SAYS = {
     "when to take it, and when not": r"^## (When, and when not|DRNE or SDNE)$",
     "what differs from the released code": r"[Rr]eleased code|from public code",
 }
-NOT_YET = {("depthlgp", "when to take it, and when not"), ("node2vecplus", "when to take it, and when not")}
-NOT_YET |= {("node2vecplus", "what differs from the released code")}
 
 
-def asked() -> list[object]:
-    late = pytest.mark.xfail(reason="the page does not say it yet")
-    pairs = [(name, what) for name in sorted(nf.MODELS) for what in SAYS]
-    return [pytest.param(*pair, marks=[late] if pair in NOT_YET else []) for pair in pairs]
-
-
-@pytest.mark.parametrize(("name", "what"), asked())
+@pytest.mark.parametrize("what", SAYS)
+@pytest.mark.parametrize("name", sorted(nf.MODELS))
 def test_a_page_says(name: str, what: str) -> None:
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     assert re.search(SAYS[what], page, re.MULTILINE), f"docs/{name}.md does not say {what}"

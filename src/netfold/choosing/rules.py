@@ -183,10 +183,10 @@ RULES = (
     Rule(
         "uncertainty", lambda x: True, "a graph",
         "dvne", {},
-        "DVNE alone gives a deviation beside each position",
-        "it has no unit, and a node's degree told better which links to trust (docs/dvne): look at "
-        "nf.evaluate.calibration before you rely on it",
-        (Evidence("dvne-cora-certain", "AUC certain"), Evidence("dvne-cora-links", "AUC")),
+        "DVNE alone gives a deviation beside each position, and a doubt: how much of it hangs on single links",
+        "rely on the doubt, not on the deviation, and on Cora the degree told still better which links to trust "
+        "(docs/dvne): look at nf.evaluate.calibration",
+        (Evidence("dvne-cora-certain", "AUC certain", "plain split, by doubt"), Evidence("dvne-cora-links", "AUC")),
         measured=False,
     ),
     # ---------------------------------------------------------------- nothing said

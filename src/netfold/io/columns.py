@@ -59,7 +59,7 @@ def named_roles(names: Sequence[str], weighted: bool | None) -> Roles:
     if weighted and weight is None and rest:
         weight = rest[0]
     if weighted and weight is None:
-        raise ValueError("there is no column of weights; add a third column, or leave weighted=True out")
+        raise ValueError("there is no column of weights; add a third column, or leave weighted=True (--weighted) out")
     return Roles(source, target, None if weighted is False else weight)
 
 
@@ -75,7 +75,7 @@ def unnamed_roles(width: int, weighted: bool | None) -> Roles:
             " or keep two or three"
         )
     if weighted and width == 2:
-        raise ValueError("there is no column of weights; add a third column, or leave weighted=True out")
+        raise ValueError("there is no column of weights; add a third column, or leave weighted=True (--weighted) out")
     return Roles(0, 1, 2 if width == 3 and weighted is not False else None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netfold.io.columns import _WEIGHT, names_ends
-from netfold.io.lines import is_number
+from netfold.io.lines import is_number, is_unbounded
 from netfold.io.sniffing import checked_delimiter, fields_of, likely_delimiter, sample
 from netfold.io.source import kind_of
 
@@ -55,5 +55,5 @@ def _of_rows(rows: list[list[bytes]]) -> FileColumns:
 
 
 def _numbers(rows: list[list[bytes]], column: int) -> bool:
-    """Whether a column holds numbers throughout, its first line included: a weight that has no name."""
-    return all(is_number(fields[column]) for fields in rows if column < len(fields))
+    """Whether a column holds numbers throughout, its first line included: a weight that has no name, good or bad."""
+    return all(is_number(x) or is_unbounded(x) for x in (fields[column] for fields in rows if column < len(fields)))

@@ -105,7 +105,7 @@ def _role(column: int, written: str) -> Role:
     if is_number(name.encode()):
         raise ValueError(
             f"column {column + 1} is called {name!r}, which names no role; the first line should, as user,movie,tag"
-            " (where there is none: header=False and columns=[...])"
+            " (where there is none: header=False and columns=[...], or --no-header and --columns)"
         )
     return Role(column, name, kind or name)
 

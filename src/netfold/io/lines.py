@@ -81,10 +81,15 @@ def is_number(text: bytes) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
+def is_unbounded(text: bytes) -> bool:
+    """Whether a weight's text is a number that is none: nan, inf."""
+    return text.lower().lstrip(b"+-") in (b"nan", b"inf", b"infinity")
+
+
 def weight_of(text: bytes) -> float:
     """The weight that a text means; a ValueError says why it means none."""
     value = float(text) if is_number(text) else None
-    if value is None and text.lower().lstrip(b"+-") not in (b"nan", b"inf", b"infinity"):
+    if value is None and not is_unbounded(text):
         raise ValueError("is not a number; weights are finite numbers of at least 0, as 2, 0.5 or 1e-3")
     if value is None or not isfinite(value):
         raise ValueError("is not finite; weights are finite numbers of at least 0")

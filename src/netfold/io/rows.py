@@ -6,7 +6,7 @@ Both ways give the same `Rows`; the slow one also finds the line that is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,11 +63,8 @@ def rows_of(line: int, text: bytes, layout: Layout) -> Rows:
     return slow_rows(line, text, layout) if rows is None else rows
 
 
-def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
-    """Line by line, in plain Python."""
-    source, target, weight = layout.roles
-    fields: list[bytes] = []
-    weights: list[float] = []
+def parted_lines(line: int, text: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+    """The fields of each line with its number; a `LineError` for one that has other columns than the first."""
     for number, row in data_lines(line, text):
         try:
             parts = split_fields(row, layout.delimiter)
@@ -75,6 +72,15 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
             raise LineError(number, str(e)) from None
         if len(parts) != layout.width:
             raise LineError(number, ragged(len(parts), layout))
+        yield number, parts
+
+
+def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
+    """Line by line, in plain Python."""
+    source, target, weight = layout.roles
+    fields: list[bytes] = []
+    weights: list[float] = []
+    for number, parts in parted_lines(line, text, layout):
         if not parts[source] or not parts[target]:
             raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
         fields += parts[source], parts[target]
@@ -103,7 +109,8 @@ def _weight(line: int, text: bytes) -> float:
     try:
         return weight_of(text)
     except ValueError as e:
-        raise LineError(line, f"the weight {excerpt(text)} {e} (weighted=False reads the edges without it)") from None
+        otherwise = "weighted=False, or --unweighted, reads the edges without it"
+        raise LineError(line, f"the weight {excerpt(text)} {e} ({otherwise})") from None
 
 
 # -------------------------------------------------------------------- with numpy

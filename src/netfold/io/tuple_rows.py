@@ -8,8 +8,8 @@ import numpy as np
 
 from netfold.io.columns import Roles
 from netfold.io.digits import PAD
-from netfold.io.lines import LineError, data_lines, split_fields
-from netfold.io.rows import Layout, Rows, cut_tidied, digit_grid, field_grid, ragged
+from netfold.io.lines import LineError
+from netfold.io.rows import Layout, Rows, cut_tidied, digit_grid, field_grid, parted_lines
 
 __all__ = ["TupleLayout", "fast_tuple_rows", "slow_tuple_rows", "tuple_rows"]
 
@@ -50,13 +50,7 @@ def fast_tuple_rows(text: bytes, layout: TupleLayout) -> Rows | None:
 def slow_tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
     """Line by line, in plain Python."""
     fields: list[bytes] = []
-    for number, row in data_lines(line, text):
-        try:
-            parts = split_fields(row, layout.delimiter)
-        except ValueError as e:
-            raise LineError(number, str(e)) from None
-        if len(parts) != layout.width:
-            raise LineError(number, ragged(len(parts), layout.of_edges))
+    for number, parts in parted_lines(line, text, layout.of_edges):
         empty = next((name for i, name in zip(layout.columns, layout.names, strict=True) if not parts[i]), None)
         if empty is not None:
             raise LineError(number, f"the column {empty!r} is empty; a hyperedge needs a label in every column read")
