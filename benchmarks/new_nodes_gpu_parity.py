@@ -17,10 +17,11 @@ import netfold as nf
 from netfold.lgp.embedder import SHARING
 
 
-def difference(fit: Callable[[str], Any], numbers: Callable[[Any], Any]) -> str:
-    """The largest, and the largest number."""
-    here, there = (numbers(fit(device)) for device in ("cpu", "cuda"))
-    return f"{np.abs(here - there).max():.1e} of at most {np.abs(here).max():.2f}"
+def compare(cls: type, options: dict[str, Any], given: list[Any], numbers: Callable[[Any], Any]) -> None:
+    """Print the largest difference between the devices, and the largest number."""
+    models = (cls(**options, device=device).fit(*given, progress=False) for device in ("cpu", "cuda"))
+    here, there = (numbers(model) for model in models)
+    print(cls.__name__, options, f"{np.abs(here - there).max():.1e} of at most {np.abs(here).max():.2f}", flush=True)
 
 
 def vectors(model: Any) -> Any:
@@ -35,17 +36,15 @@ def main() -> None:
         new = model.transform(split.whole)
         return np.concatenate([new.vectors, new.std])
 
-    for options in ({}, {"p": 0.5, "q": 2.0}):
-        fit = lambda device: nf.Node2Vec(dim=16, epochs=5, device=device, **options).fit(graph, progress=False)  # noqa: B023, E731
-        print("Node2Vec", options, difference(fit, vectors), flush=True)
-    print("LINE", difference(lambda x: nf.LINE(dim=16, epochs=5, device=x).fit(graph, progress=False), vectors))
-    base = nf.Node2Vec(dim=16, epochs=5, device="cpu").fit(split.known, progress=False).embedding_
+    for bias in ({}, {"p": 0.5, "q": 2.0}):
+        compare(nf.Node2Vec, {"dim": 16, "epochs": 5, **bias}, [graph], vectors)
+    compare(nf.LINE, {"dim": 16, "epochs": 5}, [graph], vectors)
+    base = nf.Node2Vec(dim=16, epochs=5, device="cpu").fit(split.known, progress=False)
     for sharing in SHARING:
         for routine in ("exact", "sampled"):
             options = {"epochs": 3, "sharing": sharing, "routine": routine}
-            fit = lambda device: nf.DepthLGP(device=device, **options).fit(split.known, base, progress=False)  # noqa: B023, E731
-            print("DepthLGP", sharing, routine, difference(fit, placed), flush=True)
-    print("Node2VecPlus", difference(lambda x: nf.Node2VecPlus(dim=16, epochs=2, device=x).fit(split.known), placed))
+            compare(nf.DepthLGP, options, [split.known, base.embedding_], placed)
+    compare(nf.Node2VecPlus, {"dim": 16, "epochs": 2}, [split.known], placed)
 
 
 if __name__ == "__main__":

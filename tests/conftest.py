@@ -10,6 +10,8 @@ import pytest
 import torch
 
 if TYPE_CHECKING:
+    from netfold.embedding import Embedding
+    from netfold.graph import Graph
     from netfold.models import SDNE
     from netfold.reproduce import Table
 
@@ -40,6 +42,22 @@ def tiny(tmp_path: Path) -> Table:
     from published_tables import written  # only the tests that ask for it should read the tables
 
     return written(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def blocks() -> Graph:
+    """200 nodes in 5 blocks."""
+    from netfold.datasets import stochastic_block_model
+
+    return stochastic_block_model((40,) * 5, p_in=0.2, p_out=0.005, seed=3)[0]
+
+
+@pytest.fixture(scope="session")
+def vectors(blocks: Graph) -> Embedding:
+    """Theirs, in six dimensions."""
+    import zoo
+
+    return zoo.vectors(blocks, 6)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from command import refuse, succeed, told
 
 import netfold as nf
 from netfold.cli import main, protocol_flags
@@ -41,28 +41,6 @@ FIGURES = {
     "centrality": {"degree MSE/mean", "degree R²", "closeness MSE/mean", "closeness R²"},
     "regular-equivalence": {"Kendall τ"},
 }
-
-
-def netfold(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(a) for a in args])
-
-
-def succeed(*args: object) -> Result:
-    result = netfold(*args)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def facts(*args: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(succeed(*args, "--json").stdout)
-    return found
-
-
-def refuse(*args: object, code: int = 2) -> str:
-    result = netfold(*args)
-    assert result.exit_code == code, result.output
-    assert result.stdout == "" and len(result.stderr.strip().splitlines()) == 1 and "Traceback" not in result.stderr
-    return result.stderr
 
 
 def write_edges(path: str, graph: nf.Graph, name: Any = str) -> None:
@@ -96,7 +74,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_fits_and_prints_the_table_with_baselines(task: str) -> None:
     args = ["evaluate", task, "sdne", "edges.csv", *EXTRA[task], *QUICK, "--quiet"]
-    found = facts(*args)
+    found = told(*args)
     assert FIGURES[task] <= set(found["figures"])
     assert found["name"] == "SDNE" and found["baselines"] and found["protocol"]
     text = succeed(*args).stdout
@@ -109,10 +87,10 @@ def test_a_model_is_fitted_as_its_flags_say_and_scored_as_asked() -> None:
     model = nf.SDNE(dim=3, hidden=(5,), epochs=3, seed=7).fit(graph, progress=False)
     expected = nf.evaluate.reconstruction(model, graph, score="distance", k=[10], seed=7)
     args = ["evaluate", "reconstruction", "sdne", "edges.csv", *QUICK, "--seed", 7, "--score", "distance", "--k", 10]
-    assert facts(*args, "-q") == json.loads(json.dumps(expected.to_dict()))
+    assert told(*args, "-q") == json.loads(json.dumps(expected.to_dict()))
     Path("sdne.toml").write_text("dim = 3\nhidden = [5]\nepochs = 9\n")
     config = ["--config", "sdne.toml", "--epochs", 3, "--seed", 7, "--score", "distance", "--k", 10, "-q"]
-    assert facts("evaluate", "reconstruction", "sdne", "edges.csv", *config)["figures"] == expected.figures
+    assert told("evaluate", "reconstruction", "sdne", "edges.csv", *config)["figures"] == expected.figures
 
 
 def test_link_prediction_fits_to_what_is_left() -> None:
@@ -121,7 +99,7 @@ def test_link_prediction_fits_to_what_is_left() -> None:
     model = nf.SDNE(dim=3, hidden=(5,), epochs=3, seed=3).fit(split.train, progress=False)
     expected = nf.evaluate.link_prediction(model, split, seed=3, k=[5], negatives="degree", per_positive=2)
     args = ["--keep", "connected", "--seed", 3, "--k", 5, "--negatives", "degree", "--per-positive", 2, "-q"]
-    found = facts("evaluate", "link-prediction", "sdne", "edges.csv", *QUICK, *args)
+    found = told("evaluate", "link-prediction", "sdne", "edges.csv", *QUICK, *args)
     assert found["figures"] == pytest.approx(expected.figures)
     assert found["protocol"]["test edges"] == len(split.test)
 
@@ -140,14 +118,14 @@ def test_a_saved_model_and_an_exported_embedding(saved: str, fitted: Path) -> No
     args = ["evaluate", "reconstruction", fitted / saved, fitted / "train.csv", "--k", 10]
     model = nf.load(fitted / "model")
     expected = nf.evaluate.reconstruction(model, nf.read_edges(fitted / "train.csv"), k=[10])
-    assert facts(*args)["figures"] == expected.figures
-    assert facts(*args)["name"] == ("SDNE" if saved == "model" else "embedding")
+    assert told(*args)["figures"] == expected.figures
+    assert told(*args)["name"] == ("SDNE" if saved == "model" else "embedding")
 
 
 def test_a_saved_model_predicts_links_that_it_cannot_have_seen(fitted: Path) -> None:
     args = ["evaluate", "link-prediction", fitted / "model", fitted / "train.csv", "--k", 5]
     assert "--test" in refuse(*args)
-    found = facts(*args, "--test", fitted / "test.csv")
+    found = told(*args, "--test", fitted / "test.csv")
     assert found["protocol"]["test edges"] == len((fitted / "test.csv").read_text().splitlines())
     assert 0 <= found["figures"]["AUC"] <= 1
     assert "leave out one" in refuse(*args, "--test", fitted / "test.csv", "--hide", 0.2)
@@ -162,7 +140,7 @@ def test_test_edges_are_those_of_the_graph_whatever_its_labels_are(fitted: Path)
     Path("train.csv").write_text((fitted / "train.csv").read_text() + "0,x\n")
     nf.SDNE(dim=2, epochs=1).fit(nf.read_edges("train.csv"), progress=False).save("model")
     args = ["evaluate", "link-prediction", "model", "train.csv", "--test", fitted / "test.csv", "--k", 5]
-    assert facts(*args)["protocol"]["test edges"] > 0
+    assert told(*args)["protocol"]["test edges"] > 0
 
 
 # -------------------------------------------------------------------- refusals

@@ -6,29 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-import zoo
+from depthlgp_models import fitted
 
 import netfold as nf
 from netfold.embedding import Embedding
 from netfold.graph import Graph
 from netfold.models.depthlgp import DepthLGP
-
-FAST = {"epochs": 4, "samples": 64, "hidden": 8}
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Graph:
-    """200 nodes in 5 blocks."""
-    return nf.datasets.stochastic_block_model((40,) * 5, p_in=0.2, p_out=0.005, seed=3)[0]
-
-
-@pytest.fixture(scope="module")
-def vectors(blocks: Graph) -> Embedding:
-    return zoo.vectors(blocks, 6)
-
-
-def fitted(graph: Graph, vectors: Embedding, **changed) -> DepthLGP:
-    return DepthLGP(**FAST | changed).fit(graph, vectors, progress=False)
 
 
 @pytest.fixture(scope="module")

@@ -6,24 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-import zoo
 from click.testing import CliRunner
 
-import netfold as nf
 from netfold.cli import main
 from netfold.embedding import Embedding
-from netfold.graph import Graph
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Graph:
-    """200 nodes in 5 blocks."""
-    return nf.datasets.stochastic_block_model((40,) * 5, p_in=0.2, p_out=0.005, seed=3)[0]
-
-
-@pytest.fixture(scope="module")
-def vectors(blocks: Graph) -> Embedding:
-    return zoo.vectors(blocks, 6)
 
 
 def test_fit_and_transform_on_the_command_line(tmp_path: Path, blocks, vectors, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows"]
+__all__ = ["PIECE", "SparseRows", "in_chunks", "parts"]
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -154,3 +155,16 @@ def _add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:
     else:  # index_add_ on the CPU takes time for every row of `out`, touched or not
         shape = tuple(out.shape)
         out += torch.sparse_coo_tensor(at[None], rows, shape, is_coalesced=True, check_invariants=False)
+
+
+def in_chunks(matrix: sparse.csr_array, size: int, like: Tensor) -> Iterator[SparseRows]:
+    """All rows of a matrix, at most `size` at a time, of a tensor's type and where it is."""
+    for part in parts(matrix.shape[0], size):
+        yield SparseRows.from_scipy(matrix[part], dtype=like.dtype, device=like.device)
+
+
+def parts(n: int, size: int) -> Iterator[slice]:
+    """Ranges of nearly the same length, at most `size`, that cover 0..n-1."""
+    count = math.ceil(n / size)
+    for i in range(count):
+        yield slice(n * i // count, n * (i + 1) // count)

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from netfold.models.dvne.triplets import Triplets
-from netfold.sparse_rows import SparseRows
+from netfold.sparse_rows import SparseRows, parts
 
-__all__ = ["Batch", "Chunk", "batches", "dropped", "parts"]
+__all__ = ["Batch", "Chunk", "batches", "dropped"]
 
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""
@@ -116,10 +116,3 @@ def dropped(rows: SparseRows, share: float, generator: torch.Generator) -> Spars
     sums = rows.with_values(left).row_sums()
     sums[sums == 0] = 1  # nothing is left: an empty row
     return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))
-
-
-def parts(n: int, size: int) -> Iterator[slice]:
-    """Ranges of nearly the same length, at most `size`, that cover 0..n-1."""
-    count = math.ceil(n / size)
-    for i in range(count):
-        yield slice(n * i // count, n * (i + 1) // count)

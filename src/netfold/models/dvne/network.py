@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netfold import losses
-from netfold.models.dvne.batches import Batch, Chunk, dropped, parts
+from netfold.models.dvne.batches import Batch, Chunk, dropped
 from netfold.modules import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.sparse_rows import PIECE, SparseRows
+from netfold.sparse_rows import PIECE, SparseRows, in_chunks, parts
 
 __all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2", "w2_squared"]
 
@@ -136,9 +136,7 @@ class DVNENetwork(nn.Module):
         return self.encode(rows)[:, : self.dim].double()
 
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
-        table = self.first.table
-        for part in parts(matrix.shape[0], self.chunk_rows()):
-            yield SparseRows.from_scipy(matrix[part], dtype=table.dtype, device=table.device)
+        return in_chunks(matrix, self.chunk_rows(), self.first.table)
 
     @property
     def device(self) -> torch.device:

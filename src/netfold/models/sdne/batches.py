@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -14,9 +13,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.sparse_rows import SparseRows
+from netfold.sparse_rows import SparseRows, parts
 
-__all__ = ["COLUMNS", "DENSE_LIMIT", "Chunk", "Rows", "batches", "parts"]
+__all__ = ["COLUMNS", "DENSE_LIMIT", "Chunk", "Rows", "batches"]
 
 DENSE_LIMIT = 20_000
 """Up to so many nodes a sigmoid output is summed exactly over all columns."""
@@ -160,10 +159,3 @@ def _chunks(
 
 def _is_twice(a: sparse.csr_array, b: sparse.csr_array) -> bool:
     return np.array_equal(a.indices, b.indices) and np.array_equal(a.data, 2 * b.data)
-
-
-def parts(n: int, size: int) -> Iterator[slice]:
-    """Ranges of nearly the same length, at most `size`, that cover 0..n-1."""
-    count = math.ceil(n / size)
-    for i in range(count):
-        yield slice(n * i // count, n * (i + 1) // count)

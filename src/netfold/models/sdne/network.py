@@ -11,10 +11,10 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold import losses
-from netfold.models.sdne.batches import Rows, parts
+from netfold.models.sdne.batches import Rows
 from netfold.models.sdne.weighing import Damping
 from netfold.modules import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
-from netfold.sparse_rows import PIECE, SparseRows
+from netfold.sparse_rows import PIECE, SparseRows, in_chunks
 
 __all__ = ["SDNENetwork"]
 
@@ -155,9 +155,7 @@ class SDNENetwork(nn.Module):
         return matrix if self.damping is None else self.damping.of(matrix)
 
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
-        table = self.first.table
-        for part in parts(matrix.shape[0], self.chunk_rows()):
-            yield SparseRows.from_scipy(matrix[part], dtype=table.dtype, device=table.device)
+        return in_chunks(matrix, self.chunk_rows(), self.first.table)
 
     @property
     def device(self) -> torch.device:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 import torch
 from scipy import sparse
 
-from netfold.models.sdne.batches import parts
 from netfold.models.sdne.network import SDNENetwork
 from netfold.pretrain import deep_belief_network, truncated_svd, unit_scale
-from netfold.sparse_rows import SparseRows
+from netfold.sparse_rows import SparseRows, parts
 
 __all__ = ["start_from_dbn", "start_from_svd"]
 
