@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 install: $(READY)  ## make .venv with the project, its tools and its pins
 
 demo: $(READY)  ## show the five models on small data and write demo/
-	$(BIN)/python -m netfold.demo demo
+	$(BIN)/netfold demo demo
 
 test: $(READY)  ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto

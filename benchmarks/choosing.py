@@ -13,10 +13,10 @@ import argparse
 import time
 
 import netfold as nf
-from netfold.choosing import TASKS
-from netfold.choosing.probe import foretold
-from netfold.comparison.fitting import fit
-from netfold.meter import Meter
+from netfold.studies.choose import TASKS
+from netfold.studies.choose.probe import foretold
+from netfold.studies.compare.running import fit
+from netfold.studies.machine import Meter
 
 HEAD = (
     "data", "nodes probed", "task", "model", "epochs", "probe s", "foretold s", "real s", "foretold MiB", "real MiB",

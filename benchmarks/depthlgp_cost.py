@@ -21,12 +21,10 @@ import numpy as np
 import torch
 
 import netfold as nf
-from netfold.lgp.arrivals import Arrivals, arrivals
-from netfold.lgp.known import Known
-from netfold.lgp.placing import placed_at_once
-from netfold.lgp.process import Process
-from netfold.lgp.solve import conjugate_gradients, solved
-from netfold.lgp.surroundings import linked
+from netfold.models.lgp.neighborhoods import linked
+from netfold.models.lgp.posterior import Arrivals, Known, arrivals, placed_at_once
+from netfold.models.lgp.process import Process
+from netfold.models.lgp.solve import conjugate_gradients, solved
 
 DIM = 128
 
@@ -81,7 +79,7 @@ def solve(args: argparse.Namespace) -> dict[str, Any]:
 
 def dense_seconds(system: Any, m: int) -> float:
     """Cholesky and a solve for one dimension of the first m equations."""
-    from netfold.lgp.solve import matrices_of
+    from netfold.models.lgp.solve import matrices_of
 
     matrix = torch.from_numpy(matrices_of(system)[0][:m, :m].toarray())
     right = system.right()[:m, :1].detach()

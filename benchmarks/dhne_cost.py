@@ -26,7 +26,7 @@ import numpy as np
 from meter import Meter
 from parts import main, measure
 
-from netfold.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph
 
 DIM, HIDDEN, NEGATIVES = 64, 192, 5
 DRUG = 137_404
@@ -61,7 +61,7 @@ def read(name: str) -> Hypergraph:
 def run_ours(name: str, epochs: int, device: str = "cpu", hold_out: int = 0) -> None:
     import torch
 
-    from netfold.models.dhne import DHNE
+    from netfold.models.dhne.model import DHNE
 
     hypergraph = read(name)
     options: dict[str, Any] = {"dim": DIM, "hidden": HIDDEN, "negatives": NEGATIVES, "hold_out": bool(hold_out)}
@@ -81,7 +81,7 @@ def run_dense(name: str, steps: int, distinct: int) -> None:
     from torch.nn import functional
 
     from netfold.models.dhne.schema import Places, Schema
-    from netfold.models.dhne.source import counts_by_type
+    from netfold.models.dhne.scores import counts_by_type
 
     hypergraph = read(name)
     places = Places(hypergraph.type_codes, Schema.of(hypergraph))

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from netfold import datasets, evaluate
-from netfold.evaluate.tuple_scores import cheap_scorers
+from netfold.data.hypergraph import Hypergraph
+from netfold.evaluate.hyperedges import cheap_scorers
 from netfold.evaluate.tuples import coded, coded_edges, decoded
-from netfold.hypergraph import Hypergraph
-from netfold.models.dhne import DHNE
+from netfold.models.dhne.model import DHNE
 
 Config = dict[str, Any]
 

@@ -26,7 +26,7 @@ import numpy as np
 from meter import Meter
 from parts import given, growth, main, measure, saved
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 
 KEPT = 11
 """Numbers per neighbor and dimension that an epoch's half step writes and reads again: 7 forwards, 4 backwards."""
@@ -38,7 +38,7 @@ KEPT = 11
 def run_ours(folder: str, dim: int, epochs: int, device: str = "cpu") -> None:
     import torch
 
-    from netfold.models.drne import DRNE
+    from netfold.models.drne.model import DRNE
     from netfold.models.drne.sequences import linked
 
     graph = Graph.load(folder)
@@ -84,7 +84,7 @@ def run_packed_lstm(folder: str, dim: int, epochs: int) -> None:
     import torch
     from torch.nn.utils.rnn import PackedSequence
 
-    from netfold.models.drne import DRNE
+    from netfold.models.drne.model import DRNE
 
     graph, model = Graph.load(folder), DRNE(dim=dim)
     network = model._network(graph.n_nodes)
@@ -107,7 +107,7 @@ def run_loop(folder: str, dim: int, nodes: int) -> None:
     import torch
     from torch.nn import functional
 
-    from netfold.models.drne import DRNE
+    from netfold.models.drne.model import DRNE
 
     graph, model = Graph.load(folder), DRNE(dim=dim)
     network = model._network(graph.n_nodes)

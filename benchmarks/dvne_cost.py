@@ -23,7 +23,7 @@ from pathlib import Path
 from meter import Meter
 from parts import growth, main, measure, saved
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 
 # -------------------------------------------------------------------- what a child process runs
 
@@ -31,7 +31,7 @@ from netfold.graph import Graph
 def run_ours(folder: str, epochs: int, device: str = "cpu") -> None:
     import torch
 
-    from netfold.models.dvne import DVNE
+    from netfold.models.dvne.model import DVNE
 
     graph = Graph.load(folder)
     meter = Meter(device)
@@ -46,8 +46,8 @@ def run_dense(folder: str, steps: int, per_triplet: int) -> None:
     import torch
     from torch.nn import functional
 
-    from netfold import losses
-    from netfold.models.dvne import DVNE
+    from netfold.learn import losses
+    from netfold.models.dvne.model import DVNE
     from netfold.models.dvne.network import deviation, w2
 
     graph, model = Graph.load(folder), DVNE()

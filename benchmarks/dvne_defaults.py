@@ -16,11 +16,10 @@ import time
 from typing import Any
 
 from netfold import datasets, evaluate
-from netfold.evaluate.edges import edge_pairs
-from netfold.evaluate.pairs import pair_scores
-from netfold.evaluate.separation import separation
-from netfold.graph import Graph
-from netfold.models.dvne import DVNE
+from netfold.data.graph import Graph
+from netfold.data.links import edge_pairs
+from netfold.evaluate.scores import pair_scores, separation
+from netfold.models.dvne.model import DVNE
 
 TRIED: list[dict[str, Any]] = [
     {},

@@ -27,7 +27,7 @@ from scipy.stats import spearmanr
 
 import netfold as nf
 from netfold import evaluate
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 
 TRAIN = {"cora": (0.01, 0.1), "blogcatalog": (0.1, 0.9)}
 """The shares of labels that are learned from."""

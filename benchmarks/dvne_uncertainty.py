@@ -25,9 +25,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import netfold as nf
-from netfold.evaluate.edges import linked
-from netfold.evaluate.pairs import pair_scores
-from netfold.evaluate.separation import separation
+from netfold.data.links import linked
+from netfold.evaluate.scores import pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
 
 TRIED: list[dict[str, Any]] = [

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any
 
 from netfold import datasets, evaluate
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.evaluate.baselines import svd_vectors
-from netfold.graph import Graph
 
 K = (100, 1000, 10_000, 100_000)
 

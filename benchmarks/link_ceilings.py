@@ -15,10 +15,10 @@ from scipy import sparse
 from sdne_search import graph_of, halved
 
 from netfold import datasets, evaluate
-from netfold.evaluate.edges import edge_pairs, linked
-from netfold.evaluate.heuristics import SharedNeighbors
+from netfold.data.graph import Graph
+from netfold.data.links import edge_pairs, linked
+from netfold.evaluate.baselines import SharedNeighbors
 from netfold.evaluate.ranking import rank
-from netfold.graph import Graph
 
 EXPONENTS = [(0.1, 0.25), (0.15, 0.25), (0.0, 0.35), (0.05, 0.35), (0.0, 0.5)]
 

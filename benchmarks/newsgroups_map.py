@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import netfold as nf
-from netfold import reproduce
-from netfold.options import config_from_json
+from netfold.embedder.options import config_from_json
+from netfold.studies import reproduce
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import netfold as nf
-from netfold.plot.extra import imported
+from netfold.show.plot.projection import imported
 
 RECORDS = Path(__file__).with_suffix(".json")
 SEEDS = (0, 1, 2)

@@ -30,7 +30,7 @@ def measure(kind: str, *args: object) -> dict[str, float]:
 
 def saved(folder: Path, n: int, m: int) -> Path:
     """A Chung-Lu graph, stored where a child finds it."""
-    from netfold.datasets import chung_lu
+    from netfold.studies.datasets import chung_lu
 
     path = folder / f"g{n}_{m}"
     if not path.exists():
@@ -40,7 +40,7 @@ def saved(folder: Path, n: int, m: int) -> Path:
 
 def given(folder: Path, name: str) -> Path | None:
     """A data set of that name, stored where a child finds it; None without NETFOLD_DATA."""
-    from netfold.datasets import load
+    from netfold.studies.datasets import load
 
     if not os.environ.get("NETFOLD_DATA"):
         print(f"({name}: set NETFOLD_DATA)")

@@ -37,11 +37,11 @@ import numpy as np
 from scipy import sparse
 
 from netfold import datasets, evaluate
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
-from netfold.graph import Graph
-from netfold.reproduce.machine import machine
+from netfold.studies.machine import machine
 
 DIM, SEED = 128, 0
 CHILD = Path(__file__).with_name("peers") / "fit.py"

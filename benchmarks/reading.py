@@ -30,7 +30,7 @@ _STEP = 500_000
 
 
 def netfold_graph(path: str) -> str:
-    from netfold.io import read_edges
+    from netfold.io.edges import read_edges
 
     return repr(read_edges(path))
 

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 import netfold as nf
-from netfold.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_labels
-from netfold.plot.kinds import Kinds
-from netfold.plot.projection import as_compared, project
+from netfold.show.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_labels
+from netfold.show.plot.kinds import Kinds
+from netfold.show.plot.projection import as_compared, project
 
 INCHES, NEAR = (18, 8.5), 5
 NAMED = [

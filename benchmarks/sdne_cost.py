@@ -20,7 +20,7 @@ from meter import Meter
 from parts import main, measure
 from scipy import sparse
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 
 
 def heavy_tailed(n: int, m: int, seed: int = 0) -> Graph:

@@ -25,8 +25,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.graph import Graph
-from netfold.models.sdne import SDNE
+from netfold.data.graph import Graph
+from netfold.models.sdne.model import SDNE
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Config = dict[str, Any]

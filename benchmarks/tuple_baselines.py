@@ -10,9 +10,9 @@ import argparse
 import numpy as np
 
 from netfold import datasets, evaluate
-from netfold.evaluate.tuple_scores import cheap_scorers
+from netfold.data.hypergraph import Hypergraph
+from netfold.evaluate.hyperedges import cheap_scorers
 from netfold.evaluate.tuples import coded
-from netfold.hypergraph import Hypergraph
 
 
 class PairCounts:

@@ -31,9 +31,8 @@ def ours(asked: dict[str, Any]) -> dict[str, float]:
     """Seconds to make the links, and steps a second."""
     import torch
 
-    from netfold.graph import Graph
-    from netfold.links import Links
-    from netfold.walks import random_walks
+    from netfold.data.graph import Graph
+    from netfold.learn.walks import Links, random_walks
 
     torch.set_num_threads(asked["threads"])
     matrix = Graph.load(asked["graph"]).adjacency
@@ -83,7 +82,7 @@ def prepared(name: str, folder: Path) -> Any:
     import numpy as np
 
     from netfold import datasets
-    from netfold.graph import Graph
+    from netfold.data.graph import Graph
 
     size = {"nodes": 10_312, "edges": 334_000} if name == "chung_lu" else {}
     given = Graph.of(datasets.load(name, **size))

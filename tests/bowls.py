@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from netfold.training import Block
+from netfold.learn.training import Block
 
 
 class Bowl(nn.Module):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 from netfold.models import SDNE
 
 

@@ -54,7 +54,7 @@ def everything() -> list[tuple[str, bytes]]:
 
 def run(*args: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """The program as a process of its own."""
-    command = [sys.executable, "-W", "error", "-m", "netfold.cli", *map(str, args)]
+    command = [sys.executable, "-W", "error", "-m", "netfold", *map(str, args)]
     return subprocess.run(command, capture_output=True, env=environ(**environment), timeout=60)
 
 

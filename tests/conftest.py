@@ -10,10 +10,10 @@ import pytest
 import torch
 
 if TYPE_CHECKING:
-    from netfold.embedding import Embedding
-    from netfold.graph import Graph
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
     from netfold.models import SDNE
-    from netfold.reproduce import Table
+    from netfold.studies.reproduce import Table
 
 torch.set_num_threads(1)  # tiny matrices on busy cores: threads would mostly wait for one another
 # a failed assert of theirs shows its values, as one in a test does
@@ -47,7 +47,7 @@ def tiny(tmp_path: Path) -> Table:
 @pytest.fixture(scope="session")
 def blocks() -> Graph:
     """200 nodes in 5 blocks."""
-    from netfold.datasets import stochastic_block_model
+    from netfold.studies.datasets import stochastic_block_model
 
     return stochastic_block_model((40,) * 5, p_in=0.2, p_out=0.005, seed=3)[0]
 
@@ -111,7 +111,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The catalogue is that of `toy_datasets`, NETFOLD_DATA names their folder `data`, and the cache is empty."""
     from toy_datasets import written
 
-    from netfold.datasets import catalogue
+    from netfold.studies.datasets import catalogue
 
     known = written(tmp_path / "data")
     monkeypatch.setattr(catalogue, "known", lambda: known)

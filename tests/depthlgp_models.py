@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from netfold.embedding import Embedding
-from netfold.graph import Graph
-from netfold.models.depthlgp import DepthLGP
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.models.depthlgp.model import DepthLGP
 
 FAST: dict[str, Any] = {"epochs": 4, "samples": 64, "hidden": 8}
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from zoo_hypergraphs import facts
 
-from netfold.hypergraph import Hypergraph
-from netfold.models.dhne import DHNE
+from netfold.data.hypergraph import Hypergraph
+from netfold.models.dhne.model import DHNE
 
 FAST = {"dim": 8, "epochs": 4, "batch_size": 32}
 MORE = {"dim": 16, "epochs": 100, "lr": 0.02, "batch_size": 16, "hold_out": False}

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import torch
 
-from netfold.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph
 from netfold.models.dhne.batches import batches
 from netfold.models.dhne.network import DHNENetwork
 from netfold.models.dhne.schema import Form, Schema
-from netfold.models.dhne.source import Drawing, counts_by_type, source
+from netfold.models.dhne.scores import Drawing, counts_by_type, source
 
 DIM = 3
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
+from netfold.learn.sparse_rows import SparseRows
 from netfold.models.dvne.batches import Batch, batches
 from netfold.models.dvne.network import ENERGIES, DVNENetwork
 from netfold.models.dvne.rows import steps
 from netfold.models.dvne.triplets import Triplets, linked
-from netfold.sparse_rows import SparseRows
 
 N, S, L = 15, 6, 3
 energies = pytest.mark.parametrize("energy", sorted(ENERGIES))

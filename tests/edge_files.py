@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 
 EDGES = [(1, 2), (2, 3), (7, 1)]
 NAMES = [("ann", "bob"), ("bob", "Çağrı 雪"), ("eve", "ann")]

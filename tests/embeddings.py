@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-from netfold.embedding import Embedding
-from netfold.labels import Labels
+from netfold.data.embedding import Embedding
+from netfold.data.nodes import Labels
 
 FORMATS = [".parquet", ".npz", ".npy", ".txt", ".w2v", ".bin"]
 fast = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from netfold.embedding import Embedding
-from netfold.graph import Graph
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 
 
 def gaussians(graph: Graph, seed: int, dim: int = 5) -> Embedding:

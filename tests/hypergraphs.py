@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from netfold.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph
 
 HYPEREDGES = st.lists(st.lists(st.integers(0, 8), min_size=2, max_size=5, unique=True).map(tuple), max_size=12)
 """Of the nodes 0 to 8."""

@@ -7,12 +7,11 @@ import pytest
 import torch
 from scipy import sparse
 
-from netfold.lgp.arrivals import arrivals
-from netfold.lgp.embedder import SHARING
-from netfold.lgp.known import Known
-from netfold.lgp.process import Process
-from netfold.lgp.solve import solved
-from netfold.lgp.surroundings import Caps, read_around
+from netfold.models.lgp.embedder import SHARING
+from netfold.models.lgp.neighborhoods import Caps, read_around
+from netfold.models.lgp.posterior import Known, arrivals
+from netfold.models.lgp.process import Process
+from netfold.models.lgp.solve import solved
 
 DIM = 4
 sharings = pytest.mark.parametrize("sharing", SHARING)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from naive_rankings import Model
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.evaluate import EdgeSplit
-from netfold.graph import Graph
 
 
 def random_graph(n: int, seed: int, *, directed: bool = False, density: float = 0.15) -> Graph:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.embedding import Embedding
-from netfold.graph import Graph
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 
 Matrix = npt.NDArray[np.float64]
 Scores = list[float] | Matrix

@@ -1,11 +1,11 @@
-"""Tables for the tests of `netfold.reproduce`: a tiny one, and those that come with netfold."""
+"""Tables for the tests of `netfold.studies.reproduce`: a tiny one, and those that come with netfold."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from netfold import reproduce
-from netfold.reproduce import Recorded, RecordedRow, read_table, read_tables
+from netfold.studies import reproduce
+from netfold.studies.reproduce import Recorded, RecordedRow, read_table, read_tables
 
 ROOT = Path(__file__).parent.parent
 TABLES = read_tables(ROOT / "benchmarks" / "tables")

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import netfold as nf
-from netfold.embedding import Embedding
-from netfold.report import Sheet, write
-from netfold.report.blocks import Blocks
+from netfold.data.embedding import Embedding
+from netfold.show.report import Sheet, write
+from netfold.show.report.document import Blocks
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 KINDS = {"uint8": np.uint8, "int8": np.int8, "uint16": np.uint16, "int16": np.int16, "uint32": np.uint32}

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from refusals import refused
 
-from netfold import store
-from netfold.base import Embedder
-from netfold.graph import Graph
-from netfold.loading import load
+from netfold.data.graph import Graph
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.store import load
+from netfold.io import tensors as store
 from netfold.models import SDNE
 
 GRAPH = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "ünn 🎈")])

@@ -10,15 +10,10 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from netfold.evaluate import heuristics, pairs
-from netfold.evaluate.baselines import (
-    baseline_embeddings,
-    degree_features,
-    pair_scorers,
-    spectral_vectors,
-    svd_vectors,
-)
-from netfold.graph import Graph
+from netfold.data.graph import Graph
+from netfold.evaluate import baselines as heuristics
+from netfold.evaluate import scores as pairs
+from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers, spectral_vectors, svd_vectors
 
 Matrix = npt.NDArray[np.float64]
 

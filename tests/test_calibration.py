@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from gaussian_graphs import gaussians, neighbors, two_blocks
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import calibration, calibration_error, sample_negatives, split_edges
-from netfold.evaluate.calibration import _probabilities
-from netfold.graph import Graph
+from netfold.evaluate.uncertainty import _probabilities
 
 # -------------------------------------------------------------------- errors and probabilities
 

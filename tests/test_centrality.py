@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pytest
 from zoo import ZOO, karate, scattered
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import centralities as central
 from netfold.evaluate import centrality
 from netfold.evaluate.baselines import degree_features
-from netfold.graph import Graph
 
 REFERENCES: dict[str, tuple[Callable[[Graph], Any], Callable[[Any], dict[Any, float]]]] = {
     "closeness": (central.closeness, nx.closeness_centrality),

@@ -13,12 +13,13 @@ import torch
 from checkpointed import GRAPH, SMALL, assert_same, fit, lines, manifest, random_graph, stopped
 from refusals import refused
 
-from netfold import base, checkpoints
-from netfold.checkpoints import is_finite
-from netfold.files import sha256
-from netfold.graph import Graph
+from netfold.data.graph import Graph
+from netfold.embedder import embedder as base
+from netfold.io.files import sha256
+from netfold.io.tensors import describe, read_tensors, write_tensors
+from netfold.learn import checkpoints
+from netfold.learn.checkpoints import is_finite
 from netfold.models import SDNE
-from netfold.store import describe, read_tensors, write_tensors
 
 # -------------------------------------------------------------------- what is in the folder
 

@@ -11,13 +11,12 @@ from zoo import directed, karate, scattered, weighted
 from zoo_hypergraphs import tags
 
 import netfold as nf
-from netfold.choosing import RULES, TASKS, Cost, Facts, choose
-from netfold.choosing.evidence import Evidence
-from netfold.choosing.rules import rule_for, rules_table, task_named
 from netfold.cli import choose as cli_choose
 from netfold.errors import InputError
 from netfold.models import MODELS
-from netfold.reproduce.verdicts import number
+from netfold.studies.choose import RULES, TASKS, Cost, Facts, choose
+from netfold.studies.choose.rules import Evidence, rule_for, rules_table, task_named
+from netfold.studies.reproduce.verdicts import number
 
 # -------------------------------------------------------------------- the rules
 

@@ -11,9 +11,9 @@ from zoo import ZOO, karate, scattered, weighted
 from zoo_hypergraphs import tags
 
 import netfold as nf
-from netfold.choosing.facts import facts_of
 from netfold.errors import InputError
-from netfold.io.first_look import FileColumns, file_columns
+from netfold.io.layout import FileColumns, file_columns
+from netfold.studies.choose.facts import facts_of
 
 # -------------------------------------------------------------------- facts
 

@@ -14,11 +14,10 @@ from zoo_hypergraphs import facts as two_kinds
 from zoo_hypergraphs import tags
 
 import netfold as nf
-from netfold.choosing import choose
-from netfold.choosing.probe import _BUDGET, _EPOCHS, _cost, _Probe, foretold
-from netfold.choosing.stand_ins import stand_in
-from netfold.choosing.trial import neighborhood
-from netfold.comparison.fitting import fit
+from netfold.studies.choose import choose
+from netfold.studies.choose.choice import neighborhood
+from netfold.studies.choose.probe import _BUDGET, _EPOCHS, _cost, _Probe, foretold, stand_in
+from netfold.studies.compare.running import fit
 
 # -------------------------------------------------------------------- stand-ins
 
@@ -150,8 +149,8 @@ def test_probes_end_with_the_budget(
     budget: float, fits: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, graph = Clock(), many(3000)
-    monkeypatch.setattr("netfold.choosing.probe.time", clock)
-    monkeypatch.setattr("netfold.meter.time", clock)
+    monkeypatch.setattr("netfold.studies.choose.probe.time", clock)
+    monkeypatch.setattr("netfold.studies.machine.time", clock)
     made = foretold(clock.fit, nf.SDNE(epochs=50), graph, budget=budget)
     assert clock.fits == fits
     assert made.seconds == pytest.approx(1e-3 * 3000 * 51) and _BUDGET < 10

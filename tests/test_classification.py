@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.evaluate import Result, classification
+from netfold.evaluate.classes import node_splits, normalized, read_classes
 from netfold.evaluate.classification import class_f1, class_figures, linear_scorer
-from netfold.evaluate.node_labels import node_splits, normalized, read_classes
-from netfold.graph import Graph
-from netfold.labels import Labels
 
 RNG = np.random.default_rng(3)
 START = RNG.bit_generator.state

@@ -10,7 +10,7 @@ import pytest
 from command import KEPT, QUICK, refuse, succeed, told
 
 import netfold as nf
-from netfold.cli.saying import shown
+from netfold.cli.output import shown
 
 pytestmark = pytest.mark.usefixtures("edges_csv")
 

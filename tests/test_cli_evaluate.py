@@ -10,16 +10,18 @@ from typing import Any
 
 import click
 import pytest
-from command import refuse, succeed, told
+from command import netfold, refuse, succeed, told
 
 import netfold as nf
 from netfold.cli import main, protocol_flags
 from netfold.cli.flags import flags
 from netfold.cli.protocol_flags import TASKS
 from netfold.errors import InputError
-from netfold.evaluate import centralities, negatives, node_labels, pairs
-from netfold.io import read_labels
-from netfold.reproduce.tasks import arguments_of
+from netfold.evaluate import centralities, negatives
+from netfold.evaluate import classes as node_labels
+from netfold.evaluate import scores as pairs
+from netfold.io.classes import read_labels
+from netfold.studies.reproduce.tasks import arguments_of
 
 QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3"]
 BLOCKS, CLASSES = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.05)
@@ -182,7 +184,8 @@ def test_an_interruption_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(nf.SDNE, "fit", interrupted)
-    assert "interrupted" in refuse("evaluate", "reconstruction", "sdne", "edges.csv", code=1)
+    result = netfold("evaluate", "reconstruction", "sdne", "edges.csv")
+    assert result.exit_code == 1 and result.stderr.split("\n") == ["", "netfold: interrupted", ""]  # after the ^C
 
 
 # -------------------------------------------------------------------- the flags are what the functions take

@@ -116,7 +116,7 @@ def test_labels_are_printed_as_the_terminal_can(encoding: str) -> None:
 
 def test_a_closed_pipe_is_no_error_message() -> None:
     nf.Embedding(range(5000), np.random.default_rng(0).normal(size=(5000, 2))).save("e.npz")
-    command = [sys.executable, "-m", "netfold.cli", "nearest", "e.npz", "7", "-k", "4999"]
+    command = [sys.executable, "-m", "netfold", "nearest", "e.npz", "7", "-k", "4999"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ()) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()

@@ -12,7 +12,7 @@ import pytest
 from command import refuse, succeed, told
 
 from netfold.cli.flags import flags, from_toml
-from netfold.options import Configured, option
+from netfold.embedder.options import Configured, option
 
 pytestmark = pytest.mark.usefixtures("edges_csv")
 

@@ -13,7 +13,7 @@ from command import environ, netfold, succeed
 
 import netfold as nf
 from netfold.cli import main
-from netfold.options import options
+from netfold.embedder.options import options
 
 
 def commands() -> list[tuple[str, click.Command]]:

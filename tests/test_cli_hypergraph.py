@@ -10,11 +10,11 @@ from likes import LIKED, QUICK, lines, model
 
 import netfold as nf
 from netfold.cli.evaluate import _of_model
-from netfold.cli.hyperedges import Spelling, columns_of, hypergraph_of, labelled_as_known
-from netfold.cli.naming import label_of_type, label_typed, spelled
+from netfold.cli.inputs import Spelling, columns_of, hypergraph_of, labelled_as_known
+from netfold.cli.names import label_of_type, label_typed, spelled
 from netfold.cli.protocol_flags import TASKS
-from netfold.io import write_hif
-from netfold.labels import Labels
+from netfold.data.nodes import Labels
+from netfold.io.hif import write_hif
 
 pytestmark = pytest.mark.usefixtures("here")
 

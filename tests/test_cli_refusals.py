@@ -92,7 +92,7 @@ def test_an_output_that_exists_is_refused_before_anything_is_read() -> None:
 def test_a_folder_that_cannot_be_written_is_refused_before_training(
     monkeypatch: pytest.MonkeyPatch, people: Path
 ) -> None:
-    monkeypatch.setattr("netfold.files.os.access", lambda *_: False)
+    monkeypatch.setattr("netfold.io.files.os.access", lambda *_: False)
     monkeypatch.setattr(nf.SDNE, "fit", lambda *_, **__: pytest.fail("trained for nothing"))
     for args in (
         ["fit", "sdne", "edges.csv", "-o", "m"],
@@ -112,7 +112,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr("netfold.files._fsync", full)
+    monkeypatch.setattr("netfold.io.files._fsync", full)
     args: dict[str, list[object]] = {
         "fit": ["fit", "sdne", "edges.csv", "-o", "m", *QUICK],
         "fit with a checkpoint": ["fit", "sdne", "edges.csv", "-o", "m", *QUICK, *KEPT],

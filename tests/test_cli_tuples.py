@@ -10,7 +10,7 @@ from command import refuse, succeed, told
 from likes import LIKED, TAGS, lines, model
 
 import netfold as nf
-from netfold.cli.naming import spelled
+from netfold.cli.names import spelled
 
 pytestmark = pytest.mark.usefixtures("here")
 

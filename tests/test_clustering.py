@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import clustering, visualization, visualization_points
-from netfold.evaluate.clustering import _agreement
-from netfold.evaluate.visualization import _neighbors_right
-from netfold.graph import Graph
+from netfold.evaluate.classification import _agreement, _neighbors_right
 
 RNG = np.random.default_rng(8)
 START = RNG.bit_generator.state

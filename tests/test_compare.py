@@ -12,10 +12,10 @@ from zoo_hypergraphs import tags
 
 import netfold as nf
 from netfold.cli import compare as cli_compare
-from netfold.comparison import compare
-from netfold.comparison.contenders import contenders, natural_score
-from netfold.comparison.questions import _HEADLINES, headline
 from netfold.errors import InputError, TrainingError
+from netfold.studies.compare import compare
+from netfold.studies.compare.questions import _HEADLINES, headline
+from netfold.studies.compare.running import contenders, natural_score
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((20, 20), 0.5, 0.05, seed=3)
 QUICK: dict[str, Any] = {"dim": 6, "hidden": (8,), "epochs": 4}

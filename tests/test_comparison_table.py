@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from netfold.comparison import Comparison, Entry
 from netfold.errors import InputError
+from netfold.studies.compare import Comparison, Entry
 
 
 def table(**more: Any) -> Comparison:

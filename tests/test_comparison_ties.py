@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netfold.comparison.table import Comparison, Entry
+from netfold.studies.compare.table import Comparison, Entry
 
 
 def verdict(*entries: Entry) -> str:

@@ -11,9 +11,9 @@ import zoo
 import zoo_hypergraphs
 
 import netfold as nf
-from netfold import losses
+from netfold.embedder.options import options, parameters_table
 from netfold.evaluate import centrality, hyperedges, reconstruction
-from netfold.options import options, parameters_table
+from netfold.learn import losses
 
 FAST = {
     "sdne": {"dim": 8, "hidden": (16,), "epochs": 15},

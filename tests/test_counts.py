@@ -9,8 +9,8 @@ from zoo import ZOO
 
 import netfold as nf
 from netfold.cli.info import _of_data
-from netfold.counts import Spread, graph_counts, hypergraph_counts
-from netfold.report.facts import data_facts
+from netfold.data.statistics import Spread, graph_counts, hypergraph_counts
+from netfold.show.report.facts import data_facts
 
 HYPERGRAPHS = {"tags": zoo_hypergraphs.tags, "facts": zoo_hypergraphs.facts, "papers": zoo_hypergraphs.papers}
 

@@ -14,7 +14,7 @@ from refusals import refused
 from toy_datasets import TOYS
 
 from netfold import datasets
-from netfold.datasets.built_in import BUILT_IN
+from netfold.studies.datasets.built_in import BUILT_IN
 
 # -------------------------------------------------------------------- the catalogue
 

@@ -15,7 +15,7 @@ from refusals import refused
 
 import netfold as nf
 from netfold import datasets
-from netfold.datasets.built_in import BUILT_IN
+from netfold.studies.datasets.built_in import BUILT_IN
 
 
 def groups(classes: dict[Any, Any]) -> set[frozenset[Any]]:

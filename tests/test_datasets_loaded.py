@@ -13,7 +13,7 @@ from refusals import refused
 
 import netfold as nf
 from netfold import datasets
-from netfold.datasets.built_in import BUILT_IN
+from netfold.studies.datasets.built_in import BUILT_IN
 
 needs_data = pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="NETFOLD_DATA is not set")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import netfold as nf
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])

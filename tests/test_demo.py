@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import netfold as nf
-from netfold import demo
+from netfold.show import demo
 
 
 def test_the_demo_runs_twice_writes_its_files_and_training_helps(
@@ -42,7 +42,7 @@ def test_a_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     source = str(Path(nf.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-W", "error", "-m", "netfold.demo", str(tmp_path / "file")]
+    command = [sys.executable, "-W", "error", "-m", "netfold", "demo", str(tmp_path / "file")]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1 and "file" in result.stderr

@@ -9,9 +9,9 @@ import pytest
 from depthlgp_models import fitted
 
 import netfold as nf
-from netfold.embedding import Embedding
-from netfold.graph import Graph
-from netfold.models.depthlgp import DepthLGP
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.models.depthlgp.model import DepthLGP
 
 
 @pytest.fixture(scope="module")

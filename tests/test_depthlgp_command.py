@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from netfold.cli import main
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 
 
 def test_fit_and_transform_on_the_command_line(tmp_path: Path, blocks, vectors, monkeypatch):

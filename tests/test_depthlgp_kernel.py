@@ -7,13 +7,13 @@ import pytest
 import torch
 from lgp_processes import DIM, each_as_new, known_and_new, precision, random_graph, random_process, sharings
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.evaluate import label_propagation
-from netfold.evaluate.node_splits import NodeSplit
-from netfold.graph import Graph
-from netfold.lgp.kernel import Kernel
-from netfold.lgp.placing import placed_at_once
-from netfold.lgp.residual import Residual
+from netfold.evaluate.splits import NodeSplit
+from netfold.models.lgp.posterior import placed_at_once
+from netfold.models.lgp.process import Kernel
+from netfold.models.lgp.spread import Residual
 
 # -------------------------------------------------------------------- the kernel and the conditional mean
 

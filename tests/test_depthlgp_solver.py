@@ -20,11 +20,10 @@ from lgp_processes import (
 )
 from scipy import sparse
 
-from netfold.lgp import solve
-from netfold.lgp.known import Known
-from netfold.lgp.placing import placed_at_once
-from netfold.lgp.solve import factorised, matrices_of, solved
-from netfold.lgp.surroundings import Caps, read_around
+from netfold.models.lgp import solve
+from netfold.models.lgp.neighborhoods import Caps, read_around
+from netfold.models.lgp.posterior import Known, placed_at_once
+from netfold.models.lgp.solve import factorised, matrices_of, solved
 
 
 @sharings

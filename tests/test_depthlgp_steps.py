@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from netfold import losses
-from netfold.table_rows import take_rows
-from netfold.training import AdamAndRows, RowAdagrad
+from netfold.learn import losses
+from netfold.learn.layers import take_rows
+from netfold.learn.training import AdamAndRows, RowAdagrad
 
 
 def test_the_risk_is_a_sum_of_squares():

@@ -7,12 +7,10 @@ import torch
 from lgp_processes import DIM, later, predicted, random_graph, random_process
 from scipy import sparse
 
-from netfold.lgp.arrivals import arrivals, grown
-from netfold.lgp.known import Known
-from netfold.lgp.placing import placed_at_once, placed_by_component
-from netfold.lgp.process import Process
-from netfold.lgp.surroundings import Caps, linked, read_around, walked_seeds
-from netfold.links import Links
+from netfold.learn.walks import Links
+from netfold.models.lgp.neighborhoods import Caps, linked, read_around, walked_seeds
+from netfold.models.lgp.posterior import Known, arrivals, grown, placed_at_once, placed_by_component
+from netfold.models.lgp.process import Process
 
 
 def test_a_later_graph_may_change_links_among_known_nodes():

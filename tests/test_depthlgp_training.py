@@ -9,9 +9,9 @@ import zoo
 from depthlgp_models import FAST, fitted
 
 import netfold as nf
-from netfold.embedding import Embedding
-from netfold.graph import Graph
-from netfold.models.depthlgp import DepthLGP
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.models.depthlgp.model import DepthLGP
 
 
 @pytest.mark.parametrize("sharing", ["all", "halves", "weights", "none"])

@@ -12,12 +12,12 @@ from lgp_processes import DIM, precision, random_graph, random_process
 from scipy import sparse
 
 import netfold as nf
-from netfold.embedding import Embedding
-from netfold.graph import Graph
-from netfold.lgp.known import Known
-from netfold.lgp.surroundings import Caps, read_around
-from netfold.models.depthlgp import DepthLGP
-from netfold.models.node2vecplus import Node2VecPlus
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.models.depthlgp.model import DepthLGP
+from netfold.models.lgp.neighborhoods import Caps, read_around
+from netfold.models.lgp.posterior import Known
+from netfold.models.node2vecplus.model import Node2VecPlus
 
 WHOLE = {"one_step": 0, "two_step": 0}
 

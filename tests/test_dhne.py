@@ -11,11 +11,11 @@ import torch
 from dhne_models import FAST, ZOO, fit, learned, triples, zoo
 
 import netfold as nf
-from netfold.datasets import planted_triples
+from netfold.data.hypergraph import Hypergraph
+from netfold.embedder.options import options
 from netfold.evaluate import hyperedges
-from netfold.hypergraph import Hypergraph
-from netfold.models.dhne import DHNE
-from netfold.options import options
+from netfold.models.dhne.model import DHNE
+from netfold.studies.datasets import planted_triples
 
 # -------------------------------------------------------------------- what every model promises
 

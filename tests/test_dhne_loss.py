@@ -10,9 +10,9 @@ import pytest
 import torch
 from dhne_networks import epoch_of, gradient, mixed, naive_scaled, prepared, tuples_of
 
-from netfold import losses
+from netfold.learn import losses
+from netfold.learn.training import Block, train
 from netfold.models.dhne.batches import batches
-from netfold.training import Block, train
 
 
 def sigmoid(x):

@@ -7,7 +7,7 @@ import pytest
 from dhne_models import ZOO, fit, triples, zoo
 
 import netfold as nf
-from netfold.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph
 
 
 @zoo

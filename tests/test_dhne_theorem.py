@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from netfold.hypergraph import Hypergraph
-from netfold.models.dhne import DHNE
+from netfold.data.hypergraph import Hypergraph
+from netfold.models.dhne.model import DHNE
 
 
 def clusters(per: int = 3) -> tuple[list[tuple[str, ...]], dict[str, str], list[tuple[str, ...]]]:

@@ -10,7 +10,7 @@ from dhne_models import MORE, fit, learned, papers, triples
 from zoo_hypergraphs import facts
 
 import netfold as nf
-from netfold.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph
 from netfold.models.dhne.schema import Schema
 
 # -------------------------------------------------------------------- order

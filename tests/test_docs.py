@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import netfold as nf
-from netfold.options import parameters_table
+from netfold.embedder.options import parameters_table
 
 ROOT = Path(__file__).parent.parent
 

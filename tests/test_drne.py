@@ -11,8 +11,8 @@ import torch
 from zoo import ZOO, directed, karate, scattered, weighted
 
 import netfold as nf
-from netfold.models.drne import DRNE
-from netfold.options import options
+from netfold.embedder.options import options
+from netfold.models.drne.model import DRNE
 
 FAST = {"dim": 8, "epochs": 15}
 graphs = pytest.mark.parametrize("kind", sorted(ZOO))

@@ -21,10 +21,10 @@ from drne_networks import (
 )
 from scipy import sparse
 
-from netfold.models.drne import DRNE
+from netfold.learn.training import Block, train
+from netfold.models.drne.model import DRNE
 from netfold.models.drne.network import EPS, Cell, DRNENetwork
 from netfold.models.drne.sequences import Sequences
-from netfold.training import Block, train
 
 cells = pytest.mark.parametrize(
     "cell", [CHAPTER, LINEAR, Cell(normalized=False), Cell(linear=True)], ids=lambda c: repr(c)

@@ -9,8 +9,8 @@ import torch
 from drne_networks import N, all_batches, make_network, neighbors, random_matrix, sequences_of, summed
 from scipy import sparse
 
+from netfold.learn.training import Block, train
 from netfold.models.drne.sequences import colors
-from netfold.training import Block, train
 
 
 def test_neighbors_come_by_degree_the_highest_last():

@@ -8,9 +8,9 @@ import torch
 from drne_networks import CHAPTER, LINEAR, all_batches, connected_graph, gradients, sequences_of, summed
 from scipy import sparse
 
+from netfold.learn.training import Block, train
 from netfold.models.drne.network import Cell, DRNENetwork
 from netfold.models.drne.sequences import colors
-from netfold.training import Block, train
 
 # -------------------------------------------------------------------- centralities
 

@@ -10,10 +10,10 @@ import torch
 from zoo import ZOO, directed, karate, scattered, weighted
 
 import netfold as nf
+from netfold.data.gaussians import w2
+from netfold.embedder.options import options
 from netfold.evaluate import split_edges
-from netfold.models.dvne import DVNE
-from netfold.options import options
-from netfold.wasserstein import w2
+from netfold.models.dvne.model import DVNE
 
 FAST = {"dim": 8, "hidden": 16, "epochs": 15}
 graphs = pytest.mark.parametrize("kind", sorted(ZOO))

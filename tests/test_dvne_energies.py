@@ -9,8 +9,8 @@ import pytest
 import torch
 from dvne_networks import L, energies
 
-from netfold.graph import Graph
-from netfold.models.dvne import DVNE
+from netfold.data.graph import Graph
+from netfold.models.dvne.model import DVNE
 from netfold.models.dvne.network import ENERGIES, LEAST, deviation, kl, w2
 
 

@@ -22,10 +22,10 @@ from dvne_networks import (
 )
 from scipy import sparse
 
-from netfold import losses
-from netfold.graph import Graph
-from netfold.models.dvne import DVNE
+from netfold.data.graph import Graph
+from netfold.learn import losses
 from netfold.models.dvne.batches import Batch, batches
+from netfold.models.dvne.model import DVNE
 from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2
 from netfold.models.dvne.triplets import Triplets, linked
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
 from netfold.models.dvne.batches import batches
 from netfold.models.dvne.triplets import Triplets, linked
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from embeddings import make
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.labels import Labels
 
 
 def test_by_label() -> None:

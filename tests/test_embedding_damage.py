@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory import peak_memory
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 
 

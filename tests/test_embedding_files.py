@@ -17,9 +17,9 @@ from embeddings import FORMATS, assert_same, fast, make
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netfold import files
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
+from netfold.io import files
 
 # -------------------------------------------------------------------- there and back
 

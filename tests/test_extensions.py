@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pytest
 from weighted_graphs import random_graph, vectors_of
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.evaluate import NodeSplit, label_propagation, local_average, split_nodes
-from netfold.evaluate.extensions import reached
-from netfold.graph import Graph
+from netfold.evaluate.new_nodes import reached
 
 Matrix = npt.NDArray[np.float64]
 

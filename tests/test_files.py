@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from netfold import files
 from netfold.errors import InputError
-from netfold.files import check_writable, sha256, staged_file, staged_folder
+from netfold.io import files
+from netfold.io.files import check_writable, sha256, staged_file, staged_folder
 
 
 def content(path: Path) -> str:
@@ -64,7 +64,7 @@ def test_a_killed_process_leaves_what_was_there(kind: str, tmp_path: Path) -> No
     stage = "staged_file({0!r})" if kind == "file" else "staged_folder({0!r}, force=True)"
     code = f"""
 import os
-from netfold.files import staged_file, staged_folder
+from netfold.io.files import staged_file, staged_folder
 with {stage.format(str(tmp_path / "x"))} as part:
     (part if {kind == "file"} else part / "a.txt").write_text("half")
     os._exit(9)

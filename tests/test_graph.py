@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from netfold.data.graph import Graph
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.labels import Labels
 
 fast = settings(deadline=None, max_examples=50)
 

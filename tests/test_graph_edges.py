@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from netfold.data.graph import Graph
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.labels import Labels
 
 
 def test_order_of_nodes() -> None:

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netfold.data.graph import Graph
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.labels import Labels
 
 # -------------------------------------------------------------------- there and back
 

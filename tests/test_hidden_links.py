@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from weighted_graphs import random_graph, vectors_of
 
+from netfold.data.graph import Graph
+from netfold.data.links import edge_pairs
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, local_average, out_of_sample, split_nodes
-from netfold.evaluate.edges import edge_pairs
-from netfold.evaluate.hidden_links import new_node_negatives
-from netfold.graph import Graph
+from netfold.evaluate.new_nodes import new_node_negatives
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -13,9 +13,9 @@ from hypergraphs import triples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
-from netfold.hypergraph import Hypergraph
-from netfold.io import read_hif, write_hif
+from netfold.io.hif import read_hif, write_hif
 
 # -------------------------------------------------------------------- what is written
 

@@ -10,9 +10,9 @@ from hypergraphs import HYPEREDGES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netfold.data.hypergraph import Hypergraph, Kind
+from netfold.data.kinds import default_roles
 from netfold.errors import InputError
-from netfold.hyperedge_kinds import default_roles
-from netfold.hypergraph import Hypergraph, Kind
 
 
 def test_plain_tuples_are_of_one_kind_where_their_types_are_the_same_in_any_order() -> None:
@@ -148,7 +148,7 @@ def test_refused_kinds(kind: Any, how: dict[str, Any], why: str) -> None:
 
 
 def test_a_node_named_twice_is_found_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netfold.hyperedge_kinds._BLOCK", 4)
+    monkeypatch.setattr("netfold.data.kinds._BLOCK", 4)
     rows = np.array([[i, i + 1, i + 2] for i in range(11)])
     rows[9] = [9, 3, 9]
     with pytest.raises(InputError, match=r"\(9, 3, 9\) names a node twice"):

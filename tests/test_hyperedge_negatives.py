@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from typed_tuples import Scorer, Triple, as_sets, typed
 
+from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
-from netfold.evaluate.hyperedge_negatives import all_negatives, sampled_negatives
+from netfold.evaluate.negatives import all_negatives, sampled_negatives
 from netfold.evaluate.tuples import TupleSet, coded, decoded, stacked
-from netfold.hypergraph import Hypergraph
 
 
 def truth_of(known: Hypergraph, test: list[Triple]) -> TupleSet:

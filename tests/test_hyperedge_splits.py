@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 
 import netfold as nf
 from netfold.cli import main, protocol_flags
+from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import HyperedgeSplit, hidden_hyperedges, hyperedges, split_hyperedges
-from netfold.evaluate.hyperedge_negatives import SAMPLERS
-from netfold.evaluate.tuple_scores import AGGREGATES
-from netfold.hypergraph import Hypergraph
+from netfold.evaluate.hyperedges import AGGREGATES
+from netfold.evaluate.negatives import SAMPLERS
 
 QUICK = ["--dim", "4", "--epochs", "3", "--batch-size", "32", "--quiet"]
 

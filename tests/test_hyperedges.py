@@ -14,12 +14,12 @@ import pytest
 from naive_rankings import naive_area, naive_step_precision
 from typed_tuples import Scorer, Triple, typed
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import Result, hyperedges
-from netfold.evaluate.tuple_scores import cheap_scorers, cosine_scores
+from netfold.evaluate.hyperedges import cheap_scorers, cosine_scores
 from netfold.evaluate.tuples import coded
-from netfold.hypergraph import Hypergraph
 
 # -------------------------------------------------------------------- scores and figures
 

@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import peak_memory
 
+from netfold.data.expansions import clique_expansion, star_expansion
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.data.nodes import Labels, typed_labels
 from netfold.errors import InputError
 from netfold.evaluate.tuples import coded, coded_edges
-from netfold.expansions import clique_expansion, star_expansion
-from netfold.graph import Graph
-from netfold.hypergraph import Hypergraph
-from netfold.labels import Labels
-from netfold.typed_labels import typed_labels
 
 # -------------------------------------------------------------------- the value
 
@@ -154,7 +153,7 @@ def test_the_adjacency_matrix_is_the_same_in_blocks_of_any_size(edges: list[tupl
     hypergraph = Hypergraph(edges, range(9))
     h = hypergraph.incidence().toarray()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("netfold.hypergraph_matrices._PAIRS", most)
+        patch.setattr("netfold.data.hypergraph._PAIRS", most)
         a = hypergraph.adjacency()
     np.testing.assert_array_equal(a.toarray(), h @ h.T - np.diag(h.sum(axis=1)))
     assert a.dtype == np.float32 and a.has_canonical_format

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.graph import Graph
 
 nx = pytest.importorskip("networkx")
 
@@ -261,7 +261,7 @@ def test_what_is_no_graph(given: Any, why: str) -> None:
 
 
 def test_a_hypergraph_is_refused() -> None:
-    from netfold.hypergraph import Hypergraph
+    from netfold.data.hypergraph import Hypergraph
 
     with pytest.raises(InputError, match="this is a hypergraph.*DHNE"):
         Graph.of(Hypergraph.from_tuples([("a", "b", "c")]))
@@ -273,7 +273,7 @@ def test_a_graph_is_itself() -> None:
 
 
 def test_no_library_is_imported_to_look_at_an_object() -> None:
-    code = "import sys; from netfold.graph import Graph; Graph.of([(1, 2)]); print(*sys.modules)"
+    code = "import sys; from netfold.data.graph import Graph; Graph.of([(1, 2)]); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "netfold.graph" in loaded
+    assert "netfold.data.graph" in loaded
     assert not {"networkx", "igraph", "pandas", "torch_geometric", "duckdb"} & set(loaded)

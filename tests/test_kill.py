@@ -29,7 +29,7 @@ def fit(folder: Path | None, epochs: int = EPOCHS) -> str:
     """Fit a small SDNE and give the hash of all that it learned."""
     import numpy as np
 
-    from netfold.graph import Graph
+    from netfold.data.graph import Graph
     from netfold.models import SDNE
 
     graph = Graph.from_edges(np.random.default_rng(0).integers(0, 150, (500, 2)))
@@ -158,8 +158,10 @@ def test_a_process_of_its_own_is_killed(tmp_path: Path) -> None:
     """The same without forking: a fresh interpreter, killed as soon as it has a state, and another that goes on."""
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import torch; torch.set_num_threads(1);"
     code += f"from pathlib import Path; from test_kill import fit; print(fit(Path({str(tmp_path / 'run')!r})))"
-    slow = "import netfold.files, time; f = netfold.files._fsync;"
-    slow += "netfold.files._fsync = lambda p: (time.sleep(0.02), f(p));"  # so that it cannot finish before it is killed
+    slow = "import netfold.io.files, time; f = netfold.io.files._fsync;"
+    slow += (
+        "netfold.io.files._fsync = lambda p: (time.sleep(0.02), f(p));"  # so that it cannot finish before it is killed
+    )
     with subprocess.Popen([sys.executable, "-c", slow + code], stdout=subprocess.DEVNULL, env=environment()) as child:
         while not (tmp_path / "run" / "manifest.json").exists():
             assert child.poll() is None

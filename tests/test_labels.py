@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.labels import Labels
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 INTS = st.integers(-(2**63), 2**63 - 1)

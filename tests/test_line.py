@@ -8,7 +8,7 @@ import torch
 from zoo import ZOO, directed, karate, scattered, weighted
 
 import netfold as nf
-from netfold.models.line import LINE
+from netfold.models.line.model import LINE
 
 QUICK = {"dim": 8, "epochs": 40, "samples": 200, "batch_size": 64}
 

@@ -9,10 +9,10 @@ import pytest
 from link_splits import cliques, model_of, random_graph
 from naive_rankings import Matrix, Model, naive_area, naive_average_precision, naive_step_precision, precision_at
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import EdgeSplit, link_prediction, sample_negatives, split_edges
-from netfold.graph import Graph
 from netfold.models import SDNE
 
 # -------------------------------------------------------------------- loops

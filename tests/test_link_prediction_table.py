@@ -9,7 +9,7 @@ import pytest
 from link_splits import cliques, random_graph
 from naive_rankings import Model
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.evaluate import link_prediction, sample_negatives, split_edges
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from netfold.meter import Meter
+from netfold.studies.machine import Meter
 
 
 def test_the_meter_sees_what_is_held_and_for_how_long() -> None:

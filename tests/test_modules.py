@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from netfold import losses, sparse_rows
-from netfold.modules import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.sparse_rows import SparseRows
+from netfold.learn import losses, sparse_rows
+from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.learn.sparse_rows import SparseRows
 
 sizes = st.integers(1, 12)
 

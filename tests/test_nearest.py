@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import peak_memory
 
-from netfold import embedding as module
-from netfold.embedding import Embedding
+from netfold.data import embedding as module
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 
 FLOATS = st.floats(-(2.0**20), 2.0**20, width=32)

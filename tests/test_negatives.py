@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from netfold.data.graph import Graph
+from netfold.data.links import edge_pairs
 from netfold.errors import InputError
 from netfold.evaluate import negatives, sample_negatives
-from netfold.evaluate.edges import edge_pairs
-from netfold.graph import Graph
 
 Pair = tuple[int, int]
 

@@ -10,7 +10,7 @@ import torch
 from zoo import ZOO, directed, karate, scattered, weighted
 
 import netfold as nf
-from netfold.models.node2vec import Node2Vec
+from netfold.models.node2vec.model import Node2Vec
 
 QUICK = {"dim": 8, "length": 20, "window": 3, "epochs": 15}
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import netfold as nf
-from netfold.graph import Graph
-from netfold.models.node2vecplus import Node2VecPlus
+from netfold.data.graph import Graph
+from netfold.models.node2vecplus.model import Node2VecPlus
 
 FAST = {"dim": 8, "epochs": 3, "length": 20, "window": 3, "hidden": 8}
 bases = pytest.mark.parametrize("base", ["node2vec", "line"])

@@ -11,7 +11,7 @@ import torch
 from bowls import Bowl, one_batch
 from torch import Tensor, nn
 
-from netfold.training import SCHEDULES, Block, RowAdagrad, train
+from netfold.learn.training import SCHEDULES, Block, RowAdagrad, train
 
 
 @pytest.mark.parametrize(

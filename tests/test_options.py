@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from netfold.base import Embedder
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.nodes import Labels
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import Configured, config_from_json, config_to_json, option, options, parameters_table
 from netfold.errors import InputError
-from netfold.labels import Labels
 from netfold.models import MODELS, SDNE
-from netfold.options import Configured, config_from_json, config_to_json, option, options, parameters_table
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)

@@ -12,11 +12,11 @@ from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 from weighted_graphs import vectors_of
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, label_propagation, local_average, out_of_sample, split_nodes
-from netfold.evaluate.hidden_links import new_node_negatives
-from netfold.graph import Graph
+from netfold.evaluate.new_nodes import new_node_negatives
 
 
 def blocks_graph(n: int = 120, seed: int = 0) -> tuple[Graph, dict[str, int], npt.NDArray[np.int64]]:

@@ -7,10 +7,11 @@ import pytest
 import torch
 from naive_rankings import Model, random_graph
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import pairs, reconstruction
-from netfold.graph import Graph
+from netfold.evaluate import reconstruction
+from netfold.evaluate import scores as pairs
 
 
 @pytest.mark.parametrize("score", ["dot", "cosine", "distance", "w2", "decoder"])

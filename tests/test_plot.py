@@ -13,7 +13,7 @@ import pytest
 
 import netfold as nf
 from netfold import plot
-from netfold.plot import check_ending, project
+from netfold.show.plot import check_ending, project
 
 
 def cloud(n: int = 60, dim: int = 6, seed: int = 0) -> nf.Embedding:

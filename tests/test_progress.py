@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from netfold import progress as module
+from netfold.learn import progress as module
+from netfold.learn.progress import Progress, _clock, _short
 from netfold.models import SDNE
-from netfold.progress import Progress, _clock, _short
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ import pytest
 from memory import peak_memory
 
 from netfold import datasets
-from netfold.datasets.random_graphs import distinct
+from netfold.studies.datasets.random_graphs import distinct
 
 
 def close(found: float, expected: float, sigma: float) -> bool:

@@ -9,10 +9,10 @@ import pytest
 import torch
 from naive_rankings import naive_average_precision, precision_at, random_graph
 
-from netfold.embedding import Embedding
-from netfold.evaluate import average_precision, pairs
-from netfold.evaluate.best import Best
-from netfold.evaluate.ranking import rank
+from netfold.data.embedding import Embedding
+from netfold.evaluate import average_precision
+from netfold.evaluate import scores as pairs
+from netfold.evaluate.ranking import Best, rank
 
 
 def test_the_naive_figures_are_means_over_all_orders_of_ties() -> None:

@@ -15,11 +15,10 @@ import pytest
 from edge_files import EDGES, NAMES, parquet, same, write, zstd
 
 import netfold
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.io import read_edges
-from netfold.io.columns import Roles
-from netfold.io.rows import Layout, fast_rows
+from netfold.io.edges import read_edges
+from netfold.io.fields import Layout, Roles, fast_rows
 
 # -------------------------------------------------------------------- formats
 
@@ -135,7 +134,7 @@ def test_text_needs_numpy_and_scipy_only(tmp_path: Path, text: str) -> None:
     program = (
         "import sys\n"
         "for name in ('torch', 'duckdb', 'pandas', 'pyarrow'): sys.modules[name] = None\n"
-        "from netfold.io import read_edges\n"
+        "from netfold.io.edges import read_edges\n"
         "print(read_edges(sys.argv[1]).n_edges)\n"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(netfold.__file__).parents[1])}

@@ -10,14 +10,13 @@ from edge_files import same, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netfold.graph import Graph
-from netfold.io import read_edges
+from netfold.data.graph import Graph
 from netfold.io import source as source_module
-from netfold.io.columns import Roles
-from netfold.io.digits import decimals, digits, plain_digits, words_of
+from netfold.io.edges import read_edges
+from netfold.io.fields import Layout, Roles, Rows, fast_rows, slow_rows
 from netfold.io.interning import Interner
 from netfold.io.lines import split_fields
-from netfold.io.rows import Layout, Rows, fast_rows, slow_rows
+from netfold.io.numbers import decimals, digits, plain_digits, words_of
 
 # -------------------------------------------------------------------- the whole way
 
@@ -82,7 +81,7 @@ def test_equals_from_edges(
         patch.setattr(source_module, "BLOCK", block)
         graph = read_edges(path, directed=directed, delimiter=delimiter, header=header)
         assert same(graph, read_edges(path, directed=directed, delimiter=delimiter, header=header))
-        patch.setattr("netfold.io.rows.fast_rows", lambda text, layout: None)
+        patch.setattr("netfold.io.fields.fast_rows", lambda text, layout: None)
         slow = read_edges(path, directed=directed, delimiter=delimiter, header=header)
     assert same(graph, slow)
     if expected.nodes.kind == graph.nodes.kind:  # texts that look like integers are integers in a file

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.io import read_edges
+from netfold.io.edges import read_edges
 
 
 def fuzz(examples: int) -> settings:
@@ -133,7 +133,7 @@ def test_nearly_valid_lines(folder: Path, text: str, given_options: dict[str, An
     data = text.encode()
     fast = read(folder / "d.csv", data, **given_options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("netfold.io.rows.fast_rows", lambda text, layout: None)
+        patch.setattr("netfold.io.fields.fast_rows", lambda text, layout: None)
         slow = read(folder / "d.csv", data, **given_options)
     assert (fast is None) == (slow is None)
     assert fast is None or slow is None or fast.fingerprint == slow.fingerprint

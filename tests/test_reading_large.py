@@ -11,9 +11,9 @@ import pytest
 from edge_files import same, write
 from memory import peak_memory
 
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.io import read_edges
+from netfold.io.edges import read_edges
 
 
 @pytest.mark.parametrize("row", [b"123,456\n", b"123,456,0.5\n", b"ann,bob\n"])

@@ -13,7 +13,7 @@ import pytest
 from edge_files import parquet, write, zstd
 
 from netfold.errors import InputError
-from netfold.io import read_edges
+from netfold.io.edges import read_edges
 
 REFUSED = [
     ("only_comments", "# a\n\n%b\n", {}, r": there are no edges, only comments"),

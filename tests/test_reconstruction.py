@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from naive_rankings import Matrix, naive_map, naive_precision, naive_scores, random_graph
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import pairs, reconstruction
-from netfold.graph import Graph
+from netfold.evaluate import reconstruction
+from netfold.evaluate import scores as pairs
 from netfold.models import SDNE
 
 

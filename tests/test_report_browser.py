@@ -12,8 +12,8 @@ import pytest
 from chromium import Chromium, program
 
 import netfold as nf
-from netfold.embedding import Embedding
-from netfold.report import Sheet, write
+from netfold.data.embedding import Embedding
+from netfold.show.report import Sheet, write
 
 pytestmark = pytest.mark.skipif(
     program() is None, reason="no Chromium on the path; install one, or set NETFOLD_CHROMIUM"

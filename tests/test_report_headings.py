@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from zoo import karate, weighted
 
-from netfold.embedding import Embedding
-from netfold.graph import Graph
-from netfold.report import Sheet
-from netfold.report.evaluation import tables_of
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.show.report import Sheet
+from netfold.show.report.tables import tables_of
 
 
 def embedding(graph: Graph, *, std: bool) -> Embedding:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from report_pages import facts_of
 
-from netfold.embedding import Embedding
-from netfold.report import Sheet, write
+from netfold.data.embedding import Embedding
+from netfold.show.report import Sheet, write
 
 
 def embedding(n: int) -> Embedding:

@@ -10,12 +10,12 @@ import pytest
 from report_pages import HOSTILE, KINDS, gaussians, hypergraph, in_page, points, rng
 from zoo import scattered
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
-from netfold.report.blocks import Blocks
-from netfold.report.columns import Classes, Numbers, columns_of
-from netfold.report.near import packed_vectors
-from netfold.report.words import label_lines, spelled
+from netfold.show.report.document import Blocks
+from netfold.show.report.facts import label_lines, spelled
+from netfold.show.report.points import packed_vectors
+from netfold.show.report.sheets import Classes, Numbers, columns_of
 
 # -------------------------------------------------------------------- blocks, words
 

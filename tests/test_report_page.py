@@ -14,9 +14,9 @@ from zoo import karate
 
 import netfold as nf
 from netfold import evaluate
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
-from netfold.report import Sheet, document, write
+from netfold.show.report import Sheet, document, write
 
 
 def test_the_policy_names_the_script_and_the_style(tmp_path: Path) -> None:

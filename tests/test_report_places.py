@@ -10,15 +10,14 @@ import pytest
 from report_pages import gaussians, in_page, points, rng
 
 from netfold import plot
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
-from netfold.report.blocks import Blocks
-from netfold.report.components import leading
-from netfold.report.points import placed
+from netfold.show.report.document import Blocks
+from netfold.show.report.points import leading, placed
 
 
 def test_leading_directions_are_those_of_a_singular_value_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netfold.report.components._BLOCK", 40)
+    monkeypatch.setattr("netfold.show.report.points._BLOCK", 40)
     x = rng().normal(size=(50, 6)) * [9, 5, 3, 2, 1, 1] + 4
     for centred in (True, False):
         found = leading(x, 3, centred=centred)

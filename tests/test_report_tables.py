@@ -11,9 +11,9 @@ from zoo import karate, scattered
 
 import netfold as nf
 from netfold import evaluate
-from netfold.embedding import Embedding
-from netfold.report.facts import cost, data_facts, losses, parameters
-from netfold.report.tables import graph_tasks, label_tasks, table, tuple_tasks
+from netfold.data.embedding import Embedding
+from netfold.show.report.facts import cost, data_facts, losses, parameters
+from netfold.show.report.tables import graph_tasks, label_tasks, table, tuple_tasks
 
 # -------------------------------------------------------------------- facts
 
@@ -99,7 +99,7 @@ def test_tasks_of_labels_take_several_classes() -> None:
 
 
 def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from netfold.report import tables
+    from netfold.show.report import tables
 
     monkeypatch.setattr(tables, "_NODES", 10)
     assert graph_tasks(karate()) == {} and tuple_tasks(hypergraph()) == {}

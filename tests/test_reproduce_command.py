@@ -11,9 +11,9 @@ from command import netfold
 from published_tables import TABLES, TEXT
 
 import netfold as nf
-from netfold import reproduce
 from netfold.errors import InputError
-from netfold.reproduce import read_table
+from netfold.studies import reproduce
+from netfold.studies.reproduce import read_table
 
 
 def refuse(*args: object, code: int = 2) -> str:
@@ -94,7 +94,7 @@ def test_ctrl_c_writes_nothing(tiny: reproduce.Table, monkeypatch: pytest.Monkey
 def test_tables_of_the_installed_package_are_not_written_to(
     tiny: reproduce.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from netfold.reproduce import finding
+    from netfold.studies.reproduce import parsing as finding
 
     monkeypatch.setattr(finding, "_INSTALLED", tiny.path.parent)
     assert "--tables FOLDER" in refuse("reproduce", "tiny", "--tables", tiny.path.parent, "--record")

@@ -18,12 +18,12 @@ from click.testing import CliRunner
 from published_tables import DECODER, TEXT
 from three_rows import three
 
-from netfold import reproduce
 from netfold.cli import main
 from netfold.errors import InputError, TrainingError
-from netfold.reproduce import Run, parallel, run, running
-from netfold.reproduce.measuring import Measured
-from netfold.reproduce.tables import COST, RecordedRow
+from netfold.studies import reproduce
+from netfold.studies.reproduce import Run, parallel, run, running
+from netfold.studies.reproduce.measuring import Measured
+from netfold.studies.reproduce.table import COST, RecordedRow
 
 
 def test_what_took_longest_is_begun_first(tiny: reproduce.Table) -> None:
@@ -221,7 +221,7 @@ def test_no_process_outlives_the_run(how: str, tiny: reproduce.Table) -> None:
     """Ctrl-C goes to all processes of a terminal; SIGKILL only to the first, which then cannot end the others."""
     text = TEXT.replace("epochs = 4", "epochs = 10000000")
     tiny.path.write_text(text)
-    command = [sys.executable, "-m", "netfold.cli", "reproduce", "tiny", "--tables", str(tiny.path.parent), "--record"]
+    command = [sys.executable, "-m", "netfold", "reproduce", "tiny", "--tables", str(tiny.path.parent), "--record"]
     command += ["--seeds", "1", "--jobs", "2", "--device", "cpu"]
     with subprocess.Popen(
         command, env=environment(), start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -249,7 +249,7 @@ def test_no_process_outlives_the_run(how: str, tiny: reproduce.Table) -> None:
 def test_a_script_without_the_guard_is_told_of_it(tiny: reproduce.Table) -> None:
     script = tiny.path.parent / "script.py"
     script.write_text(
-        "from pathlib import Path\nfrom netfold.reproduce import Run, read_table, run\n"
+        "from pathlib import Path\nfrom netfold.studies.reproduce import Run, read_table, run\n"
         f"run(read_table(Path({str(tiny.path)!r})), Run(seeds=(0,), jobs=2))\n"
     )
     done = subprocess.run([sys.executable, str(script)], env=environment(), capture_output=True, text=True, timeout=60)

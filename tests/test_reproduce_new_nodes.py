@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import netfold as nf
-from netfold import reproduce
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.embedder.options import Configured, option
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, label_propagation, out_of_sample, split_nodes
-from netfold.graph import Graph
 from netfold.models import MODELS
-from netfold.options import Configured, option
-from netfold.reproduce import RecordedRow, Run, page, run
-from netfold.reproduce.new_nodes import WAYS, split_of, with_gaps
-from netfold.reproduce.parsing import parse
-from netfold.reproduce.tables import COST
-from netfold.reproduce.tasks import arguments_of, case
+from netfold.studies import reproduce
+from netfold.studies.reproduce import RecordedRow, Run, page, run
+from netfold.studies.reproduce.new_nodes import WAYS, split_of, with_gaps
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.table import COST
+from netfold.studies.reproduce.tasks import arguments_of, case
 
 GAP = "micro-F1 gap closed"
 TEXT = """

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from published_tables import DECODER, RECORDED, TEXT
 
-from netfold import reproduce
 from netfold.errors import InputError
-from netfold.reproduce import read_table
-from netfold.reproduce.parsing import parse
-from netfold.reproduce.tables import COST
+from netfold.studies import reproduce
+from netfold.studies.reproduce import read_table
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.table import COST
 
 
 def test_a_table_is_read_as_it_is_written(tiny: reproduce.Table) -> None:

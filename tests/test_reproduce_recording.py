@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from published_tables import DECODER, RECORDED, TEXT, recorded
 
-from netfold import reproduce
 from netfold.errors import InputError
-from netfold.reproduce import RecordedRow, read_table, record
-from netfold.reproduce.parsing import parse
-from netfold.reproduce.recording import with_recorded
-from netfold.reproduce.tables import COST
+from netfold.studies import reproduce
+from netfold.studies.reproduce import RecordedRow, read_table, record
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.recording import with_recorded
+from netfold.studies.reproduce.table import COST
 
 
 def test_recording_changes_nothing_else(tiny: reproduce.Table) -> None:

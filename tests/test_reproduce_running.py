@@ -10,11 +10,11 @@ import pytest
 from published_tables import DECODER
 
 import netfold as nf
-from netfold import reproduce
 from netfold.errors import InputError
-from netfold.reproduce import Run, run
-from netfold.reproduce.tables import COST
-from netfold.reproduce.tasks import TASKS, arguments_of
+from netfold.studies import reproduce
+from netfold.studies.reproduce import Run, run
+from netfold.studies.reproduce.table import COST
+from netfold.studies.reproduce.tasks import TASKS, arguments_of
 
 
 def test_a_run_averages_what_each_seed_gives(tiny: reproduce.Table) -> None:

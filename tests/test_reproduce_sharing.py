@@ -9,11 +9,11 @@ import pytest
 from published_tables import DECODER, TABLES
 from three_rows import three
 
-from netfold import reproduce
-from netfold.reproduce.parsing import parse
-from netfold.reproduce.sharing import groups, sources
-from netfold.reproduce.tables import Row
-from netfold.reproduce.tasks import fitted_to
+from netfold.studies import reproduce
+from netfold.studies.reproduce.measuring import groups, sources
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.table import Row
+from netfold.studies.reproduce.tasks import fitted_to
 
 NEW_NODES = """
 title = "Blocks, new nodes"

@@ -6,8 +6,8 @@ import pytest
 from published_tables import ROOT, TABLES
 
 import netfold as nf
-from netfold import reproduce
-from netfold.reproduce.tasks import TASKS, arguments_of
+from netfold.studies import reproduce
+from netfold.studies.reproduce.tasks import TASKS, arguments_of
 
 
 def test_all_five_papers_and_our_own_are_there() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from published_tables import TABLES
 
-from netfold.reproduce.tables import COST
+from netfold.studies.reproduce.table import COST
 
 
 def test_the_targets_are_those_that_were_set() -> None:

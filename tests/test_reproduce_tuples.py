@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 import netfold as nf
+from netfold.data.expansions import clique_expansion
+from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
-from netfold.evaluate.tuple_scores import cheap_scorers
+from netfold.evaluate.hyperedges import cheap_scorers
 from netfold.evaluate.tuples import coded
-from netfold.expansions import clique_expansion
-from netfold.hypergraph import Hypergraph
-from netfold.reproduce import Run, read_tables, run
-from netfold.reproduce.parsing import parse
-from netfold.reproduce.tasks import arguments_of, case
-from netfold.reproduce.tuples import known_of
+from netfold.studies.reproduce import Run, read_tables, run
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.tasks import arguments_of, case, known_of
 
 ROOT = Path(__file__).parent.parent
 TEXT = """

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import netfold as nf
-from netfold import reproduce
 from netfold.errors import InputError
-from netfold.reproduce import Run, read_tables, run
-from netfold.reproduce.parsing import parse
-from netfold.reproduce.tasks import _fitted_like, arguments_of, case
+from netfold.studies import reproduce
+from netfold.studies.reproduce import Run, read_tables, run
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.tasks import _fitted_like, arguments_of, case
 
 ROOT = Path(__file__).parent.parent
 TEXT = """

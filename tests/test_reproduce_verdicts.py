@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from netfold.reproduce import verdict
-from netfold.reproduce.verdicts import number, summary
+from netfold.studies.reproduce import verdict
+from netfold.studies.reproduce.verdicts import number, summary
 
 
 @pytest.mark.parametrize(

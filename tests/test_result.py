@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 from netfold.evaluate import Result, reconstruction
 from netfold.evaluate.result import name_of

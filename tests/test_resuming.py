@@ -13,9 +13,9 @@ from checkpointed import assert_same, fit, interrupt_at, lines, manifest, stoppe
 from refusals import refused
 from torch import Tensor, nn
 
-from netfold import files
-from netfold.checkpoints import Checkpoint
-from netfold.training import OPTIMIZERS, Block, train
+from netfold.io import files
+from netfold.learn.checkpoints import Checkpoint
+from netfold.learn.training import OPTIMIZERS, Block, train
 
 # -------------------------------------------------------------------- the same bits
 

@@ -16,9 +16,8 @@ from zoo import ZOO
 import netfold as nf
 from netfold import plot
 from netfold.cli.map import map_
-from netfold.plot.drawing import canvas
-from netfold.plot.kinds import REST, Kinds
-from netfold.plot.ranges import Range, _bounds
+from netfold.show.plot.drawing import canvas
+from netfold.show.plot.kinds import REST, Kinds, Range, _bounds
 
 EDGES = "hub,a\nhub,b\nhub,c\na,b\nc,tail\n"
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import roles
 from netfold.evaluate.baselines import degree_features
-from netfold.graph import Graph
 
 
 def hubs() -> tuple[Graph, dict[Any, str]]:

@@ -10,9 +10,9 @@ import torch
 from scipy import sparse
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from netfold import losses
+from netfold.data.graph import Graph
 from netfold.evaluate import reconstruction
-from netfold.graph import Graph
+from netfold.learn import losses
 from netfold.models import SDNE
 from netfold.models.sdne import batches as sdne
 from netfold.models.sdne.batches import batches

@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy import sparse
 
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.graph import Graph
 from netfold.models import SDNE
 from netfold.models.sdne import weighing
 from netfold.models.sdne.batches import batches

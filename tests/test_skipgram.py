@@ -10,13 +10,21 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold import contexts as contexts_module
-from netfold import skipgram
-from netfold.contexts import Noise, pair_batches, window_batches
-from netfold.links import Links
-from netfold.skipgram import center_weights, distance_weights, negative_sum, pair_sum, window_sum
-from netfold.sparse_rows import SparseRows
-from netfold.spectral import leading_eigenvectors, spectral_start
+from netfold.learn import skipgram
+from netfold.learn import skipgram as contexts_module
+from netfold.learn.skipgram import (
+    Noise,
+    center_weights,
+    distance_weights,
+    negative_sum,
+    pair_batches,
+    pair_sum,
+    window_batches,
+    window_sum,
+)
+from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.starts import leading_eigenvectors, spectral_start
+from netfold.learn.walks import Links
 
 
 def seeded(seed: int = 0) -> torch.Generator:

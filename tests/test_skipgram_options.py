@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import netfold as nf
-from netfold.options import Option, config_from_json, options
-from netfold.skipgram_options import SkipGramOptions, declared
+from netfold.embedder.options import Option, config_from_json, options
+from netfold.embedder.skipgram_options import SkipGramOptions, declared
 
 COMMON = {"seed": 0, "device": "auto", "negatives": 5, "schedule": "linear"}
 WALKS = {"p": 1.0, "q": 1.0, "length": 80, "window": 10, "pretrain": "spectral", "lr": 0.1}

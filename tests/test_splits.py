@@ -8,10 +8,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from netfold.data.graph import Graph
+from netfold.data.links import edge_pairs, keys_of, linked, pairs_of, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate import EdgeSplit, split_edges, split_nodes
-from netfold.evaluate.edges import edge_pairs, keys_of, linked, pairs_of, without_pairs
-from netfold.graph import Graph
 
 
 def random_graph(n: int, seed: int, *, directed: bool = False, density: float = 0.1) -> Graph:

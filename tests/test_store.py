@@ -13,10 +13,10 @@ import torch
 from saved_models import GRAPH, LATER, assert_same, model, reseal
 
 import netfold
+from netfold.data.graph import Graph
+from netfold.embedder.store import load
 from netfold.errors import InputError
-from netfold.files import sha256
-from netfold.graph import Graph
-from netfold.loading import load
+from netfold.io.files import sha256
 from netfold.models import SDNE
 
 

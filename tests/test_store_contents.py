@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from saved_models import LATER, assert_same, model, refusal, reseal
 
-from netfold import store
+from netfold.embedder.store import load
 from netfold.errors import InputError
-from netfold.loading import load
+from netfold.io import tensors as store
 
 # -------------------------------------------------------------------- tensors
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from saved_models import GRAPH, refusal, reseal
 
+from netfold.embedder.store import load
 from netfold.errors import InputError
-from netfold.loading import load
 from netfold.models import SDNE
 
 # -------------------------------------------------------------------- folders and files

@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 
-from netfold.table_rows import take_rows
-from netfold.training import RowAdagrad
+from netfold.learn.layers import take_rows
+from netfold.learn.training import RowAdagrad
 
 
 def seeded(seed: int = 0) -> torch.Generator:

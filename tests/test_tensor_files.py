@@ -16,9 +16,9 @@ import torch
 from memory import peak_memory
 from safetensors.numpy import load_file
 
-from netfold import store
 from netfold.errors import InputError
-from netfold.files import staged_file
+from netfold.io import tensors as store
+from netfold.io.files import staged_file
 
 ARRAYS: dict[str, Any] = {
     "bytes": np.arange(5, dtype=np.uint8),

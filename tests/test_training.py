@@ -14,9 +14,9 @@ import torch
 from bowls import Bowl, one_batch, sgd
 from torch import Tensor, nn
 
-from netfold.graph import Graph
+from netfold.data.graph import Graph
+from netfold.learn.training import OPTIMIZERS, Block, converged, train
 from netfold.models import SDNE
-from netfold.training import OPTIMIZERS, Block, converged, train
 
 # -------------------------------------------------------------------- the record of an epoch
 

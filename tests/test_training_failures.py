@@ -11,10 +11,10 @@ import torch
 from bowls import Bowl, one_batch, sgd
 from torch import Tensor
 
-from netfold.checkpoints import Checkpoint
 from netfold.errors import TrainingError
+from netfold.learn.checkpoints import Checkpoint
+from netfold.learn.training import train
 from netfold.models import SDNE
-from netfold.training import train
 
 
 class Fragile(Bowl):

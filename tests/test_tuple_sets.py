@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from typed_tuples import Scorer, as_sets
 
+from netfold.data.hypergraph import Hypergraph
 from netfold.evaluate import hyperedges
-from netfold.evaluate.hyperedge_negatives import all_negatives, sampled_negatives
+from netfold.evaluate.negatives import all_negatives, sampled_negatives
 from netfold.evaluate.tuples import Codes, Order, TupleSet, coded, coded_edges, coded_like, decoded, stacked
-from netfold.hypergraph import Hypergraph
 
 
 @pytest.mark.parametrize("seed", range(5))

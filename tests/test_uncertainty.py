@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from gaussian_graphs import gaussians, neighbors
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import uncertainty
 from netfold.evaluate.uncertainty import node_variance
-from netfold.graph import Graph
 
 
 def random_graph(n: int, seed: int, *, directed: bool = False) -> Graph:

@@ -11,11 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import netfold as nf
-from netfold import gaussians, plot
+from netfold import plot
 from netfold.cli import main
+from netfold.data import gaussians
 from netfold.errors import InputError
-from netfold.plot.ellipses import _MOST, _some, half_axes
-from netfold.plot.projection import principal_axes
+from netfold.show.plot.ellipses import _MOST, _some, half_axes
+from netfold.show.plot.projection import principal_axes
 
 
 def cloud(n: int = 12, dim: int = 5, seed: int = 0) -> nf.Embedding:

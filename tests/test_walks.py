@@ -7,9 +7,8 @@ import pytest
 import torch
 from scipy import sparse, stats
 
-from netfold import walks as walks_module
-from netfold.links import Links
-from netfold.walks import random_walks
+from netfold.learn import walks as walks_module
+from netfold.learn.walks import Links, random_walks
 
 KINDS = {"plain": (False, False), "weighted": (True, False), "directed": (False, True), "both": (True, True)}
 """Whether weighted, whether directed."""
@@ -178,7 +177,7 @@ def test_links_are_those_of_the_matrix(kind):
 
 
 def test_a_table_full_of_other_links_changes_no_answer(monkeypatch):
-    monkeypatch.setattr("netfold.links._SLOTS", 1)
+    monkeypatch.setattr("netfold.learn.walks._SLOTS", 1)
     dense = some_matrix("plain", n=40)
     i, j = (torch.from_numpy(x.ravel()) for x in np.indices((40, 40)))
     assert torch.equal(links_of(dense).linked(i, j), torch.from_numpy(dense.ravel() > 0))

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.linalg import sqrtm
 
 import netfold as nf
-from netfold.wasserstein import w2
+from netfold.data.gaussians import w2
 
 
 def gaussian(rng, d: int):

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypergraphs import ROLES, triples
 
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
-from netfold.graph import Graph
-from netfold.hypergraph import Hypergraph
-from netfold.io import read_hif, write_hif
+from netfold.io.hif import read_hif, write_hif
 
 
 def as_items(hypergraph: Hypergraph) -> Counter[str]:

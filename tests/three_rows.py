@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from netfold import reproduce
+from netfold.studies import reproduce
 
 
 def three(tiny: reproduce.Table, **changed: Any) -> reproduce.Table:

@@ -6,8 +6,8 @@ import gzip
 import hashlib
 from pathlib import Path
 
-from netfold.datasets import catalogue
-from netfold.datasets.catalogue import Dataset
+from netfold.studies.datasets import catalogue
+from netfold.studies.datasets.catalogue import Dataset
 
 TOYS = {
     "toy": {

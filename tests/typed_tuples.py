@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from netfold.data.hypergraph import Hypergraph
 from netfold.evaluate.tuples import Codes
-from netfold.hypergraph import Hypergraph
 
 Triple = tuple[Any, ...]
 

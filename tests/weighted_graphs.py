@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from netfold.embedding import Embedding
-from netfold.graph import Graph
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 
 
 def random_graph(n: int, seed: int, *, directed: bool = False, density: float = 0.15) -> Graph:

@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 from scipy import sparse
 
-from netfold.embedding import Embedding
-from netfold.graph import Graph
-from netfold.hypergraph import Hypergraph
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
 
 
 def karate() -> Graph:

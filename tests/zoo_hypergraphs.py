@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netfold.graph import Graph
-from netfold.hypergraph import Hypergraph
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
 
 
 def tags() -> Hypergraph:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.plot.extra import imported
+from netfold.show.plot.projection import imported
 
 BLUE, RED, GREEN, INK, GREY, PALE = "#0072b2", "#d55e00", "#009e73", "#222222", "#8a8f96", "#e6e8eb"
 """Okabe and Ito's, which everybody tells apart."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from job import Job
 
-import netfold.models.sdne.starts  # noqa: F401  netfold imports torch where it is used, which is no part of a fit
-from netfold.graph import Graph
+import netfold.models.sdne.network  # noqa: F401  netfold imports torch where it is used, which is no part of a fit
+from netfold.data.graph import Graph
 from netfold.models import SDNE
 
 

@@ -13,20 +13,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import netfold.datasets as datasets
     import netfold.evaluate as evaluate
-    import netfold.plot as plot
-    import netfold.report as report
-    from netfold.base import Embedder, option
-    from netfold.choosing import choose
-    from netfold.comparison import compare
-    from netfold.embedding import Embedding
+    import netfold.show.plot as plot
+    import netfold.show.report as report
+    import netfold.studies.datasets as datasets
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
+    from netfold.embedder.embedder import Embedder, option
+    from netfold.embedder.store import load
     from netfold.errors import InputError, TrainingError
-    from netfold.graph import Graph
-    from netfold.hypergraph import Hypergraph
-    from netfold.io import read_edges, read_hyperedges
-    from netfold.loading import load
+    from netfold.io.edges import read_edges
+    from netfold.io.hyperedges import read_hyperedges
     from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, DepthLGP, Node2Vec, Node2VecPlus
+    from netfold.studies.choose import choose
+    from netfold.studies.compare import compare
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
@@ -40,9 +41,9 @@ _WHERE = {
     "DVNE": "netfold.models",
     "DepthLGP": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
-    "Embedding": "netfold.embedding",
-    "Graph": "netfold.graph",
-    "Hypergraph": "netfold.hypergraph",
+    "Embedding": "netfold.data.embedding",
+    "Graph": "netfold.data.graph",
+    "Hypergraph": "netfold.data.hypergraph",
     "InputError": "netfold.errors",
     "LINE": "netfold.models",
     "MODELS": "netfold.models",
@@ -50,25 +51,27 @@ _WHERE = {
     "Node2VecPlus": "netfold.models",
     "SDNE": "netfold.models",
     "TrainingError": "netfold.errors",
-    "choose": "netfold.choosing",
-    "compare": "netfold.comparison",  # not netfold.compare: a module of that name would take the place of the function
-    "datasets": "netfold",
-    "evaluate": "netfold",
+    "choose": "netfold.studies.choose",
+    "compare": "netfold.studies.compare",
     "load": "netfold.models",
-    "option": "netfold.options",
-    "plot": "netfold",
-    "read_edges": "netfold.io",
-    "read_hyperedges": "netfold.io",
-    "report": "netfold",
+    "option": "netfold.embedder.options",
+    "read_edges": "netfold.io.edges",
+    "read_hyperedges": "netfold.io.hyperedges",
+}
+_MODULES = {
+    "datasets": "netfold.studies.datasets",
+    "evaluate": "netfold.evaluate",
+    "plot": "netfold.show.plot",
+    "report": "netfold.show.report",
 }
 """Names are imported at their first use: `import netfold` costs nothing, and no dependency is loaded unasked."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _WHERE:
         raise AttributeError(f"netfold has no {name!r}")
-    if _WHERE[name] == "netfold":
-        return importlib.import_module(f"netfold.{name}")
     return getattr(importlib.import_module(_WHERE[name]), name)
 
 

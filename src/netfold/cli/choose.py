@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from netfold.cli.classes import LABELS_HELP, classes_of
-from netfold.cli.either import data_of, either_flags, typed_flags
-from netfold.cli.saying import json_flag, say
+from netfold.cli.inputs import LABELS_HELP, classes_of, data_of, either_flags, typed_flags
+from netfold.cli.output import json_flag, say
 from netfold.errors import InputError
 
 __all__ = ["TASKS", "choose"]
@@ -35,8 +34,8 @@ def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
     of a few epochs to small graphs like this one, in about ten seconds. The rules of choice, with their evidence, are
     in docs/choosing.md.
     """
-    from netfold.choosing import choose as chosen
-    from netfold.io.first_look import file_columns
+    from netfold.io.layout import file_columns
+    from netfold.studies.choose import choose as chosen
 
     _check(given)
     data = data_of(edges, given)

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from netfold.cli.classes import LABELS_HELP, classes_of
-from netfold.cli.either import data_of, either_flags
-from netfold.cli.saying import json_flag, say
+from netfold.cli.inputs import LABELS_HELP, classes_of, data_of, either_flags
+from netfold.cli.output import json_flag, say
 
 __all__ = ["TASKS", "compare"]
 
@@ -39,8 +38,8 @@ def compare(
     The splits are the same for all. A model that cannot do a task has a row that says why. Seconds and memory are those
     of a fit. `netfold evaluate TASK MODEL EDGES` has the flags of one model and of one task.
     """
-    from netfold.comparison import compare as compared
-    from netfold.comparison.contenders import model_named
+    from netfold.studies.compare import compare as compared
+    from netfold.studies.compare.running import model_named
 
     options = {name: given[name] for name in ("dim", "epochs", "seed") if given[name] is not None}
     chosen = [model_named(name, **options) for name in models]

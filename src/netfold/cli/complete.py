@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.naming import label_of_type, spelled
-from netfold.cli.saying import json_flag, say
+from netfold.cli.names import label_of_type, spelled
+from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, tuple_model, types_of
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.hypergraph import Hypergraph
+    from netfold.data.hypergraph import Hypergraph
     from netfold.models import DHNE
     from netfold.models.dhne.schema import Form
 

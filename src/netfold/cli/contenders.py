@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from netfold.base import Embedder
 from netfold.cli.fit import FitCommand, hyper_parameters
 from netfold.cli.flags import flags
+from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 from netfold.models import MODELS
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.saying import json_flag, say, shown, table
+from netfold.cli.output import json_flag, say, shown, table
 
 if TYPE_CHECKING:
-    from netfold.datasets import Dataset
+    from netfold.studies.datasets import Dataset
 
 __all__ = ["datasets"]
 
@@ -27,7 +27,7 @@ def datasets(name: str | None, as_json: bool) -> None:
     Those that are built in need no file. The others are looked for in the folder that NETFOLD_DATA names, then in
     ~/.cache/netfold; each has a folder of its own there.
     """
-    from netfold.datasets import describe, names
+    from netfold.studies.datasets import describe, names
 
     if name is not None:
         facts = _facts(describe(name))
@@ -41,8 +41,8 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
     """All that is known, whether it is here, and where its files belong."""
     from dataclasses import asdict
 
-    from netfold.datasets import options, present
-    from netfold.datasets.files import folders
+    from netfold.studies.datasets import options, present
+    from netfold.studies.datasets.catalogue import folders
 
     facts = asdict(dataset)
     facts["present"] = here = present(dataset.name)

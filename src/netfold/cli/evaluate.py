@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.base import Embedder
 from netfold.cli.contenders import Contenders, Fit, fitting_command
 from netfold.cli.evaluate_hyperedges import hyperedges
+from netfold.cli.inputs import READING, directed_flag, graph_of, labelled_as, model_of, reading_flags
+from netfold.cli.output import json_flag, say
 from netfold.cli.protocol_flags import TASKS, Asked, protocol_of
-from netfold.cli.reading import READING, directed_flag, graph_of, labelled_as, model_of, reading_flags
-from netfold.cli.saying import json_flag, say
+from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    from netfold.data.graph import Graph
     from netfold.evaluate import Result
-    from netfold.graph import Graph
 
 __all__ = ["evaluate"]
 
@@ -108,7 +108,7 @@ def _with_flags(asked: Asked) -> Callable[[Any], Any]:
 
 def _evaluated(asked: Asked, fit: Fit, seed: int, given: Mapping[str, Any]) -> Result:
     """Read everything, then fit, then evaluate."""
-    from netfold.reproduce.tasks import case, case_of_split
+    from netfold.studies.reproduce.tasks import case, case_of_split
 
     graph = graph_of(given["edges"], **{name: given[name] for name in READING})
     arguments = protocol_of(given)
@@ -121,7 +121,7 @@ def _evaluated(asked: Asked, fit: Fit, seed: int, given: Mapping[str, Any]) -> R
 
 
 def _classes(path: str, graph: Graph) -> dict[Any, tuple[Any, ...]]:
-    from netfold.io import read_labels
+    from netfold.io.classes import read_labels
 
     return read_labels(path, graph.nodes)
 

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.base import Embedder
 from netfold.cli.contenders import Contenders, Fit, fitting_command
-from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
-from netfold.cli.inputs import INPUTS
+from netfold.cli.inputs import INPUTS, hypergraph_of, labelled_as_known, model_of
+from netfold.cli.output import json_flag, say
 from netfold.cli.protocol_flags import HYPEREDGE_FLAGS, protocol_of
-from netfold.cli.reading import model_of
-from netfold.cli.saying import json_flag, say
+from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    from netfold.data.hypergraph import Hypergraph
     from netfold.evaluate import HyperedgeSplit
-    from netfold.hypergraph import Hypergraph
 
 __all__ = ["hyperedges"]
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from netfold.cli.reading import embedding_of
-from netfold.cli.saying import json_flag, say
-from netfold.cli.writing import check_new_file, force_flag
+from netfold.cli.inputs import embedding_of
+from netfold.cli.output import check_new_file, force_flag, json_flag, say
 
 __all__ = ["export"]
 
@@ -26,9 +25,9 @@ def export(model: str, out: str, force: bool, as_json: bool) -> None:
     parquet and npz keep everything; npy has the labels in a file beside it; txt and w2v are word2vec's text, bin its
     binary. MODEL is a folder that `netfold fit` wrote, or a file exported before.
     """
-    from netfold import formats
+    from netfold.io.vectors import check_ending
 
-    formats.writer(Path(out))  # refuses an unknown ending
+    check_ending(Path(out))
     check_new_file(out, force=force)
     embedding = embedding_of(model)
     embedding.save(out, force=force)

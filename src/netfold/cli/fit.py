@@ -10,13 +10,10 @@ from typing import Any
 
 import click
 
-from netfold.base import Embedder
 from netfold.cli.flags import ModelFlag, flags, from_toml
-from netfold.cli.inputs import INPUTS
-from netfold.cli.outcome import Interrupted
-from netfold.cli.reading import embedding_of, labelled_as
-from netfold.cli.saying import json_flag, say
-from netfold.cli.writing import check_new_folder, force_flag
+from netfold.cli.inputs import INPUTS, embedding_of, labelled_as
+from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
+from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 from netfold.models import MODELS
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from netfold.cli.reading import check_there
+from netfold.cli.inputs import check_there
+from netfold.embedder.options import Option, options
 from netfold.errors import InputError
-from netfold.options import Option, options
 
 __all__ = ["ModelFlag", "OptionValue", "flags", "from_toml"]
 

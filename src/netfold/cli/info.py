@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.either import data_of, either_flags
-from netfold.cli.naming import spelled
-from netfold.cli.reading import refuse_reading_flags
-from netfold.cli.saying import json_flag, say, shown, table
+from netfold.cli.inputs import data_of, either_flags, refuse_reading_flags
+from netfold.cli.names import spelled
+from netfold.cli.output import json_flag, say, shown, table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.counts import Counts
-    from netfold.graph import Graph
-    from netfold.hypergraph import Hypergraph
+    from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
+    from netfold.data.statistics import Counts
 
 __all__ = ["info"]
 
@@ -43,7 +42,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
-    from netfold.store import read_manifest, read_records
+    from netfold.io.tensors import read_manifest, read_records
 
     kind = _kind(folder)
     manifest = read_manifest(folder, kind)
@@ -75,8 +74,8 @@ def _roles(roles: Sequence[str], types: Sequence[str]) -> str:
 
 def _kind(folder: Path) -> str:
     """A checkpoint where the manifest is one's; whatever else is wrong with it, reading it as a model will tell."""
-    from netfold.interop import read_facts
-    from netfold.store import FORMAT
+    from netfold.data.interop import read_facts
+    from netfold.io.tensors import FORMAT
 
     try:
         read_facts(folder / "manifest.json", FORMAT, "checkpoint")
@@ -86,13 +85,13 @@ def _kind(folder: Path) -> str:
 
 
 def _of_data(data: Graph | Hypergraph) -> dict[str, Any]:
-    from netfold.graph import Graph
+    from netfold.data.graph import Graph
 
     return _of_graph(data) if isinstance(data, Graph) else _of_hypergraph(data)
 
 
 def _of_graph(graph: Graph) -> dict[str, Any]:
-    from netfold.counts import graph_counts
+    from netfold.data.statistics import graph_counts
 
     found = graph_counts(graph)
     facts: dict[str, Any] = {"kind": "graph", "nodes": found.nodes, "edges": found.edges}
@@ -104,7 +103,7 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
-    from netfold.counts import hypergraph_counts
+    from netfold.data.statistics import hypergraph_counts
 
     found = hypergraph_counts(hypergraph)
     facts: dict[str, Any] = {"kind": "hypergraph", "nodes": found.nodes, "hyperedges": found.edges}

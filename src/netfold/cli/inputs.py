@@ -1,22 +1,283 @@
-"""What models read on the command line, a graph or a hypergraph: each with its argument, its flags and its words."""
+"""Files of classes that a command reads: a node and one of its classes on each line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.hyperedges import HYPEREDGES, column_flags, hypergraph_of, labelled_as_known
-from netfold.cli.reading import READING, directed_flag, graph_of, labelled_as, reading_flags, text_flags, weighted_flag
+from netfold.cli.names import integer, is_typed, spelled
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.base import Embedder
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
+    from netfold.data.nodes import Labels
+    from netfold.embedder.embedder import Embedder
 
-__all__ = ["INPUTS", "Input", "later_flags", "later_of"]
+__all__ = [
+    "HYPEREDGES",
+    "INPUTS",
+    "LABELS_HELP",
+    "READING",
+    "Input",
+    "Spelling",
+    "check_there",
+    "classes_of",
+    "column_flags",
+    "columns_flag",
+    "columns_of",
+    "data_of",
+    "directed_flag",
+    "either_flags",
+    "embedding_of",
+    "graph_of",
+    "hypergraph_of",
+    "integer",
+    "labelled_as",
+    "labelled_as_known",
+    "later_flags",
+    "later_of",
+    "model_of",
+    "plain_labels",
+    "reading_flags",
+    "refuse_reading_flags",
+    "text_flags",
+    "typed_flags",
+    "weighted_flag",
+]
+
+
+READING = ("directed", "weighted", "delimiter", "header")
+"""The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
+
+directed_flag: Callable[[Any], Any] = click.option(
+    "--directed", is_flag=True, default=None, help="Each line is an edge from the first node to the second."
+)
+
+
+weighted_flag: Callable[[Any], Any] = click.option(
+    "--weighted/--unweighted", default=None, help="Insist on a weight column, or pass it over."
+)
+
+
+def reading_flags(command: Any) -> Any:
+    """The flags that every command with a file of edges has."""
+    return weighted_flag(text_flags(command))
+
+
+def text_flags(command: Any) -> Any:
+    """The flags that every command with a file of text has."""
+    for flag in (
+        click.option(
+            "--header/--no-header", default=None, help="Whether line 1 names the columns.  [default: found out]"
+        ),
+        click.option("--delimiter", metavar="CHAR", help="What parts the columns.  [default: found out]"),
+    ):
+        command = flag(command)
+    return command
+
+
+def graph_of(path: str, **reading: Any) -> Graph:
+    """The graph in a file of edges, or in a folder that `Graph.save` wrote; None stands for a flag not given."""
+    given = {name: value for name, value in reading.items() if value is not None}
+    if (Path(path) / "graph.json").exists():
+        refuse_reading_flags(path, given)
+        from netfold.data.graph import Graph
+
+        return Graph.load(path)
+    from netfold.io.edges import read_edges
+
+    return read_edges(path, **given)
+
+
+def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
+    """A folder knows what it holds: a flag that would say otherwise is not passed over in silence."""
+    given = [f"--{name}" for name, value in reading.items() if value is not None]
+    if given:
+        raise InputError(f"{path} is a folder that netfold wrote, and {given[0]} is for a file of edges; leave it out")
+
+
+def embedding_of(path: str) -> Embedding:
+    """The embedding of a model folder, or of a file that an embedding was exported to."""
+    found = model_of(path)
+    made: Embedding = getattr(found, "embedding_", found)
+    return made
+
+
+def model_of(path: str) -> Any:
+    """The model in a folder, or the embedding in a file that one was exported to."""
+    check_there(path)
+    if Path(path).is_file():
+        from netfold.data.embedding import Embedding
+
+        return Embedding.load(path)
+    from netfold.models import load
+
+    return load(path)
+
+
+def check_there(path: str) -> None:
+    """A path that is wrong is told as one, before anything is said of what should be in it."""
+    if not Path(path).exists():
+        raise InputError(f"{path}: there is no such file or folder; check its name")
+
+
+def labelled_as(graph: Graph, known: Labels) -> Graph:
+    """The graph with labels of the kind that the model has.
+
+    A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
+    """
+    from netfold.data.graph import Graph
+
+    if {graph.nodes.kind, known.kind} != {"int", "text"}:
+        return graph
+    labels = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
+    return Graph(graph.adjacency, labels, directed=graph.directed)  # type: ignore[arg-type]
+
+
+HYPEREDGES = ("columns", "skip_loops", "delimiter", "header")
+"""The names of the flags that say how a file of hyperedges is read: arguments of `read_hyperedges`."""
+
+
+columns_flag: Callable[[Any], Any] = click.option(
+    "--columns",
+    metavar="NAME,...",
+    help="Read these columns alone; userId=user renames one, tail=tail:entity gives its type.",
+)
+
+
+def column_flags(command: Any) -> Any:
+    """The flags that only files of hyperedges have."""
+    loops = "Leave out hyperedges that name a node twice."
+    return columns_flag(click.option("--skip-loops", is_flag=True, default=None, help=loops)(command))
+
+
+def hypergraph_of(paths: Sequence[str], **reading: Any) -> Hypergraph:
+    """The hypergraph in files of hyperedges, or in one of HIF json; None stands for a flag not given."""
+    given = {name: value for name, value in reading.items() if value is not None}
+    if any(path.endswith((".json", ".json.gz")) for path in paths):
+        return _from_hif(paths, given)
+    from netfold.io.hyperedges import read_hyperedges
+
+    if "columns" in given:
+        given["columns"] = columns_of(given["columns"], header=given.get("header", True))
+    return read_hyperedges(list(paths), **given)
+
+
+def columns_of(text: str, *, header: bool = True) -> list[str | None] | dict[str, str]:
+    """What --columns says, as `read_hyperedges` takes it.
+
+    >>> columns_of("userId=user,tag"), columns_of("head:entity,-,tail:entity", header=False)
+    ({'userId': 'user', 'tag': 'tag'}, ['head:entity', None, 'tail:entity'])
+    """
+    names = [part.strip() for part in text.split(",")]
+    if not header:
+        return [None if name == "-" else name for name in names]
+    renamed = [name.partition("=") for name in names]
+    return {(old if equals else old.partition(":")[0]): new if equals else old for old, equals, new in renamed}
+
+
+def _from_hif(paths: Sequence[str], given: dict[str, Any]) -> Hypergraph:
+    from netfold.io.hif import read_hif
+
+    if len(paths) > 1:
+        raise InputError(f"{paths[0]} and {paths[1]} are several files, of which one is json; HIF json comes alone")
+    if given:
+        flag = next(iter(given)).replace("_", "-")
+        raise InputError(f"{paths[0]} is HIF json, and --{flag} is for a file with columns; leave it out")
+    return read_hif(paths[0])
+
+
+class Spelling:
+    """How a model spells its nodes: their labels, from types and from what a file has at a position.
+
+    A file holds integers or text by what happens to be in it, and (type, label) where it has several types.
+    """
+
+    def __init__(self, known: Labels):
+        self._known = known
+        self._typed = known.kind == "json" and len(known) > 0 and all(map(is_typed, known))
+        self._texts = {label[0] for label in known if isinstance(label[1], str)} if self._typed else set()
+        self._types = {label[0] for label in known} if self._typed else set()
+
+    def label(self, name: str, plain: Any) -> Any:
+        """The label of the node of this type that is called so in a file."""
+        if not self._typed:
+            return next((x for x in (plain, str(plain), integer(plain)) if x in self._known), plain)
+        if name in self._texts:
+            return name, str(plain)
+        return name, integer(plain) if name in self._types else plain
+
+
+def plain_labels(hypergraph: Hypergraph) -> list[Any]:
+    """What a file calls its nodes, without their types."""
+    several = len(hypergraph.types) > 1
+    return [x[1] if several and is_typed(x) else x for x in hypergraph.nodes]
+
+
+def labelled_as_known(hypergraph: Hypergraph, known: Labels) -> Hypergraph:
+    """The hypergraph with labels as a model's nodes have them."""
+    from netfold.data.hypergraph import Hypergraph
+
+    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_labels(hypergraph)))
+    return Hypergraph.from_kinds(
+        hypergraph.kinds, nodes=labels, node_types=hypergraph.type_codes, types=hypergraph.types
+    )
+
+
+def either_flags(command: Any) -> Any:
+    """--hyperedges, and the flags on reading that either file has."""
+    words = "Read a hyperedge a line; line 1 names their roles.  [default: found out]"
+    command = column_flags(reading_flags(directed_flag(command)))
+    return click.option("--hyperedges", is_flag=True, default=None, help=words)(command)
+
+
+def data_of(path: str, given: Mapping[str, Any]) -> Any:
+    """The hypergraph in a file, where it is said or its first line says that it holds one, or else the graph."""
+    if given["hyperedges"] or _looks_typed(path, given):
+        return hypergraph_of([path], **_only(HYPEREDGES, given, "hyperedges"))
+    return graph_of(path, **_only(READING, given, "edges"))
+
+
+def _looks_typed(path: str, given: Mapping[str, Any]) -> bool:
+    """Three columns or more that are called after roles; --weighted, or that there is no header, says otherwise."""
+    from netfold.io.layout import file_columns
+
+    if given["header"] is False or given["weighted"] is not None or given["directed"]:
+        return path.endswith((".json", ".json.gz"))
+    return file_columns(path, given["delimiter"]).hyperedges
+
+
+def typed_flags(given: Mapping[str, Any]) -> list[str]:
+    """The flags on reading as they are typed, for a command that reads the same file.
+
+    >>> typed_flags({"directed": True, "weighted": False, "delimiter": ";", "header": None})
+    ['--directed', '--unweighted', '--delimiter', ';']
+    """
+    switches = {
+        "directed": ("--directed", ""),
+        "weighted": ("--weighted", "--unweighted"),
+        "header": ("--header", "--no-header"),
+        "skip_loops": ("--skip-loops", ""),
+    }
+    words = [switches[x][0 if given[x] else 1] for x in switches if given.get(x) is not None]
+    for name in ("delimiter", "columns"):
+        words += [f"--{name}", given[name]] if given.get(name) is not None else []
+    return [word for word in words if word]
+
+
+def _only(names: tuple[str, ...], given: Mapping[str, Any], noun: str) -> dict[str, Any]:
+    """The flags that have a meaning; a sentence about the first that has none."""
+    known = dict.fromkeys((*READING, *HYPEREDGES))
+    odd = next((name for name in known if given.get(name) is not None and name not in names), None)
+    if odd is not None:
+        raise InputError(f"--{odd.replace('_', '-')} has no meaning for a file of {noun}; leave it out")
+    return {name: given[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -79,3 +340,20 @@ def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) 
     if not (Path(paths[0]) / "graph.json").exists():
         reading["directed"] = bool(model.graph_facts_["directed"])
     return labelled_as(graph_of(paths[0], **reading), known)
+
+
+LABELS_HELP = "A node and one of its classes on each line, as 7,red; a node with a type as user:7,red."
+
+
+def classes_of(path: str, nodes: Labels) -> dict[Any, tuple[Any, ...]]:
+    """The classes of each node; nodes with types are spelled in the file as people type them, user:u1."""
+    from netfold.io.classes import read_labels
+
+    if nodes.kind != "json":
+        return read_labels(path, nodes)
+    named = {spelled(label): label for label in nodes}
+    found = {str(node): classes for node, classes in read_labels(path).items()}
+    unknown = next((node for node in found if node not in named), None)
+    if unknown is not None:
+        raise InputError(f"{path}: no node is called {unknown}; nodes are called as {next(iter(named))}")
+    return {named[node]: classes for node, classes in found.items()}

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.classes import classes_of
-from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
-from netfold.cli.reading import graph_of, labelled_as, model_of
-from netfold.cli.saying import json_flag, say
-from netfold.cli.writing import check_new_file, force_flag
+from netfold.cli.inputs import classes_of, graph_of, hypergraph_of, labelled_as, labelled_as_known, model_of
+from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.graph import Graph
-    from netfold.labels import Labels
+    from netfold.data.graph import Graph
+    from netfold.data.nodes import Labels
 
 __all__ = ["map_"]
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.naming import is_typed, label_typed, spelled
-from netfold.cli.reading import model_of
-from netfold.cli.saying import json_flag, say
+from netfold.cli.inputs import model_of
+from netfold.cli.names import is_typed, label_typed, spelled
+from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import node_types
 from netfold.errors import InputError
 from netfold.models import DHNE
 
 if TYPE_CHECKING:
-    from netfold.embedding import Embedding
+    from netfold.data.embedding import Embedding
 
 __all__ = ["nearest"]
 

@@ -12,13 +12,14 @@ from netfold.cli.choose import choose
 from netfold.cli.compare import compare
 from netfold.cli.complete import complete
 from netfold.cli.datasets import datasets
+from netfold.cli.demo import demo
 from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
 from netfold.cli.fit import fit
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
-from netfold.cli.outcome import exit_code
+from netfold.cli.output import exit_code
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
@@ -70,6 +71,7 @@ for verb in (
     compare,
     choose,
     reproduce,
+    demo,
 ):
     main.add_command(verb)
 

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.classes import classes_of
-from netfold.cli.inputs import later_flags, later_of
-from netfold.cli.reading import READING, graph_of, labelled_as, model_of
-from netfold.cli.saying import json_flag, say
-from netfold.cli.writing import check_new_file, force_flag
+from netfold.cli.inputs import READING, classes_of, graph_of, labelled_as, later_flags, later_of, model_of
+from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.report import Sheet
+    from netfold.show.report import Sheet
 
 __all__ = ["report"]
 
@@ -73,7 +70,7 @@ def report(
     missing = next((path for path in labels if not Path(path).is_file()), None)
     if missing is not None:
         raise InputError(f"--labels {missing} names no file; it should have a node and its class on each line")
-    from netfold.report import write
+    from netfold.show.report import write
 
     shown = _sheets(models, edges, labels, reading)
     write(shown, out, title=title, method=method, evaluate=evaluate, force=force)
@@ -86,7 +83,7 @@ def report(
 def _sheets(
     models: Sequence[str], edges: tuple[str, ...], labels: Sequence[str], reading: Mapping[str, Any]
 ) -> list[Sheet]:
-    from netfold.report import Sheet
+    from netfold.show.report import Sheet
 
     loaded = [model_of(path) for path in models]
     files = _dealt(edges, {_reads(model) for model in loaded}, reading["delimiter"])
@@ -107,7 +104,7 @@ def _dealt(edges: tuple[str, ...], kinds: set[str], delimiter: str | None) -> di
     """Which files the models of a kind read: all, or where there are both kinds, those that look like theirs."""
     if len(kinds) == 1:
         return dict.fromkeys(kinds, edges)
-    from netfold.io.first_look import file_columns
+    from netfold.io.layout import file_columns
 
     typed = {path for path in edges if file_columns(path, delimiter).hyperedges}
     return {"hypergraph": tuple(x for x in edges if x in typed), "graph": tuple(x for x in edges if x not in typed)}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.saying import json_flag, say
+from netfold.cli.output import json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.reproduce import Recorded, Run, Table
+    from netfold.studies.reproduce import Recorded, Run, Table
 
 __all__ = ["reproduce"]
 
@@ -67,7 +67,7 @@ def reproduce(
     sets are found as `netfold datasets` says. --record is for a checkout of netfold (or your own --tables). Ctrl-C
     ends all processes of --jobs, and nothing is written.
     """
-    from netfold.reproduce import Run, folder_of_tables
+    from netfold.studies.reproduce import Run, folder_of_tables
 
     _check_asked(name, listing, paging, quick=quick, recording=recording, seeds=seeds)
     folder = folder_of_tables(tables)
@@ -99,8 +99,8 @@ def _check_asked(
 
 def _check_writable(folder: Path) -> None:
     """Refuse before hours of work what could not be kept after them."""
-    from netfold.files import check_writable
-    from netfold.reproduce import is_installed, page_of
+    from netfold.io.files import check_writable
+    from netfold.studies.reproduce import is_installed, page_of
 
     if is_installed(folder):
         raise InputError(f"{folder} belongs to the installed package; copy it, and give the copy with --tables FOLDER")
@@ -109,7 +109,7 @@ def _check_writable(folder: Path) -> None:
 
 
 def _list(folder: Path, *, as_json: bool) -> None:
-    from netfold.reproduce import aligned, last_verdict, read_tables
+    from netfold.studies.reproduce import aligned, last_verdict, read_tables
 
     rows: list[dict[str, Any]] = [
         {"name": t.name, "paper": t.paper, "title": t.title, "data": t.data.name, "present": _present(t.data.name),
@@ -128,14 +128,14 @@ def _present(data: str) -> bool:
 
 
 def _write_page(folder: Path) -> str:
-    from netfold.reproduce import page_of, read_tables, write_page
+    from netfold.studies.reproduce import page_of, read_tables, write_page
 
     write_page(read_tables(folder), page_of(folder))
     return str(page_of(folder))
 
 
 def _run(folder: Path, name: str, how: Run, *, recording: bool, as_json: bool) -> None:
-    from netfold import reproduce as published
+    from netfold.studies import reproduce as published
 
     table = published.table_named(folder, name)
     found = published.run(table, how)
@@ -147,13 +147,13 @@ def _run(folder: Path, name: str, how: Run, *, recording: bool, as_json: bool) -
 
 
 def _verdicts(table: Table, found: Recorded) -> dict[str, dict[str, str]]:
-    from netfold.reproduce import verdicts
+    from netfold.studies.reproduce import verdicts
 
     return {r.name: {k: str(v) for k, v in verdicts(table, r, found.rows[r.name]).items()} for r in table.rows}
 
 
 def _told(table: Table, found: Recorded, *, quick: bool) -> str:
-    from netfold.reproduce import aligned, lines
+    from netfold.studies.reproduce import aligned, lines
 
     head = ["row", "figure", "paper", "ours", "target", "verdict", "baselines"]
     rows = [

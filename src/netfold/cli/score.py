@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.hyperedges import Spelling, columns_flag
-from netfold.cli.naming import label_of_type, spelled
-from netfold.cli.reading import text_flags
-from netfold.cli.saying import json_flag, say, shown
-from netfold.cli.tuple_files import TupleFile, check_table, write_table
-from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, tuple_model, types_of
-from netfold.cli.writing import check_new_file, force_flag
+from netfold.cli.inputs import Spelling, columns_flag, text_flags
+from netfold.cli.names import label_of_type, spelled
+from netfold.cli.output import check_new_file, force_flag, json_flag, say, shown
+from netfold.cli.tuples import (
+    TupleFile,
+    check_table,
+    form_with,
+    forms_of,
+    hypergraph_for,
+    node_types,
+    tuple_model,
+    types_of,
+    write_table,
+)
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.labels import Labels
+    from netfold.data.nodes import Labels
     from netfold.models import DHNE
     from netfold.models.dhne.schema import Form
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from netfold.cli.inputs import later_flags, later_of
-from netfold.cli.reading import check_there
-from netfold.cli.saying import json_flag, say
-from netfold.cli.writing import check_new_file, force_flag
+from netfold.cli.inputs import check_there, later_flags, later_of
+from netfold.cli.output import check_new_file, force_flag, json_flag, say
 
 __all__ = ["transform"]
 
@@ -32,10 +30,10 @@ def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json
     as a saved graph; it is read as directed where the model's graph was. For a model of a hypergraph it is one or
     several files of hyperedges, as for `netfold fit`.
     """
-    from netfold import formats
+    from netfold.io.vectors import check_ending
     from netfold.models import load
 
-    formats.writer(Path(out))  # refuses an unknown ending
+    check_ending(Path(out))
     check_new_file(out, force=force)
     check_there(model)
     known = load(model)

@@ -1,21 +1,32 @@
-"""What `score` and `complete` share: a model of tuples, its kinds, and hyperedges in its own labels."""
+"""`TupleFile`: a file of tuples whose order is kept, line for line, and in which a line can be named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netfold.cli.hyperedges import hypergraph_of, labelled_as_known
-from netfold.cli.reading import check_there
+from netfold.cli.inputs import check_there, columns_of, hypergraph_of, labelled_as_known, plain_labels
 from netfold.errors import InputError
 from netfold.models import DHNE
 
 if TYPE_CHECKING:
-    from netfold.hypergraph import Hypergraph
+    from netfold.data.hypergraph import Hypergraph
     from netfold.models.dhne.schema import Form
 
-__all__ = ["form_with", "forms_of", "hypergraph_for", "node_types", "tuple_model", "types_of"]
+__all__ = [
+    "TupleFile",
+    "check_table",
+    "form_with",
+    "forms_of",
+    "hypergraph_for",
+    "node_types",
+    "tuple_model",
+    "types_of",
+    "write_table",
+]
 
 
 def tuple_model(path: str) -> DHNE:
@@ -69,3 +80,53 @@ def form_with(forms: Sequence[Form], roles: Iterable[str]) -> Form:
 def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
     """The hyperedges in files, in the model's labels; None where no file is given."""
     return labelled_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
+
+
+_PARTED = {".csv": ",", ".tsv": "\t"}
+"""What parts the columns of a file that is written, by its ending."""
+
+
+class TupleFile:
+    """The labels on each line of a file with a column for each role; `reading` are flags, None for one not given."""
+
+    def __init__(self, path: str, reading: Mapping[str, Any]):
+        from netfold.io.hyperedges import read_hyperedges
+
+        self._path = path
+        self._given = {name: value for name, value in reading.items() if value is not None}
+        if "columns" in self._given:
+            self._given["columns"] = columns_of(self._given["columns"], header=self._given.get("header", True))
+        read = read_hyperedges(path, **self._given)
+        (kind,), plain = read.kinds, plain_labels(read)
+        self.roles: tuple[str, ...] = kind.roles
+        self.rows = [[plain[i] for i in row] for row in kind.rows.tolist()]
+        """As they are written, integers where all of a type are."""
+
+    def column(self, role: str) -> list[Any]:
+        """The labels at a role, line for line."""
+        at = self.roles.index(role)
+        return [row[at] for row in self.rows]
+
+    def refusal_at(self, row: int, problem: str) -> InputError:
+        """The error to raise about a tuple, with its line."""
+        from netfold.io.hyperedge_files import opened_file
+        from netfold.io.roles import Columns
+
+        columns = Columns.of(self._given.get("columns"), self._given.get("header", True))
+        return opened_file(self._path, columns, self._given.get("delimiter")).refusal_at(row, problem)
+
+
+def check_table(path: str) -> None:
+    """Refuse a name whose ending is that of no table."""
+    if Path(path).suffix.lower() not in _PARTED:
+        raise InputError(f"{path} names no format of a table; end it with one of {', '.join(_PARTED)}")
+
+
+def write_table(path: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table as its ending says."""
+    from netfold.io.files import staged_file
+
+    with staged_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=_PARTED[Path(path).suffix.lower()], lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)

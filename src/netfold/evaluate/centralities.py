@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.graph import Graph
 
 __all__ = [
     "MEASURES",

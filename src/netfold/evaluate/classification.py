@@ -1,4 +1,4 @@
-"""Whether vectors know the classes of nodes: a linear classifier learns from some nodes and is asked about the rest."""
+"""How well vectors lie in the plane: what t-SNE loses on the way there, and whether classes stay together."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.embedding import Embedding
+from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings
-from netfold.evaluate.checks import check_at_least_one, check_choice, check_fractions, is_between
-from netfold.evaluate.node_labels import (
+from netfold.evaluate.classes import (
     NORMALIZE,
     Bools,
     Floats,
@@ -26,9 +28,20 @@ from netfold.evaluate.node_labels import (
     read_classes,
 )
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.graph import Graph
 
-__all__ = ["CLASSIFIERS", "NORMALIZE", "RULES", "class_f1", "class_figures", "classification", "linear_scorer"]
+__all__ = [
+    "CLASSIFIERS",
+    "NORMALIZE",
+    "RULES",
+    "class_f1",
+    "class_figures",
+    "classification",
+    "clustering",
+    "linear_scorer",
+    "visualization",
+    "visualization_points",
+]
+
 
 CLASSIFIERS = ("logistic", "svm")
 RULES = ("top-k", "threshold")
@@ -165,3 +178,163 @@ def _fitted(classifier: str, C: float, x: Floats, y: Bools) -> Any:
 def _most_frequent(truth: Bools, learned: Rows, asked: Rows) -> Floats:
     often = truth.mean(axis=0)
     return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(asked), 1))
+
+
+def clustering(
+    model: Any,
+    labels: Mapping[Any, Any],
+    *,
+    graph: Any = None,
+    clusters: int | None = None,
+    normalize: str = "rows",
+    repeats: int = 5,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """How well k-means clusters of the vectors agree with the classes {node: class}, one class a node.
+
+    NMI is the mutual information of clusters and classes over the mean of their entropies; ARI the part of pairs on
+    which they agree, corrected for chance (Hubert and Arabie). There are as many clusters as classes, unless said; each
+    repeat takes the best of 10 starts. The baselines are the classes shuffled, which is chance, and with `graph`
+    spectral vectors of the same width.
+
+    >>> from netfold.data.embedding import Embedding
+    >>> halves = Embedding(range(4), [[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> clustering(halves, {0: "a", 1: "a", 2: "b", 3: "b"}, baselines=False).figures
+    {'NMI': 1.0, 'ARI': 1.0}
+    """
+    check_choice(NORMALIZE, normalize=normalize)
+    check_at_least_one(repeats=repeats, clusters=1 if clusters is None else clusters)
+    embedding = embedding_of(model)
+    classes = read_classes(labels, embedding.nodes, one_each=True)
+    k = min(clusters or len(classes.names), len(classes.nodes))
+    cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+
+    def measured(thing: Any) -> tuple[dict[str, float], dict[str, float]]:
+        x = normalized(thing[classes.nodes].astype(np.float64), normalize)
+        starts = np.random.default_rng(seed).integers(1 << 31, size=repeats).tolist()
+        return mean_of([_agreement(classes.codes, _clusters(x, k, start)) for start in starts])
+
+    figures, deviations = measured(embedding)
+    rows = {name: measured(x)[0] for name, x in cheap.items()}
+    if baselines:
+        rng = np.random.default_rng(seed)
+        shuffled = [_agreement(classes.codes, rng.permutation(classes.codes)) for _ in range(repeats)]
+        rows["shuffled classes"] = mean_of(shuffled)[0]
+    protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | classes.facts
+    protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
+    return Result("clustering", name_of(model), figures, protocol, rows, deviations)
+
+
+def _clusters(vectors: Floats, k: int, seed: int) -> Rows:
+    """The cluster of each row; never more clusters than there are different rows."""
+    from sklearn.cluster import KMeans
+
+    different = len(np.unique(vectors, axis=0))
+    return np.asarray(KMeans(min(k, different), n_init=10, random_state=seed).fit_predict(vectors), np.int64)
+
+
+def _agreement(truth: Rows, told: Rows) -> dict[str, float]:
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    figures = {"NMI": normalized_mutual_info_score(truth, told), "ARI": adjusted_rand_score(truth, told)}
+    return {name: float(value) for name, value in figures.items()}
+
+
+_NEIGHBORS = 5
+_ACCURACY = f"accuracy of {_NEIGHBORS} neighbors in the plane"
+
+
+def visualization(
+    model: Any,
+    labels: Mapping[Any, Any] | None = None,
+    *,
+    graph: Any = None,
+    perplexity: float = 30,
+    normalize: str = "none",
+    nodes: int = 10_000,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """The Kullback-Leibler divergence that t-SNE ends with, and whether neighbors in the plane have the same class.
+
+    KL = Σ_ij p_ij log(p_ij / q_ij) of the similarities p among vectors and q among points: small where the plane shows
+    what the vectors say, whatever that is. It depends on the number of nodes and the perplexity: only equals compare.
+    With `labels` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest labelled points
+    have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With `graph`,
+    spectral vectors of the same width are mapped as well.
+    """
+    embedding = embedding_of(model)
+    shown = _shown(embedding, perplexity, normalize, nodes, seed)
+    facts, points, codes = {}, np.empty(0, np.int64), np.empty(0, np.int64)
+    if labels is not None:
+        classes = read_classes(labels, embedding.nodes, one_each=True)
+        found = shown.find(classes.nodes)
+        points, codes, facts = found[found >= 0], classes.codes[found >= 0], classes.facts
+
+    def measured(thing: Embedding) -> dict[str, float]:
+        made, divergence = _mapped(thing, shown, perplexity, normalize, seed)
+        return {"KL": divergence} | ({_ACCURACY: _neighbors_right(made[points], codes)} if len(points) > 1 else {})
+
+    cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    protocol = {"map": "t-SNE begun with principal components", "perplexity": perplexity, "normalize": normalize}
+    protocol |= {"nodes": len(shown)} | facts | {"seed": seed}
+    rest = {name: measured(x) for name, x in cheap.items()}
+    return Result("visualization", name_of(model), measured(embedding), protocol, rest, {}, ("KL",))
+
+
+def visualization_points(
+    model: Any, *, perplexity: float = 30, normalize: str = "none", nodes: int = 10_000, seed: int = 0
+) -> Embedding:
+    """The points in the plane that `visualization` measures with these options: an embedding of 2 dimensions."""
+    embedding = embedding_of(model)
+    shown = _shown(embedding, perplexity, normalize, nodes, seed)
+    points, _ = _mapped(embedding, shown, perplexity, normalize, seed)
+    return Embedding(shown, points.astype(np.float32))
+
+
+def _mapped(embedding: Embedding, shown: Labels, perplexity: float, normalize: str, seed: int) -> tuple[Floats, float]:
+    """Points, and the divergence."""
+    from sklearn.manifold import TSNE
+
+    x = normalized(embedding[shown].astype(np.float64), normalize)
+    begin: Any = "pca" if x.shape[1] > 1 else "random"  # one column has one component
+    if begin == "pca" and len(np.unique(x, axis=0)) < len(x):
+        begin = _parted(x, seed)
+    tsne = TSNE(perplexity=perplexity, init=begin, learning_rate="auto", random_state=seed)
+    points = np.asarray(tsne.fit_transform(x), np.float64)
+    return points, float(tsne.kl_divergence_)
+
+
+def _parted(x: Floats, seed: int) -> npt.NDArray[np.float32]:
+    """The start by PCA, and a little noise: from one place, equal vectors are driven apart from all others for ever."""
+    from sklearn.decomposition import PCA
+
+    start = PCA(n_components=2, random_state=seed).fit_transform(x)
+    start *= 1e-4 / (start[:, 0].std() or 1)
+    noise = np.random.default_rng(seed).normal(0, 1e-5, start.shape)
+    made: npt.NDArray[np.float32] = (start + noise).astype(np.float32)
+    return made
+
+
+def _neighbors_right(points: Floats, codes: Rows) -> float:
+    """The part of points whose class is the commonest among their nearest others."""
+    from sklearn.neighbors import NearestNeighbors
+
+    k = min(_NEIGHBORS, len(points) - 1)
+    near = NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
+    votes = np.zeros((len(points), int(codes.max()) + 1), np.int64)
+    np.add.at(votes, (np.arange(len(points))[:, None], codes[near]), 1)
+    return float((votes.argmax(axis=1) == codes).mean())
+
+
+def _shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Labels:
+    """The nodes that are mapped: all, or so many random ones."""
+    check_choice(NORMALIZE, normalize=normalize)
+    check_at_least_one(nodes=nodes)
+    n = min(len(embedding), nodes)
+    if not is_between(perplexity, 0, n):
+        raise InputError(f"perplexity={perplexity!r} is not a number above 0 and below the number of nodes, {n:,}")
+    if n == len(embedding):
+        return embedding.nodes
+    return embedding.nodes.take(np.sort(np.random.default_rng(seed).choice(len(embedding), n, replace=False)))

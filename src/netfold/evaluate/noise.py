@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from netfold.data.checks import check_at_least_one, is_between
+from netfold.data.graph import Graph
+from netfold.data.links import Pairs, edge_pairs, with_pairs
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
-from netfold.evaluate.checks import check_at_least_one, is_between
-from netfold.evaluate.edges import Pairs, edge_pairs, with_pairs
+from netfold.evaluate.classes import mean_of, percent
 from netfold.evaluate.negatives import sample_negatives
-from netfold.evaluate.node_labels import mean_of, percent
-from netfold.evaluate.pairs import SCORES_OF_VECTORS, PairScores, pair_scores
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.separation import separation
+from netfold.evaluate.scores import SCORES_OF_VECTORS, PairScores, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit, split_edges
-from netfold.graph import Graph
 
 __all__ = ["noise_robustness", "with_noise"]
 

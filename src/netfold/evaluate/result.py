@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.embedding import Embedding
+    from netfold.data.embedding import Embedding
 
 __all__ = ["Result", "embedding_of", "facts_in_words", "name_of"]
 
@@ -82,7 +82,7 @@ class Result:
 
 def embedding_of(model: Any) -> Embedding:
     """The embedding of a fitted model, or the embedding given."""
-    from netfold.embedding import Embedding
+    from netfold.data.embedding import Embedding
 
     found = getattr(model, "embedding_", model)
     if not isinstance(found, Embedding):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.hypergraph import Hypergraph, Kind
-from netfold.labels import Labels
+from netfold.data.hypergraph import Hypergraph, Kind
+from netfold.data.nodes import Labels
 
 __all__ = ["Codes", "Order", "TupleSet", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
 

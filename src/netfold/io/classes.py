@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.io.lines import data_lines, is_integer, is_number, split_fields
 from netfold.io.source import chunks, excerpt, kind_of, refusal
-from netfold.labels import Labels
 
 __all__ = ["read_labels"]
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from netfold.assembly import adjacency
+from netfold.data.edges import adjacency
+from netfold.data.graph import Graph, unchecked
 from netfold.errors import InputError
-from netfold.graph import Graph, unchecked
-from netfold.io.collecting import Collected, Column, Weights
-from netfold.io.ends import Ends, IntegerEnds, NotIntegersError, TextEnds
+from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
+from netfold.io.fields import Layout, Rows, rows_of
+from netfold.io.layout import layout_of
 from netfold.io.lines import LineError
-from netfold.io.rows import Layout, Rows, rows_of
-from netfold.io.sniffing import layout_of
 from netfold.io.source import chunks, kind_of, refusal
 
 _PROBE = 48
@@ -104,7 +103,7 @@ def _text(path: Path, kind: str, layout: Layout, ends: Ends) -> tuple[Ends, Coll
 
 
 def _parquet(path: Path, weighted: bool | None) -> tuple[Ends, Collected]:
-    from netfold.io.duck import open_table
+    from netfold.io.duckdb import open_table
 
     found = Collected()
     with open_table(path, weighted) as table:

@@ -17,14 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
+from netfold.data.hypergraph import Hypergraph
+from netfold.data.interop import LABEL, as_label, named_edge, own_label, type_of, with_roles
+from netfold.data.kinds import TYPE, default_roles
+from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.files import staged_file
-from netfold.hyperedge_kinds import default_roles
-from netfold.hypergraph import Hypergraph
-from netfold.hypergraph_interop import LABEL, as_label, named_edge, own_label, type_of, with_roles
+from netfold.io.files import staged_file
 from netfold.io.source import kind_of, refusal, unpacked
-from netfold.labels import Labels
-from netfold.node_types import TYPE
 
 __all__ = ["read_hif", "write_hif"]
 

@@ -1,24 +1,25 @@
-"""Files of hyperedges, opened: text in pieces of lines, and parquet in pieces of rows."""
+"""Parquet files of hyperedges, which duckdb reads for us, some rows at a time."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from netfold.errors import InputError
-from netfold.io.hyperedge_columns import Columns, Role
+from netfold.io.duckdb import INTEGERS, opened, quoted
+from netfold.io.layout import checked_delimiter, fields_of, likely_delimiter, sample
 from netfold.io.lines import LineError, data_lines, is_integer
-from netfold.io.sniffing import checked_delimiter, fields_of, likely_delimiter, sample
-from netfold.io.source import chunks, kind_of, refusal
-from netfold.io.tuple_rows import TupleLayout, tuple_rows
-from netfold.io.type_labels import TypeLabels
+from netfold.io.roles import Columns, Role
+from netfold.io.source import chunks, excerpt, kind_of, refusal
+from netfold.io.typed_rows import TupleLayout, TypeLabels, tuple_rows
 
-__all__ = ["HyperedgeFile", "TextFile", "opened_file"]
+__all__ = ["HyperedgeFile", "ParquetFile", "TextFile", "opened_file"]
+
 
 Codes = npt.NDArray[np.int32]
 
@@ -43,8 +44,6 @@ def opened_file(path: str | os.PathLike[str], columns: Columns, delimiter: str |
     path = Path(path)
     kind = kind_of(path)
     if kind == "parquet":
-        from netfold.io.hyperedge_tables import ParquetFile
-
         return ParquetFile(path, columns)
     return TextFile(path, kind, columns, delimiter)
 
@@ -113,3 +112,78 @@ def _roles(path: Path, columns: Columns, names: Sequence[str], line: int | None)
         return columns.roles(names)
     except ValueError as e:
         raise refusal(path, str(e), line) from None
+
+
+_ROWS = 1 << 18
+_SOURCE = "read_parquet(?, hive_partitioning = false"
+
+
+class ParquetFile:
+    """A parquet file whose columns have been found."""
+
+    def __init__(self, path: Path, columns: Columns):
+        self.path = path
+        with opened(path, "parquet") as (connection, name):
+            shown = connection.execute(f"SELECT * FROM {_SOURCE}) LIMIT 0", [name]).description
+        self.names, held = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
+        if columns.unnamed is not None:
+            raise refusal(path, "the columns of a parquet file have names; leave header=False out")
+        try:
+            roles = columns.roles(self.names)
+        except ValueError as e:
+            raise refusal(path, str(e)) from None
+        self.roles, self.types = tuple(r.name for r in roles), tuple(r.type for r in roles)
+        self._columns = [self.names[role.column] for role in roles]
+        self._whole = dict.fromkeys(self.types, True)
+        """Whether all columns of a type hold integers."""
+        for role in roles:
+            kind = held[role.column]
+            self._whole[role.type] &= kind in INTEGERS
+            if kind not in INTEGERS and kind != "VARCHAR" and not kind.startswith("ENUM"):
+                name = self.names[role.column]
+                raise refusal(path, f"the column {name!r} holds {kind}; labels are integers or strings")
+
+    def read(self, labels: dict[str, TypeLabels]) -> npt.NDArray[np.int32]:
+        """The hyperedges, some rows at a time."""
+        parts = [np.empty((0, len(self.roles)), np.int32)]
+        with opened(self.path, "parquet") as (connection, name):
+            total = connection.execute(f"SELECT count(*) FROM {_SOURCE})", [name]).fetchone()[0]
+            for start in range(0, total, _ROWS):
+                found = connection.execute(self._query(), [name, start, start + _ROWS - 1]).fetchnumpy()
+                parts.append(self._coded([found[f"c{j}"] for j in range(len(self.roles))], start, labels))
+        made = np.concatenate(parts)
+        if not len(made):
+            raise refusal(self.path, "there are no hyperedges; it should hold one per row")
+        return made
+
+    def refusal_at(self, row: int, problem: str) -> InputError:
+        """The error, with the row."""
+        return refusal(self.path, f"row {row + 1}: {problem}")
+
+    def _query(self) -> str:
+        kinds = ["BIGINT" if self._whole[name] else "VARCHAR" for name in self.types]
+        picked = [f"{quoted(c)}::{kind} AS c{j}" for j, (c, kind) in enumerate(zip(self._columns, kinds, strict=True))]
+        return (
+            f"SELECT {', '.join(picked)} FROM {_SOURCE}, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
+        )
+
+    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeLabels]) -> npt.NDArray[np.int32]:
+        for name, column in zip(self._columns, columns, strict=True):
+            empty = np.ma.getmaskarray(column) | (np.ma.getdata(column) == "" if column.dtype == object else False)
+            if empty.any():
+                problem = f"the column {name!r} is empty; a hyperedge needs a label in every column read"
+                raise self.refusal_at(start + int(np.argmax(empty)), problem)
+        made = np.empty((len(columns[0]), len(columns)), np.int32)
+        for name, at in by_type(self.types):
+            part = np.stack([np.ma.getdata(columns[j]) for j in at], axis=1)
+            whole = self._whole[name]
+            made[:, at] = labels[name].add_integers(part) if whole else self._texts(part, start, labels[name])
+        return made
+
+    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeLabels) -> npt.NDArray[np.int32]:
+        texts = [text.encode() for text in part.ravel().tolist()]
+        odd = next((i for i, text in enumerate(texts) if b"\0" in text), None)
+        if odd is not None:
+            problem = f"the label {excerpt(texts[odd])} holds a NUL byte; remove it"
+            raise self.refusal_at(start + odd // part.shape[1], problem)
+        return labels.add_texts(texts, part.shape[1])

@@ -9,14 +9,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.hypergraph import Hypergraph
+from netfold.data.kinds import Kind
+from netfold.data.nodes import typed_labels
 from netfold.errors import InputError
-from netfold.hyperedge_kinds import Kind
-from netfold.hypergraph import Hypergraph
-from netfold.io.hyperedge_columns import Columns
 from netfold.io.hyperedge_files import HyperedgeFile, opened_file
+from netfold.io.roles import Columns
 from netfold.io.source import refusal
-from netfold.io.type_labels import TypeLabels
-from netfold.typed_labels import typed_labels
+from netfold.io.typed_rows import TypeLabels
 
 __all__ = ["read_hyperedges"]
 

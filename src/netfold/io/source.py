@@ -155,7 +155,7 @@ def unpacked(path: Path, kind: str) -> Iterator[bytes]:
 
 def _blocks(path: Path, kind: str) -> Iterator[bytes]:
     if kind == "zstd":
-        from netfold.io.duck import zstd_blocks
+        from netfold.io.duckdb import zstd_blocks
 
         yield from zstd_blocks(path)
         return

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from netfold.hypergraph import Hypergraph, Kind
+    from netfold.data.hypergraph import Hypergraph, Kind
 
 __all__ = ["Form", "Places", "Schema"]
 

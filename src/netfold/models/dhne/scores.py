@@ -2,22 +2,152 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from netfold.embedding import Embedding
+from netfold.data.embedding import Embedding
+from netfold.data.hypergraph import Hypergraph
+from netfold.data.nodes import Labels
+from netfold.embedder.embedder import listed
 from netfold.errors import InputError
-from netfold.hypergraph import Hypergraph
+from netfold.learn.sparse_rows import PIECE, SparseRows
+from netfold.models.dhne.autoencoder import HeldOut
+from netfold.models.dhne.batches import Negatives, Noise, Source, Tuples, TupleSet, possible_tuples
 from netfold.models.dhne.network import DHNENetwork
-from netfold.models.dhne.schema import Form, Ints, Schema
-from netfold.sparse_rows import PIECE
+from netfold.models.dhne.schema import Form, Ints, Places, Schema
 
-__all__ = ["Scorer"]
+__all__ = [
+    "Drawing",
+    "Scorer",
+    "check_types",
+    "counts_by_type",
+    "new_vectors",
+    "rows_over_known",
+    "source",
+    "type_codes_of",
+]
+
+
+POWER = 0.75
+"""Of the degrees, where noise goes by degree: word2vec's."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawing:
+    """How tuples that are no hyperedges are drawn, and whether the encoder does without a step's hyperedges."""
+
+    noise: str = "uniform"
+    replaced: float = 1.1
+    hold_out: bool = False
+
+
+def counts_by_type(hypergraph: Hypergraph, places: Places) -> list[sparse.csr_array]:
+    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in."""
+    a = hypergraph.adjacency()
+    return [places.rows(a[members], t) for t, members in enumerate(places.members)]
+
+
+def source(
+    hypergraph: Hypergraph,
+    places: Places,
+    counts: Sequence[sparse.csr_array],
+    network: DHNENetwork,
+    drawing: Drawing,
+    dtype: torch.dtype = torch.float32,
+) -> Source:
+    """What batches are made of, on the network's device."""
+    coders = [network.autoencoder(t) for t in range(len(counts))]
+    written = [coder.scaled(rows) for coder, rows in zip(coders, counts, strict=True)]
+    seen = [coder.seen(rows) for coder, rows in zip(coders, written, strict=True)]
+    rows = [SparseRows.from_scipy(x, dtype=dtype, device=network.device) for x in written]
+    values = [torch.tensor(x.data, dtype=dtype, device=network.device) for x in seen]
+    return Source(
+        rows,
+        [r.with_values(v) for r, v in zip(rows, values, strict=True)],
+        _tuples(hypergraph, places, network.device, drawing),
+        HeldOut(counts, coders, places, network.device, dtype) if drawing.hold_out else None,
+    )
+
+
+def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
+    schema = places.schema
+    weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
+    drawn = [Noise(len(w), w if drawing.noise == "degree" else None) for w in weights]
+    made = []
+    for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
+        known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
+        possible = possible_tuples(form, schema.counts)
+        negatives = Negatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
+        made.append(Tuples(form, known.rows, negatives))
+    return made
+
+
+def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> sparse.csr_array:
+    """In how many hyperedges new nodes are together with known ones: m x n, from the hyperedges of new nodes alone.
+
+    `new` are nodes of the hypergraph, `known` has the place of each of its nodes among the n known ones, or -1.
+    """
+    place = np.full(hypergraph.n_nodes, -1, np.int64)
+    place[new] = np.arange(len(new))
+    entries = [np.empty((2, 0), np.int64)]
+    for kind in hypergraph.kinds:
+        rows = kind.rows[(place[kind.rows] >= 0).any(axis=1)]
+        for a, b in permutations(range(rows.shape[1]), 2):
+            pairs = np.stack([place[rows[:, a]], known[rows[:, b]]])
+            entries.append(pairs[:, (pairs >= 0).all(axis=0)])
+    row, col = np.concatenate(entries, axis=1)
+    made = sparse.coo_array((np.ones(len(row), np.float32), (row, col)), shape=(len(new), n)).tocsr()
+    made.sort_indices()
+    return made
+
+
+def type_codes_of(hypergraph: Hypergraph, schema: Schema) -> Ints:
+    """The types of a later hypergraph's nodes, as they were numbered when it was fitted."""
+    made: Ints = np.array([schema.types.index(name) for name in hypergraph.types])[hypergraph.type_codes]
+    return made
+
+
+def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Labels) -> None:
+    """Refuse a type that was not learned, and a known node (`nodes`) that is of another type now."""
+    types = network.schema.types
+    odd = next((name for name in hypergraph.types if name not in types), None)
+    if odd is not None:
+        raise InputError(f"nodes of the type {odd!r} were not learned; the types are {', '.join(types)}")
+    at = nodes.find(hypergraph.nodes)
+    then, now = network.places().type_codes[at], type_codes_of(hypergraph, network.schema)
+    changed = np.flatnonzero((at >= 0) & (then != now))
+    if changed.size:
+        i = int(changed[0])
+        raise InputError(
+            f"{hypergraph.nodes[i]!r} is a {types[now[i]]} here and was a {types[then[i]]} when it was fitted"
+        )
+
+
+def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: Ints) -> npt.NDArray[np.float32]:
+    """The vectors of the nodes `new`, from their rows over known nodes; `known` has each node's place then, or -1."""
+    places, types = network.places(), type_codes_of(hypergraph, network.schema)[new]
+    over_known = rows_over_known(hypergraph, new, known, len(places.type_codes))
+    vectors, lost = np.empty((len(new), network.dim), np.float32), []
+    for t in np.unique(types).tolist():
+        at = np.flatnonzero(types == t)
+        counts = places.rows(over_known[at], t)
+        lost += new[at[np.diff(network.autoencoder(t).scaled(counts).indptr) == 0]].tolist()
+        vectors[at] = network.embed(counts, t)
+    if lost:
+        names = listed([hypergraph.nodes[i] for i in sorted(lost)])
+        raise InputError(
+            f"{names}: in no hyperedge with a known node, and DHNE can place a new node only by such hyperedges"
+        )
+    return vectors
+
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from netfold.learn.layers import xavier_
+from netfold.learn.sparse_rows import PIECE
 from netfold.models.drne.batches import Batch, Packed, Piece, Ties, distinct, packed_pieces, tied
 from netfold.models.drne.sequences import Sequences
-from netfold.modules import xavier_
-from netfold.sparse_rows import PIECE
 
 __all__ = ["EPS", "Cell", "DRNENetwork"]
 

@@ -10,8 +10,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from netfold.learn.sparse_rows import SparseRows, parts
 from netfold.models.dvne.triplets import Triplets
-from netfold.sparse_rows import SparseRows, parts
 
 __all__ = ["Batch", "Chunk", "batches", "dropped"]
 

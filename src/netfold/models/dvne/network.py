@@ -11,10 +11,10 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netfold import losses
+from netfold.learn import losses
+from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
 from netfold.models.dvne.batches import Batch, Chunk, dropped
-from netfold.modules import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.sparse_rows import PIECE, SparseRows, in_chunks, parts
 
 __all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2", "w2_squared"]
 

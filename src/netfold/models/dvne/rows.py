@@ -1,11 +1,15 @@
-"""The rows that DVNE reads and writes: where a step of a random walk leads."""
+"""Nodes without links: of them nothing is known, and their Gaussians say so."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["steps"]
+from netfold.data.embedding import Embedding
+from netfold.data.gaussians import widths
+from netfold.data.graph import Graph
+
+__all__ = ["steps", "widened"]
 
 
 def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | None = None) -> sparse.csr_array:
@@ -26,3 +30,27 @@ def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | Non
     sums = made @ np.ones(made.shape[1])  # in float64, as in Graph.transition
     data = (made.data / np.repeat(sums, np.diff(made.indptr))).astype(np.float32)
     return sparse.csr_array((data, made.indices, made.indptr), shape=made.shape)
+
+
+_LARGEST = 10
+"""Of how many variances the mean is a node's uncertainty, see `Embedding.uncertainty`."""
+
+
+def widened(made: Embedding, graph: Graph) -> Embedding:
+    """Nodes without links, which share the Gaussian of an empty row, with the largest uncertainty of any other node.
+
+    An empty row is encoded as one of very many links is, which looks certain. Their widest deviations are scaled, and
+    the others left, so that they stay about as far from everybody as they were.
+    """
+    assert made.std is not None
+    out, into = np.diff(graph.adjacency.indptr), np.bincount(graph.adjacency.indices, minlength=graph.n_nodes)
+    lonely = out + into == 0
+    if not lonely.any() or lonely.all():
+        return made
+    width, rows = widths(made.std, _LARGEST), np.flatnonzero(lonely)
+    factor = width[~lonely].max() / width[rows[0]]
+    if factor <= 1:
+        return made
+    std, widest = made.std.copy(), np.argsort(-made.std[rows[0]])[:_LARGEST]
+    std[np.ix_(rows, widest)] *= np.sqrt(factor)
+    return Embedding(made.nodes, made.vectors, std)

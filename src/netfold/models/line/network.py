@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from netfold.contexts import Pairs
-from netfold.table_rows import take_rows
+from netfold.learn.layers import take_rows
+from netfold.learn.skipgram import Pairs
 
 __all__ = ["LINENetwork"]
 

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor, nn
 
-from netfold.lgp.process import Process
-from netfold.models.node2vecplus.batches import Batch
-from netfold.table_rows import take_rows
+from netfold.learn.layers import take_rows
+from netfold.learn.skipgram import Pairs, Windows
+from netfold.models.lgp.neighborhoods import Caps, Surroundings, read_around
+from netfold.models.lgp.process import Process
 
-__all__ = ["Node2VecPlusNetwork"]
+__all__ = ["Batch", "Node2VecPlusNetwork", "surrounded"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Walks or pairs, and the surroundings of their nodes, in the order in which these read them."""
+
+    read: Windows | Pairs
+    around: Surroundings
+
+
+def surrounded(
+    of: Callable[[torch.Generator], Iterator[Windows | Pairs]],
+    matrix: sparse.csr_array,
+    caps: Caps,
+    device: torch.device,
+    *,
+    contexts: bool,
+) -> Callable[[torch.Generator], Iterator[Batch]]:
+    """The batches of `of`, each node of which counts as new for itself; with `contexts`, also those drawn at random.
+
+    All is drawn on the CPU, so that devices agree. Every node that a batch names must have links.
+    """
+
+    def made(generator: torch.Generator) -> Iterator[Batch]:
+        for read in of(generator):
+            nodes: Tensor = (read.context_nodes if contexts else read.nodes).cpu()
+            alone = np.arange(len(nodes))
+            yield Batch(read, read_around(matrix, nodes.numpy(), alone, caps, generator, device=device))
+
+    return made
 
 
 class Node2VecPlusNetwork(Process):

@@ -13,7 +13,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.sparse_rows import SparseRows, parts
+from netfold.learn.sparse_rows import SparseRows, parts
 
 __all__ = ["COLUMNS", "DENSE_LIMIT", "Chunk", "Rows", "batches"]
 

@@ -1,0 +1,85 @@
+"""Labels as people type and read them: user:u1 is the node ("user", "u1")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from netfold.cli.output import shown
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.data.nodes import Labels
+
+__all__ = ["integer", "is_typed", "label_of_type", "label_typed", "spelled"]
+
+_SUGGESTIONS, _AMONG = 3, 100_000
+"""So many close labels are named, looked for among so many."""
+
+
+def spelled(label: Any) -> str:
+    """A label as it is typed.
+
+    >>> spelled(("user", 7)), spelled("Zoë"), spelled((1, 2))
+    ('user:7', 'Zoë', '(1, 2)')
+    """
+    return shown(f"{label[0]}:{label[1]}" if is_typed(label) else label)
+
+
+def is_typed(label: Any) -> bool:
+    """Whether a label is (type, label), as `read_hyperedges` makes them."""
+    return isinstance(label, tuple) and len(label) == 2 and isinstance(label[0], str)
+
+
+def label_typed(nodes: Labels, text: str) -> Any:
+    """The label that a person means who types `text`: user:u1, or u1 alone where one type has it."""
+    if nodes.kind != "json":
+        return nodes.parse(text)
+    types = list(dict.fromkeys(label[0] for label in nodes if is_typed(label)))
+    found = [x for t in types if text.startswith(f"{t}:") for x in _of_type(nodes, t, text[len(t) + 1 :])]
+    if not found:
+        plain = nodes.parse(text)
+        found = [plain] * (plain in nodes) + [x for t in types for x in _of_type(nodes, t, text)]
+    if not found:
+        raise InputError(f"no node is labelled {text!r}{_near(text, nodes)}")
+    if len(found) > 1:
+        raise InputError(f"{text!r} is the label of several nodes; say which: {' or '.join(map(spelled, found))}")
+    return found[0]
+
+
+def label_of_type(nodes: Sequence[Labels], text: str, name: str) -> Any:
+    """The same where the type is known; `nodes` are the labels to look among, those of known nodes first."""
+    rest = text.removeprefix(f"{name}:")
+    for labels in nodes:
+        plain = [x for x in map(labels.parse, dict.fromkeys((text, rest))) if x in labels]
+        found = _of_type(labels, name, text) + _of_type(labels, name, rest) + plain
+        if found:
+            return found[0]
+    every = list(chain.from_iterable(nodes))
+    own = [label[1] for label in every if is_typed(label) and label[0] == name]
+    raise InputError(f"no {name} is labelled {text!r}{_near(rest, own or every)}")
+
+
+def integer(label: Any) -> Any:
+    """A label as an integer, where it is written as one."""
+    written = isinstance(label, str) and re.fullmatch("0|-?[1-9][0-9]{0,17}", label)
+    return int(label) if written else label
+
+
+def _of_type(nodes: Labels, name: str, text: str) -> list[Any]:
+    """The label (type, text), or (type, number), if there is one."""
+    return [(name, x) for x in dict.fromkeys((text, integer(text))) if (name, x) in nodes][:1]
+
+
+def _near(text: str, labels: Iterable[Any]) -> str:
+    """What else could have been meant, or what labels look like."""
+    among = list(islice(labels, _AMONG))
+    words = {str(x[1] if is_typed(x) else x).casefold(): spelled(x) for x in reversed(among)}
+    words |= {spelled(x).casefold(): spelled(x) for x in reversed(among)}
+    near = dict.fromkeys(words[x] for x in get_close_matches(text.casefold(), words, n=_SUGGESTIONS, cutoff=0.6))
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; labels look like {spelled(among[0])}" if among else ""

@@ -1,0 +1,1 @@
+"""Values: numpy and scipy, never torch."""

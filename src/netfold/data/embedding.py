@@ -1,0 +1,293 @@
+"""`Embedding`: a vector for every node, keyed by label, whatever made it."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.gaussians import widths
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Embedding"]
+
+_METRICS = ("cosine", "euclidean", "dot")
+_BLOCK = 1 << 17
+"""Numbers of an embedding that a search looks at together: 1 MiB in float64, which stays in the cache."""
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Embedding:
+    """A point for every node or, with `std`, a Gaussian with the mean `vectors[i]` and the variances `std[i]²`.
+
+    The arrays are read-only; an array that is float32 already is looked at where it lies, any other is copied.
+
+    >>> embedding = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
+    >>> embedding
+    Embedding(3 nodes, 2 dimensions)
+    >>> embedding["b"].tolist(), "d" in embedding
+    ([1.0, 1.0], False)
+    >>> embedding.nearest("c", k=1, metric="euclidean")
+    [('b', 1.4142135381698608)]
+    """
+
+    nodes: Labels
+    """The label of each row."""
+    vectors: Floats
+    """n x dim."""
+    std: Floats | None = None
+    """n x dim, standard deviations above 0; None where nodes are points."""
+
+    def __post_init__(self) -> None:
+        nodes = Labels.of(self.nodes)
+        vectors = _as_matrix(self.vectors, "vectors", nodes)
+        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "vectors", vectors)
+        if self.std is not None:
+            std = _as_matrix(self.std, "std", nodes)
+            if std.shape != vectors.shape:
+                raise InputError(f"std has {std.shape[1]} columns, vectors have {vectors.shape[1]}; they need as many")
+            if std.size and std.min() <= 0:
+                raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
+            object.__setattr__(self, "std", std)
+
+    # ---------------------------------------------------------------- by label
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def coordinates(self) -> Floats:
+        """`vectors`, or [vectors, std] (n x 2 dim), where Euclidean distance is the Gaussians' 2-Wasserstein distance.
+
+        W2(i, j)² = |μ_i - μ_j|² + |σ_i - σ_j|², because diagonal covariances commute.
+        """
+        return self.vectors if self.std is None else _read_only(np.hstack([self.vectors, self.std]))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.nodes
+
+    def __getitem__(self, label: Any) -> Floats:
+        """The vector of a label, or a matrix of the vectors of a list of labels."""
+        if _is_several(label):
+            return np.take(self.vectors, self.nodes.positions(label), axis=0)
+        row: Floats = self.vectors[self._row(label)]
+        return row
+
+    def __repr__(self) -> str:
+        spread = "" if self.std is None else ", Gaussian"
+        return f"Embedding({len(self):,} nodes, {self.dim:,} dimensions{spread})"
+
+    def take(self, labels: Iterable[Any]) -> Embedding:
+        """The embedding of these labels, in this order."""
+        rows = self.nodes.positions(labels)
+        return Embedding(self.nodes.take(rows), self.vectors[rows], None if self.std is None else self.std[rows])
+
+    def uncertainty(self, label: Any, largest: int = 10) -> float | npt.NDArray[np.float64]:
+        """The mean of the `largest` variances of a label, or an array of those of a list: for ranks, as it has no unit.
+
+        >>> Embedding("ab", [[0, 0], [1, 1]], [[1, 2], [1, 1]]).uncertainty("a", largest=1)
+        4.0
+        """
+        if self.std is None:
+            raise InputError(f"{self} has no std; uncertainty is of Gaussians: Embedding(nodes, vectors, std)")
+        several = _is_several(label)
+        found = widths(self.std[self.nodes.positions(label if several else [label])], largest)
+        return found if several else float(found[0])
+
+    # ---------------------------------------------------------------- neighbors
+
+    def nearest(self, query: Any, k: int = 10, *, metric: str | None = None) -> list[tuple[Any, float]]:
+        """The k nodes nearest to a label, itself left out, or to a vector: (label, score), the best first.
+
+        `metric` is "cosine" or "dot" (a similarity of `vectors`, the largest first) or "euclidean" (a distance in
+        `coordinates`, the smallest first: W2 where there is `std`). By default it is "euclidean" with `std`, "cosine"
+        without. A vector is an array or a list, a tuple is a label; a vector of zeros has the cosine 0 to all.
+        The search is exact, and of equal scores the earlier node comes first.
+        """
+        metric = metric or ("cosine" if self.std is None else "euclidean")
+        if metric not in _METRICS:
+            raise InputError(f"metric={metric!r} is not one of {', '.join(_METRICS)}")
+        k = _as_count(k)
+        if isinstance(query, list) or _is_array(query):
+            return self._search(self._as_query(query, metric), k, metric)
+        own = self._row(query)
+        vector = self.vectors[own]
+        if metric == "euclidean" and self.std is not None:
+            vector = np.concatenate([vector, self.std[own]])
+        found = self._search(vector, k + 1, metric, own)
+        return found[:k]
+
+    def _search(self, query: npt.NDArray[Any], k: int, metric: str, own: int = -1) -> list[tuple[Any, float]]:
+        """The k best rows, `own` left out. A block's costs join the best so far: memory is bounded by block and k."""
+        query = query.astype(np.float64)
+        if metric == "cosine":
+            query /= np.linalg.norm(query) or 1
+        step = max(1, _BLOCK // self.dim)
+        costs, rows = np.empty(0, np.float32), np.empty(0, np.int64)
+        for start in range(0, len(self), step):
+            block = slice(start, min(start + step, len(self)))
+            costs = np.concatenate([costs, self._costs(query, block, metric)])
+            rows = np.concatenate([rows, np.arange(block.start, block.stop)])
+            best = _smallest(costs, k)
+            costs, rows = costs[best], rows[best]
+        scores = (costs if metric == "euclidean" else 0 - costs).tolist()
+        return [(self.nodes[i], score) for i, score in zip(rows.tolist(), scores, strict=True) if i != own]
+
+    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats:
+        """What is to be small for each row of a block.
+
+        It is computed in float64, as a product of float32 overflows and rounds differently from row to row; rounded
+        afterwards, equal vectors have equal costs.
+        """
+        vectors = self.vectors[block]
+        if metric == "euclidean":
+            costs = _squares(vectors - query[: self.dim])
+            if self.std is not None:
+                costs += _squares(self.std[block] - query[self.dim :])
+            np.sqrt(costs, out=costs)
+        else:
+            costs = -(vectors.astype(np.float64) @ query)
+            if metric == "cosine":
+                costs /= self._norms[block]
+        with np.errstate(over="ignore"):
+            return costs.astype(np.float32)
+
+    @cached_property
+    def _norms(self) -> npt.NDArray[np.float64]:
+        """The length of each vector, 1 for a vector of zeros."""
+        step = max(1, _BLOCK // self.dim)
+        blocks = [_squares(self.vectors[a : a + step].astype(np.float64)) for a in range(0, len(self), step)]
+        norms = np.sqrt(np.concatenate(blocks))
+        norms[norms == 0] = 1
+        return norms
+
+    def _as_query(self, query: Any, metric: str) -> npt.NDArray[Any]:
+        width = 2 * self.dim if metric == "euclidean" and self.std is not None else self.dim
+        vector = _as_floats(query, "the query")
+        if vector.shape != (width,):
+            what = "the coordinates [mean, std] of a node" if width > self.dim else "a vector"
+            raise InputError(f"the query has the shape {vector.shape}; give a label, or {what}: {width} numbers")
+        if not np.isfinite(vector).all():
+            raise InputError("the query holds a number that is not finite")
+        return vector
+
+    def _row(self, label: Any) -> int:
+        return int(self.nodes.positions([label])[0])
+
+    # ---------------------------------------------------------------- made into, and files
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table with the labels as its index and the columns v0, v1, ... and, with `std`, s0, s1, ..."""
+        import pandas as pd
+
+        index = pd.Index(list(self.nodes), tupleize_cols=False, name="node")
+        letters = "v" if self.std is None else "vs"
+        names = [f"{letter}{j}" for letter in letters for j in range(self.dim)]
+        return pd.DataFrame(self.coordinates, index=index, columns=names, copy=True)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a file of the format that its ending names: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .vec, .bin.
+
+        Parquet and npz keep everything. The others are for other programs: they hold labels as plain text, so that
+        integers are recognised when they are read and other labels than strings and integers are refused, and, but
+        for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
+        """
+        from netfold.io import vectors
+
+        vectors.write(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Embedding:
+        """Read a file that `save` wrote, or that another program wrote in one of its formats."""
+        from netfold.io import vectors
+
+        with vectors.damage_named(Path(path)):
+            stored = vectors.read(Path(path))
+            return Embedding(stored.nodes, stored.vectors, stored.std)
+
+
+def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} is no array: its rows differ in length") from None
+    if array.dtype.kind not in "buif":
+        raise InputError(f"{name} holds real numbers, not {array.dtype}")
+    return array
+
+
+def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
+    """A read-only float32 matrix with a row for each node; the given array stays as it is."""
+    given = _as_floats(values, name)
+    if given.ndim != 2 or given.shape[1] == 0:
+        raise InputError(f"{name} has the shape {given.shape}; a matrix with a row for each node is needed")
+    if len(given) != len(nodes):
+        raise InputError(f"{name} has {len(given):,} rows for {len(nodes):,} nodes; it needs one for each")
+    with np.errstate(over="ignore"):
+        matrix = np.ascontiguousarray(given, dtype=np.float32)
+    if matrix.size and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
+        row = int(np.argmin(np.isfinite(matrix).all(axis=1)))
+        raise InputError(f"{name} of {nodes[row]!r} holds a number that is not finite in float32")
+    return _read_only(matrix)
+
+
+def _read_only(array: Floats) -> Floats:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_several(label: Any) -> bool:
+    return isinstance(label, (list, Labels)) or _is_array(label)
+
+
+def _is_array(x: Any) -> bool:
+    """numpy's arrays, and tensors and series, which can be seen as such; not numpy's scalars, which are labels."""
+    return hasattr(x, "__array__") and getattr(x, "ndim", 1) > 0
+
+
+def _as_count(k: Any) -> int:
+    try:
+        count = operator.index(k)
+    except TypeError:
+        raise InputError(f"k={k!r} is not a whole number") from None
+    if count < 1:
+        raise InputError(f"k={count} asks for no neighbor; k is at least 1")
+    return count
+
+
+def _squares(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The squared length of each row."""
+    squares: npt.NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows)
+    return squares
+
+
+def _smallest(costs: Floats, k: int) -> npt.NDArray[np.intp]:
+    """Where the k smallest stand, in order; of equals the first, which `argpartition` alone would not say."""
+    if k >= len(costs):
+        return np.argsort(costs, kind="stable")
+    limit = np.partition(costs, k - 1)[k - 1]
+    among = np.flatnonzero(costs <= limit)
+    return among[np.argsort(costs[among], kind="stable")[:k]]

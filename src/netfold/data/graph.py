@@ -1,0 +1,337 @@
+"""`Graph`: nodes with labels, and the sparse matrix of who is linked to whom."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from netfold.data import interop
+from netfold.data.edges import adjacency
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Graph"]
+
+_DUPLICATES = ("sum", "one", "error")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A weighted graph, directed or not, whose nodes keep their labels.
+
+    `adjacency[i, j]` is the weight s_ij of the edge from node i to node j, 0 where there is none; it is symmetric
+    where the graph is undirected, a self-loop standing once on the diagonal. The arrays are read-only.
+
+    >>> graph = Graph.from_edges([("a", "b"), ("b", "c")])
+    >>> graph
+    Graph(3 nodes, 2 edges, undirected)
+    >>> graph.positions(["c", "a"]).tolist()
+    [2, 0]
+    """
+
+    adjacency: sparse.csr_array
+    """n x n, float32, sorted, without duplicates or stored zeros."""
+    nodes: Labels
+    """The label of each row."""
+    directed: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        given = sparse.csr_array(self.adjacency)  # shares arrays that fit already
+        _check_square(given.shape)
+        _check_numbers(given.dtype)
+        _check_weights(given.data)
+        matrix = given.astype(np.float32, copy=False)
+        if not matrix.has_canonical_format or (matrix.data.size and matrix.data.min() == 0):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+            _check_weights(matrix.data)
+        if not self.directed and not _is_symmetric(matrix):
+            raise InputError("the adjacency matrix is not symmetric; say directed=True, or make it symmetric first")
+        nodes = Labels.of(self.nodes)
+        if len(nodes) != matrix.shape[0]:
+            raise InputError(f"{len(nodes):,} labels do not fit an adjacency matrix of {matrix.shape[0]:,} rows")
+        object.__setattr__(self, "adjacency", _read_only(matrix))
+        object.__setattr__(self, "nodes", nodes)
+
+    # ---------------------------------------------------------------- made from
+
+    @staticmethod
+    def from_edges(
+        edges: Iterable[Any],
+        weights: Iterable[float] | None = None,
+        *,
+        nodes: Iterable[Any] | None = None,
+        directed: bool = False,
+        duplicates: str | None = None,
+    ) -> Graph:
+        """A graph of pairs (u, v), or of triples (u, v, weight), of labels.
+
+        `nodes` fixes the order of the nodes and admits isolated ones; otherwise they come in the order of their
+        labels where all are integers, and as they first appear where not. An edge given twice (in an undirected
+        graph: in either direction) follows `duplicates`: "sum" its weights (the default where weights are given),
+        count it as "one" edge (the default where none are), or raise an "error".
+
+        >>> Graph.from_edges([("a", "b", 2.0), ("b", "a", 0.5)]).adjacency[0, 1].item()
+        2.5
+        """
+        u, v, w = interop.columns(edges, weights)
+        if nodes is None:
+            labels, u_codes, v_codes = _factorize(u, v)
+        else:
+            labels = Labels.of(nodes)
+            u_codes, v_codes = labels.positions(u), labels.positions(v)
+        return Graph.from_codes(u_codes, v_codes, w, nodes=labels, directed=directed, duplicates=duplicates)
+
+    @staticmethod
+    def from_codes(
+        u: npt.NDArray[Any],
+        v: npt.NDArray[Any],
+        weights: npt.NDArray[Any] | None,
+        *,
+        nodes: Labels,
+        directed: bool = False,
+        duplicates: str | None = None,
+    ) -> Graph:
+        """A graph of edges between positions 0..n-1 of `nodes`; the rest as in `from_edges`."""
+        rule = duplicates or ("one" if weights is None else "sum")
+        if rule not in _DUPLICATES:
+            raise InputError(f"duplicates={duplicates!r} is not one of {', '.join(_DUPLICATES)}")
+        if weights is not None:
+            _check_weights(weights)
+        return unchecked(_assemble(u, v, weights, directed, rule, nodes), nodes, directed)
+
+    @staticmethod
+    def from_scipy(matrix: Any, nodes: Iterable[Any] | None = None, *, directed: bool | None = None) -> Graph:
+        """A graph of a square sparse matrix (or array of numbers); directed where it is not symmetric, unless said."""
+        if isinstance(matrix, np.ndarray) and matrix.ndim != 2:
+            raise InputError(f"an adjacency matrix has 2 axes, not {matrix.ndim}")
+        csr = sparse.csr_array(matrix)
+        _check_numbers(csr.dtype)
+        _check_square(csr.shape)
+        if directed is None:
+            directed = not _is_symmetric(csr)
+        return Graph(csr, Labels.of(range(csr.shape[0]) if nodes is None else nodes), directed=directed)
+
+    @staticmethod
+    def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
+        """A graph of a networkx graph; parallel edges are summed, edges without the attribute weigh 1."""
+        nodes, u, v, w = interop.from_networkx(graph, weight)
+        return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
+
+    @staticmethod
+    def from_pyg(data: Any) -> Graph:
+        """A graph of a PyTorch Geometric `Data`: `edge_index`, and `edge_weight` or a one-column `edge_attr`."""
+        return Graph.from_scipy(interop.from_pyg(data))
+
+    @staticmethod
+    def from_igraph(graph: Any, *, weight: str = "weight") -> Graph:
+        """A graph of an igraph graph; labels are the attribute `name` where there is one."""
+        nodes, u, v, w = interop.from_igraph(graph, weight)
+        return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
+
+    @staticmethod
+    def of(x: Any) -> Graph:
+        """Whatever can be read as a graph: a Graph, networkx, igraph, PyG data, a sparse or square matrix, edges.
+
+        >>> Graph.of([(1, 2), (2, 3)])
+        Graph(3 nodes, 2 edges, undirected)
+        """
+        if isinstance(x, Graph):
+            return x
+        kind = interop.kind_of(x)
+        readers: dict[str, Callable[[Any], Graph]] = {
+            "networkx": Graph.from_networkx,
+            "igraph": Graph.from_igraph,
+            "pyg": Graph.from_pyg,
+            "scipy": Graph.from_scipy,
+            "edges": Graph.from_edges,
+        }
+        if kind not in readers:
+            raise InputError(kind)
+        return readers[kind](x)
+
+    # ---------------------------------------------------------------- facts
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are, isolated ones included."""
+        return len(self.nodes)
+
+    @cached_property
+    def n_edges(self) -> int:
+        """How many edges there are; in an undirected graph each counts once."""
+        return self.adjacency.nnz if self.directed else (self.adjacency.nnz + self.n_self_loops) // 2
+
+    @cached_property
+    def n_self_loops(self) -> int:
+        """How many edges lead from a node to itself."""
+        return int(np.count_nonzero(self.adjacency.diagonal()))
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether any edge weighs other than 1."""
+        return bool(np.any(self.adjacency.data != 1))
+
+    @cached_property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """The number of neighbors of each node (that it links to, where directed)."""
+        return np.diff(self.adjacency.indptr).astype(np.int64)
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        weighted = ", weighted" if self.is_weighted else ""
+        return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted})"
+
+    def positions(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """The row of each label."""
+        return self.nodes.positions(labels)
+
+    def neighbors(self, label: Any) -> list[Any]:
+        """The labels that a node links to."""
+        i = int(self.positions([label])[0])
+        a = self.adjacency
+        return [self.nodes[j] for j in a.indices[a.indptr[i] : a.indptr[i + 1]]]
+
+    def transition(self) -> sparse.csr_array:
+        """P = D⁻¹ S: the rows that are not empty sum to 1."""
+        made = self.adjacency.copy()
+        sums = made @ np.ones(self.n_nodes)  # in float64: a hub's sum, or the inverse of a tiny one, outgrows float32
+        made.data[:] = made.data / np.repeat(sums, np.diff(made.indptr))
+        return made
+
+    def laplacian(self) -> sparse.csr_array:
+        """L = D - S with D the diagonal matrix of row sums."""
+        return sparse.csr_array(sparse.diags_array(self.adjacency.sum(axis=1)) - self.adjacency)
+
+    def subgraph(self, rows: npt.ArrayLike) -> Graph:
+        """The graph among these rows, in this order; each row once."""
+        nodes = self.nodes.take(rows)
+        rows = np.asarray(rows, dtype=np.int64)
+        return Graph(self.adjacency[rows][:, rows], nodes, directed=self.directed)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of labels, edges and weights: equal for equal graphs, wherever they came from."""
+        a, digest = self.adjacency, hashlib.sha256()
+        digest.update(f"{self.n_nodes} {self.directed} {self.nodes.kind}".encode())
+        for array in (a.indptr.astype(np.int64), a.indices.astype(np.int64), a.data, *self.nodes.arrays().values()):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    # ---------------------------------------------------------------- made into
+
+    def to_scipy(self) -> sparse.csr_array:
+        """A writeable copy of the adjacency matrix."""
+        return self.adjacency.copy()
+
+    def to_networkx(self) -> networkx.Graph[Any]:
+        """A networkx graph (`DiGraph` where directed) with the attribute `weight`."""
+        return interop.to_networkx(self.adjacency, self.nodes, self.directed)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a folder of arrays that `Graph.load` maps into memory."""
+        from netfold.io import graph_folder
+
+        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Graph:
+        """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
+        from netfold.io import graph_folder
+
+        return unchecked(*graph_folder.read(Path(path)))
+
+
+def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:
+    """A graph of a float32 matrix known to be sorted, free of duplicates and zeros, and symmetric where it must be."""
+    graph = object.__new__(Graph)
+    for name, value in (("adjacency", _read_only(matrix)), ("nodes", nodes), ("directed", directed)):
+        object.__setattr__(graph, name, value)
+    return graph
+
+
+def _factorize(u: Any, v: Any) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Labels in order, and the position of each end of each edge."""
+    if all(isinstance(x, np.ndarray) and x.dtype.kind in "iu" for x in (u, v)):
+        values, codes = np.unique(np.concatenate([u, v]), return_inverse=True)
+        return Labels.of(values), codes[: len(u)], codes[len(u) :]
+    index: dict[Any, int] = {}
+    try:
+        ends = chain.from_iterable(zip(u, v, strict=True))
+        codes = np.fromiter((index.setdefault(x, len(index)) for x in ends), dtype=np.int64)
+    except TypeError as e:
+        raise InputError(f"a label cannot be a key: {e}") from None
+    labels = Labels.of(index)
+    if labels.kind == "int":  # in order, as integers in an array come
+        rank = np.argsort(np.argsort(np.fromiter(index, dtype=np.int64)))
+        labels, codes = Labels.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
+    return labels, codes[0::2], codes[1::2]
+
+
+def _assemble(
+    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, directed: bool, rule: str, nodes: Labels
+) -> sparse.csr_array:
+    """The adjacency matrix of edges between positions."""
+    if rule == "one" and w is not None:
+        some = np.asarray(w) > 0
+        u, v, w = u[some], v[some], None
+    if rule == "sum" and w is None:
+        w = np.ones(len(u))
+    if rule == "error":
+        _check_once(u, v, directed, nodes)
+    return adjacency([(u, v)], w, len(nodes), directed=directed)
+
+
+def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Labels) -> None:
+    low, high = (u, v) if directed else (np.minimum(u, v), np.maximum(u, v))
+    order = np.lexsort((high, low))
+    same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    if same.any():
+        at = order[np.argmax(same)]
+        edge = f"{nodes[u[at]]!r} - {nodes[v[at]]!r}"
+        raise InputError(f"the edge {edge} is given twice; remove one, or sum them (duplicates='sum')")
+
+
+def _check_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InputError(f"an adjacency matrix is square, not {' x '.join(map(str, shape))}")
+
+
+def _check_numbers(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "buif":
+        raise InputError(f"an adjacency matrix holds real numbers, not {dtype}")
+
+
+def _check_weights(weights: npt.NDArray[Any]) -> None:
+    most = np.finfo(np.float32).max
+    if weights.size and not (weights.min() >= 0 and weights.max() <= most):
+        bad = weights[~((weights >= 0) & (weights <= most))][0]
+        raise InputError(f"an edge weighs {bad}; weights are finite numbers of at least 0 (and at most {most:.1e})")
+
+
+def _is_symmetric(matrix: sparse.csr_array) -> bool:
+    difference = matrix - matrix.T
+    return difference.nnz == 0 or not np.any(difference.data)
+
+
+def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
+    views = [x.view() for x in (matrix.data, matrix.indices, matrix.indptr)]
+    for view in views:
+        view.flags.writeable = False
+    made = sparse.csr_array(tuple(views), shape=matrix.shape, copy=False)
+    made.has_sorted_indices = made.has_canonical_format = True
+    return made

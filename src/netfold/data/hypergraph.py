@@ -1,0 +1,369 @@
+"""`Hypergraph`: typed nodes, and edges that join two nodes or more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise, repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from netfold.data import interop as hypergraph_interop
+from netfold.data.kinds import (
+    Kind,
+    check_rows,
+    first_repeated,
+    joined,
+    kinds_of_named,
+    kinds_of_tuples,
+    types_by_roles,
+    types_of,
+)
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+__all__ = ["Hypergraph", "Kind", "adjacency", "incidence"]
+
+
+Ints = npt.NDArray[np.int64]
+
+_PAIRS = 1 << 21
+"""Pairs of nodes that are looked at together."""
+
+
+def incidence(rows: Sequence[Ints], numbers: Sequence[Ints], n: int) -> sparse.csr_array:
+    """H (n x m): H[i, e] = 1 where node i is in edge e; `numbers` are the edges that the rows of each kind are.
+
+    >>> incidence([np.array([[0, 1], [1, 2]])], [np.array([0, 1])], 3).toarray().tolist()
+    [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    """
+    members = np.concatenate([np.empty(0, np.int32), *(r.ravel().astype(np.int32) for r in rows)])
+    edges = [np.repeat(e.astype(np.int32), r.shape[1]) for r, e in zip(rows, numbers, strict=True)]
+    columns = np.concatenate([np.empty(0, np.int32), *edges])
+    del edges
+    shape = (n, sum(map(len, rows)))
+    return sparse.coo_array((np.ones(len(members), np.float32), (members, columns)), shape=shape).tocsr()
+
+
+def adjacency(rows: Sequence[Ints], n: int) -> sparse.csr_array:
+    """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together, with an empty diagonal.
+
+    Row i of H Hᵀ counts the nodes of the edges of i, i itself in each; so those lists, i left out, are sorted and
+    counted, for some nodes at a time. An edge of N nodes costs N(N - 1).
+
+    >>> adjacency([np.array([[0, 1, 2]]), np.array([[2, 1]])], 3).toarray().tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 2.0], [1.0, 2.0, 0.0]]
+    """
+    most = sum(len(r) * r.shape[1] * (r.shape[1] - 1) for r in rows)
+    indices, counts = np.empty(most, np.int32), np.empty(most, np.float32)  # what stays unused takes no memory
+    indptr: npt.NDArray[np.signedinteger] = np.zeros(n + 1, np.int32 if most < 2**31 else np.int64)
+    used = 0
+    for first, part in _parts(rows, n):
+        here = slice(used, used + part.nnz)
+        indices[here], counts[here] = part.indices, part.data
+        np.add(part.indptr[1:], used, out=indptr[first + 1 : first + 1 + part.shape[0]], casting="same_kind")
+        used = here.stop
+    indices.resize(used, refcheck=False)
+    counts.resize(used, refcheck=False)
+    made = sparse.csr_array((counts, indices, indptr), shape=(n, n))
+    made.has_sorted_indices = made.has_canonical_format = True
+    return made
+
+
+def _parts(rows: Sequence[Ints], n: int) -> Iterator[tuple[int, sparse.csr_array]]:
+    """Rows of A from the first to the last, some at a time, each part with its first row."""
+    members = np.concatenate([np.empty(0, np.int32), *(r.ravel().astype(np.int32) for r in rows)])
+    sizes = np.repeat(np.array([r.shape[1] for r in rows], np.int32), [len(r) for r in rows])
+    starts = np.cumsum(sizes, dtype=np.int64) - sizes
+    edges, bounds = _edges_of_nodes(members, sizes, n)
+    for first, last in _blocks(edges, bounds, sizes):
+        mine = edges[bounds[first] : bounds[last]]
+        degrees = np.diff(bounds[first : last + 1])
+        found = _members_of(mine, members, starts, sizes)
+        others = found[found != np.repeat(np.repeat(np.arange(first, last), degrees), sizes[mine])]
+        ends = np.cumsum(np.append(0, sizes[mine] - 1))[bounds[first : last + 1] - bounds[first]]
+        part = sparse.csr_array((np.ones(len(others), np.float32), others, ends), shape=(last - first, n))
+        part.sum_duplicates()
+        yield first, part
+
+
+def _edges_of_nodes(
+    members: npt.NDArray[np.int32], sizes: npt.NDArray[np.int32], n: int
+) -> tuple[npt.NDArray[np.int32], Ints]:
+    """The edges of each node, node after node, and where those of each begin."""
+    columns = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    listed = sparse.coo_array((np.ones(len(members), np.bool_), (members, columns)), shape=(n, len(sizes)))
+    listed.has_canonical_format = True  # no edge names a node twice; this keeps tocsr() from looking
+    made = listed.tocsr()
+    return made.indices, made.indptr.astype(np.int64)
+
+
+def _blocks(edges: npt.NDArray[np.int32], bounds: Ints, sizes: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Runs of nodes whose edges hold about `_PAIRS` nodes together, or one node where its own hold more."""
+    pairs = np.cumsum(np.append(0, sizes[edges]))[bounds]
+    first, n = 0, len(bounds) - 1
+    while first < n:
+        last = int(np.searchsorted(pairs, pairs[first] + _PAIRS, side="right")) - 1
+        last = min(max(last, first + 1), n)
+        yield first, last
+        first = last
+
+
+def _members_of(
+    edges: npt.NDArray[np.int32], members: npt.NDArray[np.int32], starts: Ints, sizes: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """The nodes of these edges, one edge after the other."""
+    lengths = sizes[edges]
+    before = np.cumsum(lengths, dtype=np.int64) - lengths
+    at = np.arange(int(lengths.sum())) + np.repeat(starts[edges] - before, lengths)
+    found: npt.NDArray[np.int32] = members[at]
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Hypergraph:
+    """Edges that are tuples of any length N >= 2 of distinct nodes, in kinds by the roles that their nodes play.
+
+    An edge given twice counts twice. Made of plain tuples, edges are of one kind where they join the same types of
+    nodes; in what order they name them has no meaning then. Other roles come with `from_kinds` and `read_hyperedges`.
+
+    >>> hypergraph = Hypergraph.from_tuples([("ann", "film", "drama"), ("bob", "film")])
+    >>> hypergraph
+    Hypergraph(4 nodes, 2 edges)
+    >>> hypergraph.kinds
+    (Kind(node, node_2:node, node_3:node; 1 edge), Kind(node, node_2:node; 1 edge))
+    >>> hypergraph.adjacency()[hypergraph.nodes.positions(["film"])].toarray().tolist()
+    [[1.0, 0.0, 1.0, 1.0]]
+    """
+
+    kinds: tuple[Kind, ...]
+    """The edges, as rows of positions; kinds in order of first appearance, each with one edge or more."""
+    nodes: Labels
+    """The label of each node; a node may be in no edge."""
+    types: tuple[str, ...]
+    """The types of nodes, in order of first appearance; "node" alone where none is given."""
+    type_codes: Ints
+    """The type of each node, as a position in `types`."""
+    _sequence: Ints | None
+    """The kind of each edge; None where edges come kind after kind."""
+
+    def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
+        given = list(map(_as_edge, edges))
+        labels = Labels.of(nodes)
+        types, codes = types_of(node_types, len(labels))
+        members = labels.positions([label for edge in given for label in edge])
+        sizes = np.fromiter(map(len, given), np.int64, len(given))
+        _freeze(self, *kinds_of_tuples(members, sizes, types, codes), labels, types, codes)
+
+    @staticmethod
+    def from_tuples(tuples: Iterable[Iterable[Any]], node_types: Mapping[Any, str] | None = None) -> Hypergraph:
+        """A hypergraph of tuples of labels; `node_types` gives the type of each label.
+
+        Nodes come in the order of their labels where all are integers, and as they first appear where not.
+        """
+        edges = tuple(map(_as_edge, tuples))
+        nodes = _first_seen(label for edge in edges for label in edge)
+        if nodes.kind == "int":
+            nodes = Labels.of(np.sort(nodes.arrays()["ints"]))
+        if node_types is None:
+            return Hypergraph(edges, nodes)
+        return Hypergraph(edges, nodes, _looked_up(node_types, nodes))
+
+    @staticmethod
+    def from_kinds(
+        kinds: Iterable[Kind | tuple[Sequence[str], Sequence[str], npt.ArrayLike]],
+        *,
+        nodes: Iterable[Any],
+        node_types: Iterable[str] | npt.NDArray[np.integer] | None = None,
+        types: Sequence[str] | None = None,
+    ) -> Hypergraph:
+        """A hypergraph of arrays: kinds, or (roles, types, rows) of each, whose rows are positions among `nodes`.
+
+        `node_types` is the type of each node, as a string or, with `types`, as a position in them; None takes it from
+        the roles that a node plays. Edges come kind after kind; kinds of the same roles and types are one.
+
+        >>> roles = ("head", "relation", "tail")
+        >>> rows = np.array([[0, 2, 1], [1, 2, 0]])
+        >>> made = Hypergraph.from_kinds([(roles, ("entity", "relation", "entity"), rows)], nodes=["a", "b", "r"])
+        >>> made, made.node_types
+        (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
+        """
+        made = joined(map(_as_kind, kinds))
+        labels = Labels.of(nodes)
+        given = types_by_roles(made, labels) if node_types is None else types_of(node_types, len(labels), types)
+        check_rows(made, labels, *given)
+        return _freeze(object.__new__(Hypergraph), made, None, labels, *given)
+
+    @staticmethod
+    def from_named(
+        edges: Iterable[Mapping[str, Any]],
+        *,
+        nodes: Iterable[Any] | None = None,
+        node_types: Mapping[Any, str] | None = None,
+    ) -> Hypergraph:
+        """A hypergraph of edges that are dicts from role to label; `node_types` gives the type of each label.
+
+        Edges of the same roles and types are of one kind. `nodes` fixes the order of the nodes and admits those in no
+        edge; otherwise they come as they first appear.
+
+        >>> Hypergraph.from_named([{"head": "a", "tail": "b"}, {"tail": "a", "head": "c"}]).edges
+        (('a', 'b'), ('c', 'a'))
+        """
+        given = list(map(_as_named, edges))
+        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Labels.of(nodes)
+        types, codes = types_of(_looked_up(node_types, labels) if node_types is not None else (), len(labels))
+        members = labels.positions([label for edge in given for label in edge.values()])
+        kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
+        return _freeze(object.__new__(Hypergraph), kinds, sequence, labels, types, codes)
+
+    @staticmethod
+    def from_xgi(graph: Any, *, node_type: str = "type", skip_small: bool = False) -> Hypergraph:
+        """A hypergraph of an xgi hypergraph; the attribute `node_type` of a node is its type, where it has one.
+
+        Roles are the edge attribute `roles` that `to_xgi` writes. A directed edge has the roles tail and head. Edges
+        of fewer than two nodes are refused or, with `skip_small`, left out. Weights and other attributes are not kept.
+        """
+        nodes, types, edges = hypergraph_interop.from_xgi(graph, node_type, skip_small=skip_small)
+        return Hypergraph.from_named(edges, nodes=nodes, node_types=types)
+
+    # ---------------------------------------------------------------- facts
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are, those in no edge included."""
+        return len(self.nodes)
+
+    @cached_property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return sum(map(len, self.kinds))
+
+    @cached_property
+    def node_types(self) -> tuple[str, ...]:
+        """The type of each node."""
+        return tuple(map(self.types.__getitem__, self.type_codes.tolist()))
+
+    @cached_property
+    def degrees(self) -> Ints:
+        """The number of edges of each node, the diagonal of D_v."""
+        counts = np.zeros(self.n_nodes, np.int64)
+        for kind in self.kinds:
+            counts += np.bincount(kind.rows.ravel(), minlength=self.n_nodes)
+        return counts
+
+    @cached_property
+    def edges(self) -> tuple[tuple[Any, ...], ...]:
+        """The labels that each edge joins, made at the first use: for millions of edges use the rows of `kinds`."""
+        of_kind = [iter(self.tuples(kind)) for kind in self.kinds]
+        if self._sequence is None:
+            return tuple(edge for kind in of_kind for edge in kind)
+        return tuple(next(of_kind[k]) for k in self._sequence.tolist())
+
+    def tuples(self, kind: Kind) -> list[tuple[Any, ...]]:
+        """The edges of a kind as tuples of labels."""
+        names = list(self.nodes)
+        return [tuple(map(names.__getitem__, row)) for row in kind.rows.tolist()]
+
+    def edge_numbers(self) -> list[Ints]:
+        """For each kind, which of all edges its rows are: the columns of `incidence`, the places in `edges`."""
+        if self._sequence is not None:
+            return [np.flatnonzero(self._sequence == k) for k in range(len(self.kinds))]
+        ends = np.cumsum([0, *map(len, self.kinds)])
+        return [np.arange(a, b) for a, b in pairwise(ends.tolist())]
+
+    def __repr__(self) -> str:
+        several = f", {len(self.types)} types" if len(self.types) > 1 else ""
+        return f"Hypergraph({self.n_nodes:,} nodes, {self.n_edges:,} edges{several})"
+
+    def incidence(self) -> sparse.csr_array:
+        """H (n x m): H[i, e] = 1 where node i is in edge e."""
+        return incidence([kind.rows for kind in self.kinds], self.edge_numbers(), self.n_nodes)
+
+    def adjacency(self) -> sparse.csr_array:
+        """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together; D_v, the number of edges of each node, is
+        the diagonal of H Hᵀ, so that of A is empty."""
+        return adjacency([kind.rows for kind in self.kinds], self.n_nodes)
+
+    def to_xgi(self) -> Any:
+        """An `xgi.Hypergraph`: nodes with the attribute `type`, edges with `roles`, a dict from role to node."""
+        return hypergraph_interop.to_xgi(self.nodes, self.node_types, self.named_edges())
+
+    def named_edges(self) -> Iterator[dict[str, Any]]:
+        """Each edge as a dict from role to label."""
+        rows = [iter(kind.rows.tolist()) for kind in self.kinds]
+        names = list(self.nodes)
+        every = chain.from_iterable(repeat(k, len(kind)) for k, kind in enumerate(self.kinds))
+        for k in every if self._sequence is None else self._sequence.tolist():
+            yield {role: names[i] for role, i in zip(self.kinds[k].roles, next(rows[k]), strict=True)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of labels, types, kinds and edges: equal where all are and come in the same order."""
+        digest = hashlib.sha256()
+        facts = [self.n_nodes, self.nodes.kind, self.types, [[k.roles, k.types, len(k)] for k in self.kinds]]
+        digest.update(json.dumps(facts).encode())
+        arrays = [*self.nodes.arrays().values(), self.type_codes, *(kind.rows for kind in self.kinds)]
+        for array in arrays if self._sequence is None else [*arrays, self._sequence]:
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+
+def _freeze(
+    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Labels, types: tuple[str, ...], codes: Ints
+) -> Hypergraph:
+    """The one place where a hypergraph gets its parts."""
+    for kind in kinds:
+        at = first_repeated(kind)
+        if at is not None:
+            edge = tuple(nodes[i] for i in kind.rows[at].tolist())
+            raise InputError(f"the edge {edge!r} names a node twice; name each once, or leave such edges out")
+    if sequence is not None and np.all(sequence[1:] >= sequence[:-1]):
+        sequence = None
+    parts = {"kinds": tuple(kinds), "nodes": nodes, "types": types, "type_codes": codes, "_sequence": sequence}
+    for name, value in parts.items():
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _as_named(edge: Any) -> Mapping[str, Any]:
+    if not isinstance(edge, Mapping) or len(edge) < 2:
+        raise InputError(f"the edge {edge!r} is no dict of two roles or more; give {{role: label, ...}}")
+    return edge
+
+
+def _first_seen(labels: Iterable[Any]) -> Labels:
+    """The labels, each once, as they first appear."""
+    try:
+        return Labels.of(dict.fromkeys(labels))
+    except TypeError as e:
+        raise InputError(f"a label cannot be a key: {e}") from None
+
+
+def _looked_up(node_types: Mapping[Any, str], nodes: Labels) -> tuple[str, ...]:
+    untyped = next((label for label in nodes if label not in node_types), None)
+    if untyped is not None:
+        raise InputError(f"node_types does not say which type {untyped!r} is")
+    return tuple(node_types[label] for label in nodes)
+
+
+def _as_kind(given: Any) -> Kind:
+    if isinstance(given, Kind):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
+        raise InputError(f"a {type(given).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
+    return Kind(*given)
+
+
+def _as_edge(edge: Any) -> tuple[Any, ...]:
+    if isinstance(edge, str) or not hasattr(edge, "__iter__") or len(made := tuple(edge)) < 2:
+        raise InputError(f"the edge {edge!r} joins fewer than two nodes; an edge is a tuple of two labels or more")
+    return made

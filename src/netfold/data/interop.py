@@ -1,0 +1,293 @@
+"""Hypergraphs of other libraries as nodes, types and named edges, by what the objects look like."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import reprlib
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from netfold.data.kinds import TYPE, default_roles
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["LABEL", "Named", "as_label", "from_xgi", "named_edge", "own_label", "to_xgi", "type_of", "with_roles"]
+
+
+_MAX_FACTS = 1 << 24
+"""No json beside our arrays is longer than this many bytes."""
+
+Edges = tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64] | None]
+"""Labels, the two ends of each edge as positions, weights."""
+
+
+def kind_of(x: Any) -> str:
+    """`networkx`, `igraph`, `pyg`, `scipy` or `edges`; otherwise the sentence that says why it is none of them."""
+    origins = {base.__module__.split(".")[0] for base in type(x).__mro__}
+    if "networkx" in origins:
+        return "networkx"
+    if "igraph" in origins:
+        return "igraph"
+    if getattr(x, "edge_index", None) is not None:
+        return "pyg"
+    if sparse.issparse(x) or (
+        isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == x.shape[1] and x.shape[0] > 3
+    ):
+        return "scipy"
+    if isinstance(x, (str, Path)):
+        return f"{str(x)!r} is the name of a file; read it first: nf.read_edges({str(x)!r})"
+    if type(x).__name__ == "Hypergraph":
+        return "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE embeds those)"
+    if isinstance(x, Mapping):
+        return "a dict cannot be read as a graph; give edges: pairs (source, target), or triples with a weight"
+    if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):
+        return "edges"
+    return (
+        f"a {type(x).__name__} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
+    )
+
+
+def columns(edges: Any, weights: Any) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
+    """Sources, targets and weights of pairs, of triples, of an array, or of a table's first columns."""
+    if hasattr(edges, "columns") and hasattr(edges, "__getitem__"):  # pandas, polars
+        names = list(edges.columns)
+        parts = [np.asarray(edges[name]) for name in names[:3]]
+    elif isinstance(edges, np.ndarray):
+        if edges.ndim != 2:
+            raise InputError(f"an array of edges has one row per edge, not {edges.ndim} axes")
+        parts = [edges[:, j] for j in range(min(edges.shape[1], 3))]
+        if edges.dtype.kind == "f" and np.all(np.abs(edges[:, :2]) < 2**53) and not np.any(edges[:, :2] % 1):
+            parts[:2] = [x.astype(np.int64) for x in parts[:2]]  # one dtype for all columns made floats of them
+    else:
+        parts = _transposed(edges)
+    if len(parts) < 2:
+        raise InputError("an edge needs two ends: give pairs (source, target) or triples (source, target, weight)")
+    if weights is None:
+        weights = parts[2] if len(parts) > 2 else None
+    if weights is not None:
+        weights = _as_weights(weights)
+        if weights.shape != (len(parts[0]),):
+            raise InputError(f"{len(weights):,} weights do not fit {len(parts[0]):,} edges")
+    return parts[0], parts[1], weights
+
+
+def _transposed(edges: Iterable[Any]) -> list[Any]:
+    rows = list(edges)
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) not in (2, 3) or len(row) != len(rows[0]):
+            raise InputError(
+                f"edge {i} is {row!r}; edges are pairs (source, target), or triples with a weight, all alike"
+            )
+    return [list(part) for part in zip(*rows, strict=True)] if rows else [[], []]
+
+
+def _as_weights(weights: Any) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(weights if hasattr(weights, "__len__") else list(weights), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the third column does not hold numbers; weights are finite numbers of at least 0") from None
+
+
+def from_networkx(graph: Any, weight: str) -> Edges:
+    """Nodes and edges of a networkx graph."""
+    nodes = list(graph.nodes)
+    index = {node: i for i, node in enumerate(nodes)}
+    triples = [(index[a], index[b], w) for a, b, w in graph.edges(data=weight)]
+    u = np.array([t[0] for t in triples], dtype=np.int64)
+    v = np.array([t[1] for t in triples], dtype=np.int64)
+    return nodes, u, v, _weights_or_ones([t[2] for t in triples], multiple=graph.is_multigraph())
+
+
+def from_igraph(graph: Any, weight: str) -> Edges:
+    """Nodes and edges of an igraph graph."""
+    nodes = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    given = graph.es[weight] if weight in graph.es.attributes() else [None] * len(ends)
+    return nodes, ends[:, 0], ends[:, 1], _weights_or_ones(given, multiple=graph.has_multiple())
+
+
+def _weights_or_ones(given: list[Any], *, multiple: bool) -> npt.NDArray[np.float64] | None:
+    """None where no edge has a weight, unless parallel edges are to be counted."""
+    if not multiple and all(w is None for w in given):
+        return None
+    return _as_weights([1.0 if w is None else w for w in given])
+
+
+def from_pyg(data: Any) -> sparse.csr_array:
+    """The adjacency matrix of PyTorch Geometric data."""
+    ends = _as_array(data.edge_index)
+    if ends.ndim != 2 or ends.shape[0] != 2 or ends.dtype.kind not in "iu":
+        raise InputError(f"edge_index holds integers in 2 rows, not {ends.dtype} in the shape {ends.shape}")
+    n = getattr(data, "num_nodes", None)
+    n = int(ends.max(initial=-1)) + 1 if n is None else int(n)
+    if ends.size and not (ends.min() >= 0 and ends.max() < n):
+        raise InputError(f"edge_index names node {ends[(ends < 0) | (ends >= n)][0]}, but num_nodes is {n}")
+    values = _pyg_weights(data, ends.shape[1])
+    return sparse.coo_array((values, (ends[0], ends[1])), shape=(n, n)).tocsr()
+
+
+def _pyg_weights(data: Any, n_edges: int) -> npt.NDArray[np.float64]:
+    weights = getattr(data, "edge_weight", None)
+    weights = getattr(data, "edge_attr", None) if weights is None else weights
+    values = np.ones(n_edges) if weights is None else _as_weights(_as_array(weights))
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(f"edge_attr has {values.shape[1]} columns; put the weight alone into edge_weight")
+    if len(values) != n_edges:
+        raise InputError(f"{len(values):,} weights do not fit {n_edges:,} edges")
+    return values
+
+
+def _as_array(tensor: Any) -> npt.NDArray[Any]:
+    """An array of a tensor, wherever it is and whether or not it is being trained."""
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
+
+
+def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> networkx.Graph[Any]:
+    """A networkx graph with labels as nodes and weights as attributes."""
+    import networkx as nx
+
+    made: Any = nx.DiGraph() if directed else nx.Graph()
+    labels = list(nodes)
+    made.add_nodes_from(labels)
+    coo = matrix.tocoo()
+    rows, cols = coo.coords
+    keep = np.ones(len(rows), bool) if directed else rows <= cols
+    made.add_weighted_edges_from(
+        (labels[i], labels[j], w)
+        for i, j, w in zip(rows[keep].tolist(), cols[keep].tolist(), coo.data[keep].tolist(), strict=True)
+    )
+    return made
+
+
+def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
+    """The json beside stored arrays, its size bounded and its version known."""
+    try:
+        status = path.lstat()
+    except OSError:
+        raise InputError(
+            f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would never end
+        raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
+    if status.st_size > _MAX_FACTS:
+        raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is damaged: it is not json") from None
+    if not isinstance(facts, dict) or facts.get("kind") != kind:
+        raise InputError(f"{path} does not describe a {kind}")
+    if facts.get("format") != version:
+        raise InputError(
+            f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold"
+        )
+    return facts
+
+
+LABEL = "netfold_label"
+"""The attribute of a node that is called otherwise than its label, as HIF and json make it."""
+
+Named = tuple[list[Any], dict[Any, str], list[dict[str, Any]]]
+"""The nodes in order, the type of each, and each edge as a dict from role to node."""
+
+
+def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
+    """The parts of an xgi hypergraph, directed or not, or simplicial complex; read through its views alone."""
+    if not hasattr(getattr(graph, "edges", None), "members"):
+        raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    labels = {node: own_label(node, graph.nodes[node]) for node in place}
+    types = {labels[node]: type_of(node, graph.nodes[node], node_type) for node in place}
+    if len(types) < len(place):
+        raise InputError(f"several nodes have the same {LABEL}; it is what netfold calls a node, and each has its own")
+    edges = []
+    for edge in graph.edges:
+        members = [(labels[node], role) for node, role in _members(graph.edges, edge, place)]
+        if len(members) > 1 or not skip_small:
+            edges.append(named_edge(edge, members, types))
+    return list(types), types, edges
+
+
+def to_xgi(nodes: Sequence[Any], node_types: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> Any:
+    """An `xgi.Hypergraph`, whose edges are sets: the attribute `roles` keeps who is what."""
+    try:
+        made = importlib.import_module("xgi").Hypergraph()
+    except ImportError:
+        raise InputError("to_xgi needs xgi, which is missing; install it (pip install xgi)") from None
+    for node, name in zip(nodes, node_types, strict=True):
+        made.add_node(node, type=name)
+    for edge in edges:
+        made.add_edge(list(edge.values()), roles=dict(edge))
+    return made
+
+
+def type_of(node: Any, attributes: Mapping[str, Any], name: str) -> str:
+    """The type of a node that has attributes, "node" where it has none of that name."""
+    found = attributes.get(name, TYPE)
+    if not isinstance(found, str) or not found:
+        raise InputError(f"the attribute {name!r} of the node {node!r} is {found!r}; the type of a node is a string")
+    return found
+
+
+def named_edge(edge: Any, members: Sequence[tuple[Any, Any]], types: Mapping[Any, str]) -> dict[str, Any]:
+    """An edge as a dict from role to node, of pairs (node, role); where no role is given, they are the types."""
+    if len(members) < 2:
+        raise InputError(f"the edge {edge!r} joins fewer than two nodes; skip_small=True leaves such edges out")
+    roles = [role for _, role in members]
+    if all(role is None for role in roles):
+        roles = list(default_roles([types[node] for node, _ in members]))
+    odd = next((i for i, role in enumerate(roles) if not isinstance(role, str) or not role), None)
+    if odd is not None:
+        who = f"the role of the node {members[odd][0]!r} in the edge {edge!r} is {roles[odd]!r}"
+        raise InputError(f"{who}; give all nodes of an edge a role, or none")
+    named = dict(zip(roles, (node for node, _ in members), strict=True))
+    if len(named) < len(members):
+        again = next(role for i, role in enumerate(roles) if role in roles[:i])
+        raise InputError(f"the edge {edge!r} has the role {again!r} twice; a role is given once in an edge")
+    return named
+
+
+def _members(edges: Any, edge: Any, place: Mapping[Any, int]) -> list[tuple[Any, Any]]:
+    """Pairs (node, role) of an edge of xgi; sets in the order of the nodes, so that each run has the same."""
+    if hasattr(edges, "dimembers"):
+        tail, head = (sorted(part, key=place.__getitem__) for part in edges.dimembers(edge))
+        return list(zip([*tail, *head], default_roles(["tail"] * len(tail) + ["head"] * len(head)), strict=True))
+    return with_roles(sorted(edges.members(edge), key=place.__getitem__), edges[edge].get("roles"))
+
+
+def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
+    """Pairs (node, role) of an edge whose attribute is `roles`; it is ours where it names each of the nodes once."""
+    given = {role: as_label(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
+    if len(given) == len(members) and all(node in given.values() for node in members):
+        return [(node, role) for role, node in given.items()]
+    return [(node, None) for node in members]
+
+
+def own_label(node: Any, attributes: Mapping[str, Any]) -> Any:
+    """The label of a node: what it is called, or what its attribute says that it was called."""
+    return as_label(attributes.get(LABEL, node))
+
+
+def as_label(x: Any) -> Any:
+    """A label that json may have held: its lists are tuples.
+
+    >>> as_label(["user", [7, "x"]])
+    ('user', (7, 'x'))
+    """
+    if isinstance(x, dict):
+        raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
+    return tuple(map(as_label, x)) if isinstance(x, (list, tuple)) else x

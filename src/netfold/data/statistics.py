@@ -1,0 +1,102 @@
+"""What is counted of a graph or of a hypergraph: the facts that `netfold info` and a report tell of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
+
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+
+__all__ = ["Counts", "GraphCounts", "HypergraphCounts", "Spread", "graph_counts", "hypergraph_counts"]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The least, the mean and the largest of some numbers."""
+
+    least: float
+    mean: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted of both."""
+
+    nodes: int
+    edges: int
+    isolated: int
+    """Nodes that are in no edge, at either end."""
+    degrees: Spread | None
+    """Of the nodes, as `degrees` has them; None where there are no nodes."""
+
+
+@dataclass(frozen=True)
+class GraphCounts(Counts):
+    """What is counted of a graph."""
+
+    directed: bool
+    weighted: bool
+    self_loops: int
+    components: int
+    """Weakly connected ones, where directed."""
+    weights: Spread | None
+    """Of the edges; None where there are none."""
+
+
+@dataclass(frozen=True)
+class HypergraphCounts(Counts):
+    """What is counted of a hypergraph; its `kinds` have their own lengths."""
+
+    types: dict[str, int]
+    """How many nodes are of each type."""
+
+
+def graph_counts(graph: Graph) -> GraphCounts:
+    """Count what there is of a graph.
+
+    >>> graph_counts(Graph.from_edges([("a", "b"), ("b", "c")], nodes=["a", "b", "c", "d"], directed=True))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    GraphCounts(nodes=4, edges=2, isolated=1, degrees=Spread(least=0, mean=0.5, largest=1), directed=True,
+    weighted=False, self_loops=0, components=2, weights=Spread(least=1.0, mean=1.0, largest=1.0))
+    """
+    a = graph.adjacency
+    ends = np.diff(a.indptr) + np.bincount(a.indices, minlength=graph.n_nodes)
+    return GraphCounts(
+        nodes=graph.n_nodes,
+        edges=graph.n_edges,
+        isolated=int((ends == 0).sum()),
+        degrees=_spread(graph.degrees),
+        directed=graph.directed,
+        weighted=graph.is_weighted,
+        self_loops=graph.n_self_loops,
+        components=int(connected_components(a, directed=graph.directed, connection="weak")[0]),
+        weights=_spread(a.data),
+    )
+
+
+def hypergraph_counts(hypergraph: Hypergraph) -> HypergraphCounts:
+    """Count what there is of a hypergraph.
+
+    >>> hypergraph_counts(Hypergraph.from_tuples([("a", "b", "c"), ("b", "c")])).degrees
+    Spread(least=1, mean=1.6666666666666667, largest=2)
+    """
+    degrees = hypergraph.degrees
+    of_type = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
+    return HypergraphCounts(
+        nodes=hypergraph.n_nodes,
+        edges=hypergraph.n_edges,
+        isolated=int((degrees == 0).sum()),
+        degrees=_spread(degrees),
+        types=dict(zip(hypergraph.types, of_type, strict=True)),
+    )
+
+
+def _spread(values: npt.NDArray[np.int64] | npt.NDArray[np.float32]) -> Spread | None:
+    if not len(values):
+        return None
+    return Spread(values.min().item(), float(values.mean()), values.max().item())

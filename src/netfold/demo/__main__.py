@@ -1,5 +1,0 @@
-"""`python -m netfold.demo`."""
-
-from netfold.demo import main
-
-main()

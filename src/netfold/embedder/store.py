@@ -1,0 +1,81 @@
+"""`load`: a model back from the folder that `Embedder.save` wrote."""
+
+from __future__ import annotations
+
+import os
+import reprlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import METRICS, TENSORS, Embedder
+from netfold.embedder.options import config_from_json
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+    from netfold.data.nodes import Labels
+
+__all__ = ["load"]
+
+
+def load(path: str | os.PathLike[str]) -> Embedder:
+    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed."""
+    import torch
+
+    from netfold.data.embedding import Embedding
+    from netfold.data.nodes import Labels
+    from netfold.io import tensors as store
+
+    folder = Path(path)
+    manifest = store.read_manifest(folder, "model")
+    name = manifest.get("model")
+    cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
+    if cls is None:
+        raise InputError(
+            f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
+        )
+    if {entry["name"] for entry in manifest["files"]} != {TENSORS, METRICS}:
+        raise InputError(f"{folder} is damaged: its manifest does not list {TENSORS} and {METRICS}")
+    try:
+        model = cls(**config_from_json(cls, manifest["config"]))
+        tensors = store.read_tensors(folder / TENSORS)
+        labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
+        model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
+        model._check_facts(model.graph_facts_)
+        with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
+            model.network_ = model._network_for(model.graph_facts_)
+        state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
+        _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], labels)
+        model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
+        model.history_ = store.read_records(folder / METRICS)
+    except (KeyError, TypeError, AttributeError, RuntimeError) as e:
+        raise InputError(
+            f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
+        ) from None
+    if model.dim and model.embedding_.dim != model.dim:
+        raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={model.dim}")
+    return model
+
+
+def _check_names(tensors: Iterable[str], network: list[str], labels: Labels) -> None:
+    known = {*network, *(f"labels.{k}" for k in labels.arrays()), "vectors", "std"}
+    unknown = [name for name in tensors if name not in known]
+    if unknown:
+        raise TypeError(f"{reprlib.repr(unknown[0])} is no part of it")
+
+
+def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The state, if it holds the kinds of numbers that the network does: `assign` would take any."""
+    for name, x in state.items():
+        if name in wanted and x.dtype != wanted[name].dtype:
+            raise TypeError(f"{name} holds {x.dtype}, not {wanted[name].dtype}")
+    return state
+
+
+def _graph_facts(facts: Any, n_nodes: int) -> dict[str, Any]:
+    if not isinstance(facts, dict) or facts.get("n_nodes") != n_nodes:
+        raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
+    return facts

@@ -1,0 +1,151 @@
+"""What a task knows of nodes: their classes as a matrix of yes and no, random splits of them, means over repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+__all__ = [
+    "NORMALIZE",
+    "NodeClasses",
+    "Split",
+    "mean_of",
+    "node_splits",
+    "normalized",
+    "percent",
+    "read_classes",
+]
+
+Rows = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Split = tuple[Rows, Rows]
+"""The rows to learn from, and those to be asked about."""
+NORMALIZE = ("none", "rows", "centred", "columns")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeClasses:
+    """The classes of the nodes that have any.
+
+    >>> classes = read_classes({"a": "red", "b": ["red", "blue"], "c": []}, Labels.of("abc"))
+    >>> classes.names, classes.indicator.tolist(), classes.without
+    (['blue', 'red'], [[False, True], [True, True]], 1)
+    """
+
+    nodes: list[Any]
+    """Labels of the nodes that have a class, in the order given."""
+    names: list[Any]
+    """Every class, in the order of its text."""
+    indicator: Bools
+    """nodes x classes: which node has which class."""
+    without: int
+    """How many other nodes there are."""
+
+    @cached_property
+    def codes(self) -> Rows:
+        """The class of each node where it has one: its place among `names`."""
+        return np.asarray(np.argmax(self.indicator, axis=1), np.int64)
+
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether every node has exactly one class."""
+        return bool((self.indicator.sum(axis=1) == 1).all())
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a protocol says of them."""
+        made = {"labelled nodes": len(self.nodes), "classes": len(self.names)}
+        return made | ({"nodes left out without a label": self.without} if self.without else {})
+
+
+def read_classes(labels: Any, nodes: Labels, *, one_each: bool = False) -> NodeClasses:
+    """Read {node: class} or {node: collection of classes}; every node must be among `nodes`.
+
+    A list, a set, a tuple or an array is a collection of classes; anything else is one class.
+    """
+    if not hasattr(labels, "items"):
+        raise InputError(f"labels are a mapping {{node: class or list of classes}}, not a {type(labels).__name__}")
+    given = {node: _classes_of(node, value) for node, value in labels.items()}
+    nodes.positions(list(given))
+    some = {node: classes for node, classes in given.items() if classes}
+    names = sorted({x for classes in some.values() for x in classes}, key=str)
+    if min(len(some), len(names)) < 2:
+        found = f"{len(some)} nodes with {len(names)} classes in all"
+        raise InputError(f"labels give {found}; at least 2 nodes and 2 classes are needed")
+    if one_each and (several := [node for node, classes in some.items() if len(classes) > 1]):
+        raise InputError(f"node {several[0]!r} has several classes; this task takes one class a node")
+    return NodeClasses(list(some), names, _indicator(some.values(), names), len(nodes) - len(some))
+
+
+def node_splits(n: int, train: float, repeats: int, seed: int) -> Iterator[Split]:
+    """Random splits of 0..n-1: a part `train` to learn from and the rest, at least one row each.
+
+    Splits of one seed are nested: what a smaller part learns from, a larger one does too.
+    """
+    rng, size = np.random.default_rng(seed), min(max(round(train * n), 1), n - 1)
+    for _ in range(repeats):
+        order = rng.permutation(n)
+        yield order[:size], order[size:]
+
+
+def normalized(vectors: Floats, how: str, learned: Rows | slice = slice(None)) -> Floats:
+    """Rows of length 1 ("rows"), the same around the mean of the learned rows ("centred"), columns of mean 0 and
+    deviation 1 over the learned rows ("columns"), or "none"."""
+    if how == "centred":
+        return normalized(vectors - vectors[learned].mean(axis=0), "rows")
+    if how == "rows":
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(length > 0, length, 1))
+    if how == "columns":
+        spread = vectors[learned].std(axis=0)
+        return np.asarray((vectors - vectors[learned].mean(axis=0)) / np.where(spread > 0, spread, 1))
+    return vectors
+
+
+def mean_of(rounds: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
+    """The mean of each figure over repeats, and its standard deviation (of a sample) where there are several.
+
+    >>> mean_of([{"F1": 0.25}, {"F1": 0.75}])[0]
+    {'F1': 0.5}
+    """
+    means = {x: float(np.mean([r[x] for r in rounds])) for x in rounds[0]}
+    spread = {x: float(np.std([r[x] for r in rounds], ddof=1)) for x in means if len(rounds) > 1}
+    return means, spread
+
+
+def percent(part: float) -> str:
+    """A part in a figure's name.
+
+    >>> percent(0.1), percent(0.015)
+    ('10%', '1.5%')
+    """
+    return f"{100 * part:g}%"
+
+
+def _indicator(classes: Any, names: list[Any]) -> Bools:
+    place, found = {x: i for i, x in enumerate(names)}, list(classes)
+    made = np.zeros((len(found), len(names)), bool)
+    for i, own in enumerate(found):
+        made[i, [place[x] for x in own]] = True
+    return made
+
+
+def _classes_of(node: Any, value: Any) -> set[Any]:
+    several = isinstance(value, (list, tuple, set, frozenset, np.ndarray))
+    try:
+        classes = set(value) if several else {value}
+    except TypeError:
+        raise InputError(f"node {node!r} has a class that cannot be a key: {value!r}; use text or numbers") from None
+    if any(x is None or (isinstance(x, float) and math.isnan(x)) for x in classes):
+        raise InputError(f"node {node!r} has the class {value!r}; leave out the nodes that have none")
+    return classes

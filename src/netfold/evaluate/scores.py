@@ -1,0 +1,173 @@
+"""Scores of pairs of nodes, higher where an edge is likelier: of vectors, and of a model's own decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from netfold.data.graph import Graph
+from netfold.errors import InputError
+from netfold.evaluate.result import embedding_of
+
+__all__ = [
+    "SCORES",
+    "SCORES_OF_VECTORS",
+    "PairScores",
+    "RowScores",
+    "VectorScores",
+    "blocks",
+    "finite",
+    "of_vectors",
+    "pair_scores",
+    "separation",
+]
+
+
+def separation(right: npt.ArrayLike, wrong: npt.ArrayLike) -> dict[str, float]:
+    """AUC, the part of pairs (one right, one wrong) that scores order rightly, ties by half; and average precision, AP.
+
+    >>> separation([0.9, 0.4], [0.4, 0.1])["AUC"]
+    0.875
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    true, false = np.asarray(right, np.float64), np.asarray(wrong, np.float64)
+    truth, scores = np.repeat([1, 0], [len(true), len(false)]), np.concatenate([true, false])
+    return {"AUC": float(roc_auc_score(truth, scores)), "AP": float(average_precision_score(truth, scores))}
+
+
+Rows = npt.NDArray[np.int64]
+
+SCORES_OF_VECTORS = ("dot", "cosine", "distance")
+SCORES = (*SCORES_OF_VECTORS, "w2", "decoder")
+_BLOCK_NUMBERS = 1 << 24
+"""Scores that are alive at a time."""
+_LOST = 1e-13
+"""Of squares in float64, what is left of a difference that is rounding."""
+
+
+class PairScores(Protocol):
+    """A score for each pair of a graph's nodes, by their positions."""
+
+    def rows(self, rows: Rows) -> Tensor:
+        """The scores of some nodes with all: m x n, float32, the caller's to change."""
+
+    def at(self, u: Rows, v: Rows) -> Tensor:
+        """The scores of m pairs, float32: the same numbers that `rows` has there."""
+
+
+class VectorScores:
+    """Of vectors (n x d): their product, or minus their distance.
+
+    Computed in float64 and rounded afterwards, so that equal vectors tie whichever block they are in.
+    """
+
+    def __init__(self, vectors: npt.ArrayLike, *, distance: bool = False):
+        given = torch.tensor(np.asarray(vectors)).double()
+        self._vectors = given - given.mean(0) if distance else given  # no distance changes, and fewer digits are lost
+        self._distance = distance
+
+    def rows(self, rows: Rows) -> Tensor:
+        """As `PairScores.rows`."""
+        products = self._vectors[rows] @ self._vectors.T
+        return (self._distances(products, rows) if self._distance else products).float()
+
+    def _distances(self, products: Tensor, rows: Rows) -> Tensor:
+        """-|a - b| of products ab, in their place: |a|² + |b|² - 2ab, and 0 where that is lost in rounding."""
+        lengths = self._vectors.square().sum(1)
+        squares = products.mul_(-2).add_(lengths).add_(lengths[rows, None])
+        squares.masked_fill_(squares < _LOST * lengths[rows, None], 0)
+        return squares.sqrt_().neg_()
+
+    def at(self, u: Rows, v: Rows) -> Tensor:
+        """As `PairScores.at`."""
+        step = max(1, _BLOCK_NUMBERS // 8 // self._vectors.shape[1])
+        parts = [slice(start, start + step) for start in range(0, len(u), step)]
+        return torch.cat([torch.empty(0), *(self._pairs(self._vectors[u[x]], self._vectors[v[x]]) for x in parts)])
+
+    def _pairs(self, a: Tensor, b: Tensor) -> Tensor:
+        return (-(a - b).norm(dim=1) if self._distance else (a * b).sum(1)).float()
+
+
+class RowScores:
+    """Of whatever gives the scores of whole rows."""
+
+    def __init__(self, of_rows: Callable[[Rows], Tensor], n: int):
+        self._of_rows, self._n = of_rows, n
+
+    def rows(self, rows: Rows) -> Tensor:
+        """As `PairScores.rows`."""
+        return self._of_rows(rows)
+
+    def at(self, u: Rows, v: Rows) -> Tensor:
+        """As `PairScores.at`: each row that a pair begins with is made once."""
+        out, order = torch.empty(len(u)), np.argsort(u, kind="stable")
+        for starts in blocks(np.unique(u), self._n):
+            mine = order[slice(*np.searchsorted(u[order], [starts[0], starts[-1] + 1]))]
+            out[mine] = self._of_rows(starts)[np.searchsorted(starts, u[mine]), v[mine]]
+        return out
+
+
+def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
+    """The scores that a fitted model or an embedding gives to pairs of a graph's nodes.
+
+    `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `w2` (minus the 2-Wasserstein
+    distance of Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model
+    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not).
+    """
+    if score not in SCORES:
+        raise InputError(f"score={score!r} is not one of {', '.join(SCORES)}")
+    if score == "decoder":
+        return RowScores(_decoder(model, graph), graph.n_nodes)
+    embedding = embedding_of(model)
+    if score == "w2" and embedding.std is None:
+        raise InputError("score='w2' compares Gaussians and these nodes have no std; use score='distance'")
+    at = embedding.nodes.positions(graph.nodes)
+    vectors = (embedding.coordinates if score == "w2" else embedding.vectors)[at]
+    if score == "cosine":
+        return VectorScores(torch.nn.functional.normalize(torch.tensor(vectors).double()))
+    return VectorScores(vectors, distance=score != "dot")
+
+
+def finite(scores: Tensor) -> npt.NDArray[np.float32]:
+    """Scores that can be ordered: the largest numbers in place of infinite ones, and none that is no number."""
+    found: npt.NDArray[np.float32] = scores.numpy()
+    least, most = found.min(initial=0), found.max(initial=0)
+    if np.isnan(least) or np.isnan(most):
+        raise InputError("a score of two nodes is not a number; the model's numbers are too large, or not finite")
+    limits = np.finfo(np.float32)
+    return found if np.isfinite([least, most]).all() else found.clip(limits.min, limits.max)
+
+
+def of_vectors(score: str) -> str:
+    """The score for plain vectors that are compared with a model under a score that they may not have."""
+    return {"w2": "distance", "decoder": "dot"}.get(score, score)
+
+
+def _decoder(model: Any, graph: Graph) -> Callable[[Rows], Tensor]:
+    """The model's own scores, which come in the order of the nodes that it was fitted to."""
+    if not hasattr(model, "pair_decoder"):
+        raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
+    nodes = model.embedding_.nodes
+    at = nodes.positions(graph.nodes)
+    if len(nodes) == graph.n_nodes and np.array_equal(at, np.arange(len(nodes))):
+        decoded = model.pair_decoder(graph)
+        return lambda rows: torch.from_numpy(decoded(rows))
+    links = graph.adjacency.tocoo()
+    ends = (at[links.coords[0]], at[links.coords[1]])
+    over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
+    decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed))
+    return lambda rows: torch.from_numpy(decoded(at[rows])[:, at])
+
+
+def blocks(rows: Rows, n: int) -> Iterator[Rows]:
+    """The rows in parts, so that a part's scores with n others are a bounded number, and never all rows at once."""
+    size = max(1, min(_BLOCK_NUMBERS // max(n, 1), -(-n // 2)))
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]

@@ -1,0 +1,231 @@
+"""What duckdb reads for us: zstd text and parquet tables. It is imported here only, and only when needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.io.fields import Rows, joined_rows, named_roles
+from netfold.io.lines import weight_of
+from netfold.io.source import BLOCK, MAX_LINE, excerpt, refusal
+
+__all__ = []
+
+
+_FRAME = 0xFD2FB528
+_SKIPPABLE = 0x184D2A50  # and the fifteen numbers after it
+_RLE, _RESERVED = 1, 3
+
+
+class CutShortError(Exception):
+    """The file ends inside a frame, or what follows a frame is not another one."""
+
+
+def check_whole(path: Path) -> None:
+    """Raise `CutShortError` unless the file is a row of complete frames."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        while file.tell() < size:
+            magic = _number(file, 4)
+            if magic == _FRAME:
+                _pass_frame(file)
+            elif magic & ~0xF == _SKIPPABLE:
+                file.seek(_number(file, 4), 1)
+            else:
+                raise CutShortError("what follows a frame is not another one")
+        if file.tell() > size:
+            raise CutShortError("the last frame is not complete")
+
+
+def _pass_frame(file: BinaryIO) -> None:
+    flags = _number(file, 1)
+    single, checksum = flags >> 5 & 1, flags >> 2 & 1
+    window, dictionary = 1 - single, (0, 1, 2, 4)[flags & 3]
+    file.seek(window + dictionary + (single, 2, 4, 8)[flags >> 6], 1)
+    last = 0
+    while not last:
+        block = _number(file, 3)
+        last, kind = block & 1, block >> 1 & 3
+        if kind == _RESERVED:
+            raise CutShortError("a block is of no known kind")
+        file.seek(1 if kind == _RLE else block >> 3, 1)
+    file.seek(4 * checksum, 1)
+
+
+def _number(file: BinaryIO, size: int) -> int:
+    found = file.read(size)
+    if len(found) < size:
+        raise CutShortError("the last frame is not complete")
+    return int.from_bytes(found, "little")
+
+
+_LINES = BLOCK // 16
+_ROWS = 1 << 19
+_SIGNED = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"))
+INTEGERS = _SIGNED | {f"U{name}" for name in _SIGNED}
+_NUMBERS = INTEGERS | {"FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "BOOLEAN"}
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 2,
+    "memory_limit": "2GB",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_file_cache": "false",
+}
+_NEVER = "\x01\x02\x03\x04"
+"""A delimiter that no text holds, so that a line is one field."""
+
+
+def zstd_blocks(path: Path) -> Iterator[bytes]:
+    """The text of a zstd file in pieces of whole lines."""
+    try:
+        check_whole(path)
+    except CutShortError as e:
+        raise refusal(path, f"the zstd data are damaged or cut short ({e}); fetch the file again") from None
+    with opened(path, "zstd") as (connection, name):
+        query = (
+            "SELECT line FROM read_csv(?, columns = {'line': 'VARCHAR'}, delim = ?, auto_detect = false,"
+            " header = false, quote = '', escape = '', compression = 'zstd', max_line_size = ?)"
+        )
+        result = connection.execute(query, [name, _NEVER, MAX_LINE])
+        while lines := result.fetchmany(_LINES):
+            yield "".join([f"{line or ''}\n" for (line,) in lines]).encode()
+
+
+Piece = tuple["npt.NDArray[np.int64] | Rows", "npt.NDArray[np.float64] | None"]
+"""Some rows of a parquet file: integers (rows x 2) or texts, and weights."""
+
+
+class Table:
+    """A parquet file whose columns have been found."""
+
+    def __init__(self, path: Path, connection: Any, name: str, weighted: bool | None):
+        self._path, self._connection, self._name = path, connection, name
+        shown = connection.execute(
+            "SELECT * FROM read_parquet(?, hive_partitioning = false) LIMIT 0", [name]
+        ).description
+        names, types = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
+        try:
+            self._roles = named_roles(names, weighted)
+        except ValueError as e:
+            raise refusal(path, str(e)) from None
+        source, target, weight = self._roles
+        self.integers = types[source] in INTEGERS and types[target] in INTEGERS
+        for i in (source, target):
+            if types[i] not in INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
+                raise refusal(path, f"the column {names[i]!r} holds {types[i]}; labels are integers or strings")
+        if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
+            raise refusal(
+                path, f"the column {names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
+            )
+        label = "BIGINT" if self.integers else "VARCHAR"
+        picked = [f"{quoted(names[i])}::{label}" for i in (source, target)]
+        picked += [] if weight is None else [f"{quoted(names[weight])}::DOUBLE"]
+        self._query = f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows in the order of the file, some at a time."""
+        return self._integer_pieces() if self.integers else self._text_pieces()
+
+    def _integer_pieces(self) -> Iterator[Piece]:
+        query = (
+            f"{self._query}, hive_partitioning = false, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
+        )
+        count = "SELECT count(*) FROM read_parquet(?, hive_partitioning = false)"
+        total = self._connection.execute(count, [self._name]).fetchone()[0]
+        for start in range(0, total, _ROWS):
+            found = self._connection.execute(query, [self._name, start, start + _ROWS - 1]).fetchnumpy()
+            columns = [found[f"c{i}"] for i in range(len(found))]
+            for column in columns:
+                if np.ma.is_masked(column):
+                    raise self._missing(start + int(np.flatnonzero(np.ma.getmaskarray(column))[0]))
+            yield np.stack(columns[:2], axis=1), self._checked(columns[2:], start)
+
+    def _text_pieces(self) -> Iterator[Piece]:
+        result = self._connection.execute(f"{self._query}, hive_partitioning = false)", [self._name])
+        start = 0
+        while rows := result.fetchmany(_LINES):
+            missing = next((i for i, row in enumerate(rows) if None in row), None)
+            if missing is not None:
+                raise self._missing(start + missing)
+            labels = [text.encode() for row in rows for text in row[:2]]
+            strange = next((i for i, label in enumerate(labels) if b"\0" in label), None)
+            if strange is not None:
+                raise refusal(
+                    self._path,
+                    f"row {start + strange // 2 + 1}: the label {excerpt(labels[strange])} holds a NUL byte; remove it",
+                )
+            weights = self._checked([np.array([row[2] for row in rows])] if len(rows[0]) > 2 else [], start)
+            yield joined_rows(labels, weights), weights
+            start += len(rows)
+
+    def _checked(self, weights: list[Any], start: int) -> npt.NDArray[np.float64] | None:
+        if not weights:
+            return None
+        values = np.asarray(weights[0], np.float64)
+        if not (values.min() >= 0 and values.max() <= np.finfo(np.float32).max):
+            bad = int(np.flatnonzero(~((values >= 0) & (values <= np.finfo(np.float32).max)))[0])
+            try:
+                weight_of(str(values[bad]).encode())
+            except ValueError as e:
+                raise refusal(self._path, f"row {start + bad + 1}: the weight {values[bad]} {e}") from None
+        return values
+
+    def _missing(self, row: int) -> Exception:
+        return refusal(
+            self._path, f"row {row + 1}: a value is missing; every edge needs two ends, and a weight if it has one"
+        )
+
+
+@contextmanager
+def open_table(path: Path, weighted: bool | None) -> Iterator[Table]:
+    """A parquet file, opened."""
+    with opened(path, "parquet") as (connection, name):
+        yield Table(path, connection, name, weighted)
+
+
+def quoted(name: str) -> str:
+    """A column's name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
+    """A duckdb that sees this one file and nothing else, and the name by which it does."""
+    try:
+        import duckdb
+    except ImportError:
+        raise refusal(
+            path, f"{kind} files are read with duckdb; install it (pip install duckdb), or give csv or csv.gz"
+        ) from None
+    plain = str(path.absolute())
+    literal = re.sub(r"([*?\[])", r"[\1]", plain)  # in brackets, what would match any name stands for itself
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    try:
+        connection.execute("SET allowed_paths = ?", [[plain, literal]])
+        connection.execute("SET enable_external_access = false")
+        yield connection, literal
+    except (duckdb.Error, UnicodeError) as e:
+        raise _explained(path, kind, str(e)) from None
+    finally:
+        connection.close()
+
+
+def _explained(path: Path, kind: str, message: str) -> Exception:
+    at = re.search(r"on Line: (\d+)", message)
+    line = int(at[1]) if at else None
+    if kind == "zstd" and "unicode" in message.lower():
+        return refusal(path, "this is not valid UTF-8; save the file as UTF-8", line)
+    if kind == "zstd" and "Maximum line size" in message:
+        return refusal(path, f"the line is longer than {MAX_LINE:,} bytes; one edge stands on each line", line)
+    if "UINT64" in message and "can't be cast" in message:
+        return refusal(path, "a label does not fit in 64 bits with a sign; store the labels as strings")
+    reason = message.strip().split("\n")[0][:200].rstrip(".")
+    return refusal(
+        path, f"the {kind} data are damaged or cannot be read ({reason}); write or fetch the file again", line
+    )

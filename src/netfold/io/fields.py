@@ -1,0 +1,339 @@
+"""Pieces of text cut into fields: with numpy where the text is regular, line by line where it is not.
+
+Both ways give the same `Rows`; the slow one also finds the line that is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.io.lines import BLANK, COMMENT, LARGEST_WEIGHT, QUOTE, LineError, data_lines, split_fields, weight_of
+from netfold.io.numbers import PAD, decimals, words_of
+from netfold.io.source import excerpt
+
+__all__ = []
+
+
+_ENDS = (
+    ("source", "target"),
+    ("source_id", "target_id"),
+    ("source_node", "target_node"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("from_id", "to_id"),
+    ("from_node", "to_node"),
+    ("start", "end"),
+    ("head", "tail"),
+    ("u", "v"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+)
+_SOURCE, _TARGET = (frozenset(names) for names in zip(*_ENDS, strict=True))
+_WEIGHT = frozenset(
+    ("weight", "weights", "edge_weight", "w", "value", "val", "count", "counts", "freq", "frequency", "strength")
+)
+
+
+class Roles(NamedTuple):
+    """Positions of the columns that matter; `weight` is None where edges have none."""
+
+    source: int
+    target: int
+    weight: int | None
+
+
+def names_ends(names: Sequence[str]) -> bool:
+    """Whether names say which column is the source and which the target."""
+    found = {_plain(name) for name in names}
+    return bool(found & _SOURCE) and bool(found & _TARGET)
+
+
+def named_roles(names: Sequence[str], weighted: bool | None) -> Roles:
+    """The roles of named columns; a ValueError says what is missing."""
+    plain = [_plain(name) for name in names]
+    if len(plain) < 2:
+        raise ValueError("there is only one column; an edge needs two ends, in two columns")
+    weight = next((i for i, name in enumerate(plain) if name in _WEIGHT), None)
+    if names_ends(names):
+        source, target = (next(i for i, x in enumerate(plain) if x in known) for known in (_SOURCE, _TARGET))
+    else:
+        source, target = [i for i in range(len(plain)) if i != weight or len(plain) == 2][:2]
+    if weight in (source, target):
+        weight = None
+    rest = [i for i in range(len(plain)) if i not in (source, target)]
+    if weighted and weight is None and rest:
+        weight = rest[0]
+    if weighted and weight is None:
+        raise ValueError("there is no column of weights; add a third column, or leave weighted=True (--weighted) out")
+    return Roles(source, target, None if weighted is False else weight)
+
+
+def unnamed_roles(width: int, weighted: bool | None) -> Roles:
+    """The roles where no header names the columns; a ValueError says what is wrong."""
+    if width < 2:
+        raise ValueError(
+            "there is only one column; an edge needs two ends, in two columns (say which delimiter parts them)"
+        )
+    if width > 3:
+        raise ValueError(
+            f"there are {width} columns and no header; name them in a first line (source,target,weight),"
+            " or keep two or three"
+        )
+    if weighted and width == 2:
+        raise ValueError("there is no column of weights; add a third column, or leave weighted=True (--weighted) out")
+    return Roles(0, 1, 2 if width == 3 and weighted is not False else None)
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+_MARGIN = bytes(PAD)
+_COMMENTS = re.compile(rb"^(?:[#%][^\n]*)?\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the lines of a file are to be read."""
+
+    delimiter: bytes
+    """One byte; a blank stands for any run of blanks and tabs."""
+    width: int
+    roles: Roles
+    start: int
+    """The line where the edges begin, after a header."""
+    integers: bool
+    """Whether the labels look like integers."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The ends of edges as places in a text, and their weights."""
+
+    buffer: npt.NDArray[np.uint8]
+    """The text, with `PAD` bytes before and after it."""
+    starts: npt.NDArray[np.int64]  # rows x 2
+    ends: npt.NDArray[np.int64]  # rows x 2
+    weights: npt.NDArray[np.float64] | None
+    digits: bool
+    """Whether both ends of every edge are known to be digits only."""
+
+
+def rows_of(line: int, text: bytes, layout: Layout) -> Rows:
+    """The edges in a piece of a file that begins with line `line`; a `LineError` names the line that is wrong."""
+    rows = fast_rows(text, layout)
+    return slow_rows(line, text, layout) if rows is None else rows
+
+
+def parted_lines(line: int, text: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+    """The fields of each line with its number; a `LineError` for one that has other columns than the first."""
+    for number, row in data_lines(line, text):
+        try:
+            parts = split_fields(row, layout.delimiter)
+        except ValueError as e:
+            raise LineError(number, str(e)) from None
+        if len(parts) != layout.width:
+            raise LineError(number, ragged(len(parts), layout))
+        yield number, parts
+
+
+def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
+    """Line by line, in plain Python."""
+    source, target, weight = layout.roles
+    fields: list[bytes] = []
+    weights: list[float] = []
+    for number, parts in parted_lines(line, text, layout):
+        if not parts[source] or not parts[target]:
+            raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
+        fields += parts[source], parts[target]
+        if weight is not None:
+            weights.append(_weight(number, parts[weight]))
+    return joined_rows(fields, np.array(weights) if weight is not None else None)
+
+
+def joined_rows(fields: list[bytes], weights: npt.NDArray[np.float64] | None) -> Rows:
+    """Rows of labels that are apart already: source, target, source, target, ..."""
+    bounds = np.zeros(len(fields) + 1, np.int64)
+    np.cumsum([len(field) for field in fields], out=bounds[1:])
+    bounds += PAD
+    buffer = np.frombuffer(b"".join([_MARGIN, *fields, _MARGIN]), np.uint8)
+    return Rows(buffer, bounds[:-1].reshape(-1, 2), bounds[1:].reshape(-1, 2), weights, False)
+
+
+def ragged(found: int, layout: Layout) -> str:
+    """What is wrong with a line of so many columns."""
+    columns = "1 column" if found == 1 else f"{found} columns"
+    name = {b"\t": "tab", b" ": "blank"}.get(layout.delimiter, layout.delimiter.decode())
+    return f"there are {columns} where the first line has {layout.width} (delimiter: {name}); give every line as many"
+
+
+def _weight(line: int, text: bytes) -> float:
+    try:
+        return weight_of(text)
+    except ValueError as e:
+        otherwise = "weighted=False, or --unweighted, reads the edges without it"
+        raise LineError(line, f"the weight {excerpt(text)} {e} ({otherwise})") from None
+
+
+# -------------------------------------------------------------------- with numpy
+
+
+def fast_rows(text: bytes, layout: Layout) -> Rows | None:
+    """All lines at once, or None where one of them is out of the ordinary."""
+    return cut_tidied(text, layout.delimiter, lambda regular: _cut(regular, layout))
+
+
+def cut_tidied(text: bytes, delimiter: bytes, cut: Callable[[bytes], Rows | None]) -> Rows | None:
+    """What `cut` makes of the text, or of the text without what need not be there; None where it cannot."""
+    plain = not any(mark in text for mark in _untidy(delimiter))
+    rows = cut(text) if plain else None
+    if rows is None:
+        tidy = _tidied(text, delimiter)
+        rows = None if tidy is None or (plain and tidy == text) else cut(tidy)
+    return rows
+
+
+def _untidy(delimiter: bytes) -> bytes:
+    """The bytes that may have to be taken away; single ones, which are looked for at the speed of memory."""
+    return COMMENT + (b"\t" if delimiter == b" " else BLANK.replace(delimiter, b""))
+
+
+def _cut(text: bytes, layout: Layout) -> Rows | None:
+    buffer = np.frombuffer(b"".join([_MARGIN, text, _MARGIN]), np.uint8)
+    body = buffer[PAD:-PAD]
+    newlines = body == 10
+    n = int(np.count_nonzero(newlines))
+    fields = digit_grid(buffer, body, n, layout) if layout.integers else None
+    only_digits = fields is not None
+    fields = fields or field_grid(buffer, body, newlines, n, layout)
+    if fields is None:
+        return None
+    starts, ends = fields
+    if layout.delimiter == b" " and np.any(starts >= ends):
+        return None  # a run of blanks, which parts fields but once
+    source, target, weight = layout.roles
+    if (source, target, layout.width) != (0, 1, 2):
+        fields = starts[:, (source, target)], ends[:, (source, target)]
+    if np.any(fields[0] >= fields[1]):
+        return None
+    weights = None
+    if weight is not None:
+        weights = _weights(buffer, starts[:, weight], ends[:, weight])
+        if weights is None:
+            return None
+    return Rows(buffer, *fields, weights, only_digits)
+
+
+def _tidied(text: bytes, delimiter: bytes) -> bytes | None:
+    """The text without comments, blank lines and blanks that mean nothing; None where quotes make that unsafe."""
+    if delimiter == b"\t" and (text.startswith(b"\t") or b"\n\t" in text):
+        return None  # a tab that begins a line parts an empty field from the next, but not from a comment
+    text = _without_comments(text)
+    quoted, blank = QUOTE in text, delimiter == b" "
+    blanks = [bytes([b]) for b in BLANK if bytes([b]) != delimiter and b in text] if not blank else []
+    if quoted and (blank or any(b + c in text or c + b in text for b in blanks for c in (delimiter, b"\n"))):
+        return None
+    if blank:
+        text = text.replace(b"\t", b" ")
+        text = _replaced(text, b"  ", b" ")
+        blanks = [b" "]
+    before = len(text)
+    for b in blanks:
+        for c in (b"\n",) if blank else (delimiter, b"\n"):
+            text = _replaced(_replaced(text, b + c, c), c + b, c)
+    if len(blanks) > 1 and len(text) < before:
+        return None  # blanks and tabs may stand in turns: taking one away uncovers the other
+    text = text.lstrip(BLANK if delimiter != b"\t" else b" ")
+    return _without_comments(text)
+
+
+def _without_comments(text: bytes) -> bytes:
+    if text[:1] in (b"#", b"%", b"\n") or any(mark in text for mark in (b"\n#", b"\n%", b"\n\n")):
+        return _COMMENTS.sub(b"", text)
+    return text
+
+
+def _replaced(text: bytes, old: bytes, new: bytes) -> bytes:
+    while old in text:
+        text = text.replace(old, new)
+    return text
+
+
+_Grid = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+def digit_grid(buffer: npt.NDArray[np.uint8], body: npt.NDArray[np.uint8], n: int, layout: Layout) -> _Grid | None:
+    """Starts and ends of fields (n x width) where there is nothing but digits, delimiters and newlines."""
+    cuts = np.flatnonzero((body - np.uint8(48)) > 9)
+    if len(cuts) != n * layout.width:
+        return None
+    cuts += PAD
+    grid = cuts.reshape(n, layout.width)
+    marks = buffer[grid]
+    if not (np.all(marks[:, -1] == 10) and np.all(marks[:, :-1] == layout.delimiter[0])):
+        return None
+    return _starts(grid), grid
+
+
+def field_grid(
+    buffer: npt.NDArray[np.uint8], body: npt.NDArray[np.uint8], newlines: npt.NDArray[np.bool_], n: int, layout: Layout
+) -> _Grid | None:
+    """Starts and ends of fields (n x width), without the quotes around them."""
+    marks = newlines | (body == layout.delimiter[0])
+    quotes = body == QUOTE[0]
+    n_quotes = int(np.count_nonzero(quotes))
+    if n_quotes:
+        marks &= np.bitwise_xor.accumulate(quotes.view(np.uint8)) == 0  # outside quotes
+    cuts = np.flatnonzero(marks)
+    if len(cuts) != n * layout.width:
+        return None
+    cuts += PAD
+    grid = cuts.reshape(n, layout.width)
+    if not np.all(buffer[grid[:, -1]] == 10):
+        return None
+    starts = _starts(grid)
+    if not n_quotes:
+        return starts, grid
+    opened = buffer[starts] == QUOTE[0]
+    ends = grid - opened
+    starts = starts + opened
+    whole = (
+        np.all(buffer[ends[opened]] == QUOTE[0]) and np.all(starts <= ends) and n_quotes == 2 * np.count_nonzero(opened)
+    )
+    return (starts, ends) if whole else None
+
+
+def _starts(grid: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    starts = np.empty(grid.size, np.int64)
+    starts[:1] = PAD
+    np.add(grid.ravel()[:-1], 1, out=starts[1:])
+    return starts.reshape(grid.shape)
+
+
+def _weights(
+    buffer: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64] | None:
+    """The weights in these places, or None where one of them cannot be used."""
+    weights, good = decimals(buffer, words_of(buffer), starts, ends)
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        whole = buffer.tobytes()
+        texts = [whole[a:b] for a, b in zip(starts[rest].tolist(), ends[rest].tolist(), strict=True)]
+        if b"".join(texts).translate(None, b"0123456789.eE+-"):  # float() would also take nan, inf and 1_000
+            return None
+        try:
+            weights[rest] = list(map(float, texts))
+        except ValueError:
+            return None
+    fine = not weights.size or (weights.min() >= 0 and weights.max() <= LARGEST_WEIGHT)
+    return weights if fine else None

@@ -1,0 +1,140 @@
+"""Tensors in a folder: a manifest that says what is there and how it hashes, and safetensors beside it. No pickle."""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.interop import read_facts
+from netfold.errors import InputError
+from netfold.io.files import sha256
+
+__all__ = [
+    "check_records", "describe", "read_manifest", "read_records", "read_tensors", "write_manifest", "write_records",
+    "write_tensors",
+]  # fmt: skip
+
+FORMAT = 1
+_MAX_HEADER = 1 << 20
+"""A safetensors header of ours is far shorter than this; a longer one is refused before it is read."""
+_MAX_RECORDS = 1 << 26
+_DTYPES = {"float32": "F32", "float64": "F64", "int32": "I32", "int64": "I64", "uint8": "U8", "bool": "BOOL"}
+"""The kinds of numbers that models hold, as safetensors names them."""
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
+    """Write arrays or tensors under their names, one at a time: a table on the GPU is fetched when its turn comes.
+
+    A safetensors file is the length of its header (8 bytes, little-endian), the header (json, padded to 8 bytes), and
+    the numbers, the widest first so that each array is aligned. The library's own writer takes a transposed array for
+    a contiguous one, and its error on a full disk is no OSError.
+    """
+    header, end = {}, 0
+    order = sorted(tensors, key=lambda name: (-_dtype(tensors[name]).itemsize, name))
+    for name in order:
+        start, end = end, end + _dtype(tensors[name]).itemsize * math.prod(tensors[name].shape)
+        kind = _DTYPES[_dtype(tensors[name]).name]
+        header[name] = {"dtype": kind, "shape": list(tensors[name].shape), "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            file.write(_little_endian(tensors[name]))
+
+
+def _dtype(x: Any) -> np.dtype[Any]:
+    return np.dtype(str(x.dtype).removeprefix("torch."))
+
+
+def _little_endian(x: Any) -> memoryview:
+    array = x if isinstance(x, np.ndarray) else x.numpy(force=True)
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Size and hash of a file, for a manifest."""
+    return {"name": path.name, "size": path.stat().st_size, "sha256": sha256(path)}
+
+
+def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
+    """The manifest of a folder, of a known version, whose files lie in the folder and are what it says."""
+    manifest = read_facts(folder / "manifest.json", FORMAT, kind)
+    files = manifest.get("files")
+    if not isinstance(files, list) or not files:
+        raise InputError(f"{folder} is damaged: its manifest lists no files")
+    for entry in files:
+        _check_file(folder, entry)
+    return manifest
+
+
+def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], files: list[Path]) -> None:
+    """Write the manifest last, once its files are there."""
+    listed = [describe(f) for f in files]
+    text = json.dumps({"format": FORMAT, "kind": kind, **facts, "files": listed}, indent=1, ensure_ascii=False)
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
+def _check_file(folder: Path, entry: Any) -> None:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or Path(name).name != name or name in ("", ".", ".."):
+        raise InputError(
+            f"{folder} is not safe to open: its manifest names {reprlib.repr(name)}, which is outside the folder"
+        )
+    path = folder / name
+    if path.is_symlink() or not path.is_file():
+        raise InputError(f"{folder} is damaged: {reprlib.repr(name)} is missing, or is not a plain file")
+    if path.stat().st_size != entry.get("size") or sha256(path) != entry.get("sha256"):
+        raise InputError(f"{folder} is damaged: {name} is not the file that was saved (its hash differs)")
+
+
+def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file by name."""
+    from safetensors import SafetensorError, safe_open
+
+    with path.open("rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+    if header > _MAX_HEADER:
+        raise InputError(f"{path} is not safe to open: its header claims {header:,} bytes")
+    try:
+        with safe_open(path, framework="numpy") as reader:
+            found = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
+    except (SafetensorError, AttributeError, TypeError, ValueError) as e:  # the last: numbers that numpy does not know
+        raise InputError(f"{path} is damaged: {e}") from None
+    for name, array in found.items():
+        if array.dtype.name not in _DTYPES:
+            raise InputError(f"{path} is damaged: {name!r} holds {array.dtype}, which no model does")
+    return found
+
+
+def write_records(path: Path, records: list[dict[str, float]]) -> None:
+    """One json object a line."""
+    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+
+
+def read_records(path: Path) -> list[dict[str, float]]:
+    """The records of a run; their file was checked against the manifest, its length is bounded here."""
+    if path.stat().st_size > _MAX_RECORDS:
+        raise InputError(f"{path} is damaged: it is longer than {_MAX_RECORDS:,} bytes")
+    try:
+        found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is damaged: it is not json") from None
+    return check_records(found, path)
+
+
+def check_records(found: Any, path: Path) -> list[dict[str, float]]:
+    """What was read, if it is a record of numbers for each epoch."""
+    records: list[Any] = found if isinstance(found, list) else [None]
+    for i, record in enumerate(records):
+        numbers = isinstance(record, dict) and all(type(x) in (int, float) for x in record.values())
+        if not numbers or record.get("epoch") != i + 1 or "objective" not in record:
+            raise InputError(f"{path} is damaged: epoch {i + 1} has no record of numbers")
+    return records

@@ -1,0 +1,102 @@
+"""The files that hold an embedding, each named by its ending.
+
+| ending | holds | labels |
+| --- | --- | --- |
+| `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
+| `.npz` | arrays `vectors`, `std`, labels as in `Labels.arrays` | any |
+| `.npy` | `vectors`, with the labels line by line in NAME.labels.txt | strings without line breaks, integers |
+| `.csv`, `.tsv` | a line of names, which may be missing, then a label and its numbers on each line | as `.npy` |
+| `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |
+| `.bin` | word2vec binary: the line "n dim", then "label ", dim float32 (little endian), a line feed | as `.txt` |
+
+In parquet the file's metadata tell json from text: `netfold_labels` is `int`, `text` or `json`; each json text is one
+label, a tuple written as an array. Text cannot tell 1 from "1": where every label reads as an integer, they become
+integers. A file is never trusted: no pickle, and no more memory than its own size can account for.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tokenize import TokenError
+from typing import Protocol
+
+from netfold.errors import InputError
+from netfold.io.files import check_writable
+from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
+from netfold.io.vectors.contents import Stored
+from netfold.io.vectors.delimited import read_table, write_table
+from netfold.io.vectors.parquet import read_parquet, write_parquet
+from netfold.io.vectors.word2vec import read_binary, read_text, write_binary, write_text
+
+__all__ = ["Stored", "check_ending", "damage_named", "read", "write"]
+
+_DAMAGE = (
+    ValueError,  # and InputError, and text that is not UTF-8
+    OSError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,  # a zip file that asks for a password or an unknown method; a header nested too deeply
+    SyntaxError,
+    TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+)
+"""All that reading a damaged file raises."""
+
+
+class Writer(Protocol):
+    def __call__(self, path: Path, stored: Stored, *, force: bool) -> None: ...
+
+
+_FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
+    ".parquet": (write_parquet, read_parquet),
+    ".npz": (write_npz, read_npz),
+    ".npy": (write_npy, read_npy),
+    ".csv": (write_table, read_table),
+    ".tsv": (write_table, read_table),
+    ".txt": (write_text, read_text),
+    ".w2v": (write_text, read_text),
+    ".vec": (write_text, read_text),
+    ".bin": (write_binary, read_binary),
+}
+
+
+def _format(path: Path) -> tuple[Writer, Callable[[Path], Stored]]:
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise InputError(f"{path} names no format of an embedding; end it with one of {', '.join(_FORMATS)}") from None
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a name whose ending is that of no format."""
+    _format(path)
+
+
+def write(path: Path, stored: Stored, *, force: bool = False) -> None:
+    """Write a file of the format that its ending names."""
+    written = _format(path)[0]
+    check_writable(path, force=force)
+    written(path, stored, force=force)
+
+
+def read(path: Path) -> Stored:
+    """What a file holds, by its ending; for use within `damage_named`."""
+    return _format(path)[1](path)
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Whatever reading a file raises that is missing or damaged, as one sentence that names it."""
+    try:
+        yield
+    except FileNotFoundError as e:
+        raise InputError(f"{e.filename or path} does not exist") from None
+    except _DAMAGE as e:
+        raise InputError(f"{path} cannot be read as an embedding: {e}") from e

@@ -1,0 +1,57 @@
+"""Labels as plain text, for the formats that have nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+__all__ = []
+
+
+class Stored(NamedTuple):
+    """What a file holds."""
+
+    nodes: Labels
+    vectors: npt.NDArray[Any]
+    std: npt.NDArray[Any] | None
+
+
+def columns(dim: int, with_std: bool) -> list[str]:
+    """The names of the columns of numbers in a table."""
+    return [f"{letter}{j}" for letter in ("vs" if with_std else "v") for j in range(dim)]
+
+
+def verified(labels: Labels) -> Labels:
+    """Labels from a file once more from what they say: readable, distinct, and each of a kind that labels have."""
+    return Labels.of(labels.arrays()["ints"] if labels.kind == "int" else list(labels))
+
+
+WORD = re.compile(r"\S+")
+LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+
+
+def plain_labels(nodes: Labels, whole: re.Pattern[str], otherwise: str) -> list[str]:
+    """The labels as text, where the format can hold it and `typed_labels` makes the same labels of it."""
+    if nodes.kind == "json":
+        odd = next(x for x in nodes if not isinstance(x, str))
+        raise InputError(f"the label {odd!r} would become text among others in this format; use .parquet or .npz")
+    texts = [str(x) for x in nodes]
+    for text in texts:
+        if not whole.fullmatch(text):
+            raise InputError(f"the label {text!r} {otherwise}, which this format cannot hold; use .parquet or .npz")
+    return texts
+
+
+def typed_labels(texts: list[str]) -> Labels:
+    """Integers where every label reads as one, as it does where they were written; strings otherwise."""
+    if texts and all(map(_INTEGER.fullmatch, texts)):
+        made = Labels.of(map(int, texts))
+        if made.kind == "int":
+            return made
+    return Labels.of(texts)

@@ -1,0 +1,130 @@
+"""Parquet, which duckdb writes and reads; it is imported only when needed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+from netfold.io.files import staged_file
+from netfold.io.vectors.contents import Stored, columns, verified
+
+if TYPE_CHECKING:
+    import duckdb
+
+_MOST_PACKED = 1000
+"""Parquet packs constant columns well, but not an honest embedding to less than a thousandth."""
+_SMALL = 1 << 26
+_COLUMNS_AT_ONCE = 16
+
+
+def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
+    """A row for each node: its label, its vector and, where there is one, its `std`."""
+    nodes, vectors, std = stored
+    table: dict[str, npt.NDArray[Any]] = {"node": _node_column(nodes)}
+    parts = [vectors] if std is None else [vectors, std]
+    numbers = (part[:, j] for part in parts for j in range(part.shape[1]))
+    table |= dict(zip(columns(vectors.shape[1], std is not None), numbers, strict=True))
+    node = "node::BIGINT" if nodes.kind == "int" else "node::VARCHAR"
+    with _duckdb() as connection, staged_file(path) as part:
+        connection.register("embedding", table)
+        connection.execute(
+            f"COPY (SELECT {node} AS node, * EXCLUDE node FROM embedding) TO {_quoted(part)} "
+            f"(FORMAT parquet, KV_METADATA {{netfold_labels: '{nodes.kind}'}})"
+        )
+
+
+def _node_column(nodes: Labels) -> npt.NDArray[Any]:
+    if nodes.kind == "int":
+        return nodes.arrays()["ints"]
+    column = np.empty(len(nodes), dtype=object)
+    column[:] = list(Labels("text", nodes.arrays()))  # the stored text of labels of either kind
+    return column
+
+
+def read_parquet(path: Path) -> Stored:
+    """A table with the columns that `write_parquet` makes, in any order, whoever wrote it."""
+    path.open("rb").close()  # for the system's own words where it is missing or may not be read
+    with _duckdb() as connection:
+        import duckdb
+
+        try:
+            return _parquet_content(connection, path)
+        except duckdb.Error as e:
+            raise InputError(str(e).splitlines()[0]) from None
+
+
+def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Stored:
+    one = _quoted(Path(re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))))  # a name, not a pattern of names
+    source = f"read_parquet({one}, hive_partitioning = false)"
+    found = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    dims = [sum(re.fullmatch(rf"{letter}\d+", name) is not None for name in found) for letter in "vs"]
+    names = columns(dims[0], dims[1] > 0)
+    if "node" not in found or not dims[0] or not set(names) <= set(found) or dims[1] not in (0, dims[0]):
+        raise InputError("its columns are not node, v0, v1, ... and, for standard deviations, as many s0, s1, ...")
+    sizes = f"SELECT coalesce(sum(total_uncompressed_size), 0)::BIGINT FROM parquet_metadata({one})"
+    n = _number(connection, f"SELECT coalesce(sum(num_rows), 0)::BIGINT FROM parquet_file_metadata({one})")
+    _check_size(max(_number(connection, sizes), 4 * n * len(names)), path)
+    numbers = np.empty((n, len(names)), np.float32)
+    for a in range(0, len(names), _COLUMNS_AT_ONCE):
+        some = names[a : a + _COLUMNS_AT_ONCE]
+        _fill(numbers[:, a : a + len(some)], connection.execute(f"SELECT {_floats(some)} FROM {source}").fetchnumpy())
+    kind = connection.execute(f"SELECT value FROM parquet_kv_metadata({one}) WHERE key = 'netfold_labels'").fetchone()
+    labels = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
+    nodes = _from_column(labels, found["node"], json_text=kind == (b"json",))
+    return Stored(nodes, numbers[:, : dims[0]], numbers[:, dims[0] :] if dims[1] else None)
+
+
+def _floats(names: list[str]) -> str:
+    return ", ".join(f"{name}::FLOAT AS {name}" for name in names)
+
+
+def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _check_size(declared: int, path: Path) -> None:
+    if declared > max(_SMALL, _MOST_PACKED * path.stat().st_size):
+        raise InputError(f"it declares {declared:,} bytes, far more than its size can hold")
+
+
+def _fill(numbers: npt.NDArray[np.float32], found: dict[str, npt.NDArray[Any]]) -> None:
+    for j, (name, column) in enumerate(found.items()):
+        _check_complete(column, name)
+        if len(column) != len(numbers):
+            raise InputError(f"the column {name} has {len(column):,} rows, not {len(numbers):,}")
+        numbers[:, j] = column
+
+
+def _check_complete(column: npt.NDArray[Any], name: str) -> None:
+    if np.ma.is_masked(column):
+        raise InputError(f"the column {name} has no value in row {int(np.argmax(np.ma.getmaskarray(column)))}")
+
+
+def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Labels:
+    _check_complete(column, "node")
+    if column.dtype.kind in "iu":
+        return Labels.of(np.asarray(column))
+    if str(kind) != "VARCHAR":
+        raise InputError(f"the column node holds {kind}; labels are integers or text")
+    texts = Labels.of(column.tolist())
+    return verified(Labels("json", texts.arrays())) if json_text else texts
+
+
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError("parquet needs duckdb (pip install duckdb), which is missing; .npz needs nothing") from None
+    return duckdb.connect()
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path.absolute()).replace("'", "''") + "'"

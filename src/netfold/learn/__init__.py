@@ -1,0 +1,1 @@
+"""Tensors, never a graph."""

@@ -1,0 +1,162 @@
+"""The state of a run on disk, whole at every moment: what a killed run goes on from."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from netfold.errors import InputError
+from netfold.io.files import staged_file
+from netfold.io.tensors import (
+    FORMAT,
+    check_records,
+    describe,
+    read_manifest,
+    read_tensors,
+    write_records,
+    write_tensors,
+)
+
+__all__ = ["Checkpoint", "is_finite"]
+
+
+class Checkpoint:
+    """A folder with one state file, a manifest that names it, and `metrics.jsonl`.
+
+    A new state is written under a new name and flushed to disk; then the manifest is replaced in one rename; then the
+    old state goes. Whenever the process dies, the manifest names a whole state.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any], *, every: float = 30.0):
+        """`run` says what is trained on what (configuration, graph); another run's checkpoint is refused.
+
+        `every` is the least number of seconds between two states, so that writing never rules the training.
+        """
+        self._folder, self._every = Path(folder), every
+        self._run: dict[str, Any] = json.loads(json.dumps(dict(run)))  # as it will be read back
+        self._last = time.monotonic()
+        self._saved = -1
+        if self._folder.exists() and not self._folder.is_dir():
+            raise InputError(f"{self._folder} is a file; a checkpoint is a folder")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise InputError(f"{self._folder} cannot be made: {e.strerror}") from None
+
+    @property
+    def folder(self) -> Path:
+        """Where the state is."""
+        return self._folder
+
+    def exists(self) -> bool:
+        """Whether there is a state to go on from."""
+        return (self._folder / "manifest.json").exists()
+
+    def restore(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> list[dict[str, float]]:
+        """Load the state, where there is one, and give the records of the epochs that led to it."""
+        history: list[dict[str, float]] = []
+        name = ""
+        if self.exists():
+            manifest = read_manifest(self._folder, "checkpoint")
+            self._check_run(manifest.get("run"))
+            history = check_records(manifest.get("history"), self._folder / "manifest.json")
+            name = manifest["files"][0]["name"]
+            state = read_tensors(self._folder / name)
+            _load(network, optimizers, {k: torch.from_numpy(v) for k, v in state.items()}, self._folder)
+            self._saved = len(history)
+        self._sweep(name)
+        self._write_metrics(history)
+        return history
+
+    def epoch(
+        self,
+        network: Any,
+        optimizers: Sequence[torch.optim.Optimizer],
+        history: list[dict[str, float]],
+        *,
+        now: bool = False,
+    ) -> None:
+        """Write the state if the last one is old enough (or `now`), and the epoch's metrics in any case."""
+        if now or time.monotonic() - self._last >= self._every:
+            self.save(network, optimizers, history)
+        try:
+            with (self._folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(history[-1]) + "\n")
+        except OSError as e:
+            raise InputError(f"{self._folder / 'metrics.jsonl'} cannot be written: {e.strerror}") from e
+
+    def save(self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[dict[str, float]]) -> None:
+        """Write the state now; one that is no longer finite never takes the place of a good one."""
+        if len(history) == self._saved or not all(map(is_finite, _state(network, optimizers).values())):
+            return
+        name = f"state-{len(history):06d}.safetensors"
+        with staged_file(self._folder / name) as part:
+            write_tensors(part, _state(network, optimizers))
+        facts = {"format": FORMAT, "kind": "checkpoint", "run": self._run, "history": history}
+        with staged_file(self._folder / "manifest.json") as part:
+            part.write_text(json.dumps({**facts, "files": [describe(self._folder / name)]}), encoding="utf-8")
+        self._sweep(name)
+        self._saved, self._last = len(history), time.monotonic()
+
+    def _check_run(self, theirs: Any) -> None:
+        if theirs == self._run:
+            return
+        theirs = theirs if isinstance(theirs, dict) else {}
+        what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
+        config, other = self._run.get("config"), theirs.get("config")
+        if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
+            names = [k for k in {**config, **other} if config.get(k) != other.get(k)]
+            what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
+        raise InputError(f"{self._folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
+
+    def _sweep(self, keep: str) -> None:
+        """Remove other states than the one that the manifest names, and what a killed run was just writing."""
+        for state in self._folder.glob("state-[0-9]*.safetensors"):
+            if state.name != keep:
+                state.unlink(missing_ok=True)
+        for name in ("state-[0-9]", "manifest.json.", "metrics.jsonl."):
+            for stage in self._folder.glob(f".{name}*"):
+                shutil.rmtree(stage, ignore_errors=True)
+
+    def _write_metrics(self, history: list[dict[str, float]]) -> None:
+        with staged_file(self._folder / "metrics.jsonl") as part:
+            write_records(part, history)
+
+
+def _state(network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
+    state = {f"network.{k}": v for k, v in network.state_dict().items()}
+    for i, optimizer in enumerate(optimizers):
+        for j, slots in optimizer.state_dict()["state"].items():
+            state |= {f"optimizer.{i}.{j}.{k}": v for k, v in slots.items() if isinstance(v, Tensor)}
+    return state
+
+
+def _load(network: Any, optimizers: Sequence[torch.optim.Optimizer], state: Mapping[str, Tensor], folder: Path) -> None:
+    try:
+        network.load_state_dict({k.removeprefix("network."): v for k, v in state.items() if k.startswith("network.")})
+        for i, optimizer in enumerate(optimizers):
+            whole = optimizer.state_dict()
+            slots: dict[int, dict[str, Tensor]] = {}
+            for k, v in state.items():
+                if k.startswith(f"optimizer.{i}."):
+                    _, _, j, name = k.split(".", 3)
+                    slots.setdefault(int(j), {})[name] = v
+            optimizer.load_state_dict({**whole, "state": slots})
+    except (RuntimeError, ValueError, KeyError) as e:
+        raise InputError(f"{folder} does not fit this model: {' '.join(str(e).split())[:200]}") from None
+    if not all(map(is_finite, state.values())):
+        raise InputError(f"{folder} holds numbers that are not finite; remove it to start anew")
+
+
+def is_finite(x: Tensor) -> bool:
+    """Whether every number is finite, without an array of answers."""
+    return x.numel() == 0 or all(math.isfinite(float(end)) for end in x.aminmax())

@@ -1,0 +1,268 @@
+"""Some rows of a table, with a gradient that holds those rows alone: a step costs what it reads, whatever n is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from netfold.learn import losses
+from netfold.learn.sparse_rows import PIECE, SparseRows
+
+__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "add_half_squares", "rows_times", "take_rows", "xavier_"]
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "leaky_relu": functional.leaky_relu,
+    "linear": lambda x: x,
+}
+
+
+def _grad(table: Tensor) -> Tensor:
+    if table.grad is None:
+        table.grad = torch.zeros_like(table)
+    return table.grad
+
+
+class _RowsTimesTable(torch.autograd.Function):
+    """X W, whose gradient Xᵀ G goes into `table.grad` in place."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: SparseRows, table: Tensor) -> Tensor:
+        ctx.rows, ctx.table = rows, table
+        return rows.matmul(table.detach())
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        ctx.rows.add_transposed_matmul(grad, _grad(ctx.table))
+        return None, None
+
+
+class _Sampled(torch.autograd.Function):
+    """h_i · w_j + b_j at the non-zeros, whose gradients for table and bias go into their `grad` in place."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: SparseRows, hidden: Tensor, table: Tensor, bias: Tensor) -> Tensor:
+        ctx.rows, ctx.tables = rows, (table, bias)
+        ctx.save_for_backward(hidden)
+        return rows.sampled(hidden, table.detach()) + bias.detach()[rows.col]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (hidden,), (table, bias) = ctx.saved_tensors, ctx.tables
+        errors = ctx.rows.with_values(grad)
+        errors.add_transposed_matmul(hidden, _grad(table))
+        _grad(bias).add_(errors.column_sums())
+        return None, errors.matmul(table.detach()), None, None
+
+
+class _Gram(torch.autograd.Function):
+    """Wᵀ W of a table, whose gradient W (M + Mᵀ) goes into `table.grad` in place."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor) -> Tensor:
+        ctx.table = table
+        return table.detach().t() @ table.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        _grad(ctx.table).addmm_(ctx.table.detach(), grad + grad.t())
+
+
+class _TableTimes(torch.autograd.Function):
+    """Wᵀ b, whose gradient for the table, b gᵀ, goes into `table.grad` in place."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, vector: Tensor) -> Tensor:
+        ctx.table = table
+        ctx.save_for_backward(vector)
+        return table.detach().t() @ vector
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (vector,) = ctx.saved_tensors
+        _grad(ctx.table).addr_(vector, grad)
+        return None, ctx.table.detach() @ grad
+
+
+class _GramEnergy(torch.autograd.Function):
+    """⟨HᵀH, G⟩ for symmetric G, with one product by G where autograd would take two."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, gram: Tensor) -> Tensor:
+        through = hidden @ gram
+        ctx.save_for_backward(hidden, through)
+        return torch.dot(through.flatten(), hidden.flatten())
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        hidden, through = ctx.saved_tensors
+        return through.mul_(2 * grad), (hidden.t() @ hidden).mul_(grad)
+
+
+class _SigmoidEnergy(torch.autograd.Function):
+    """Σ σ(h_i · w_j + b_j)² over all rows and the given columns, a dense block at a time, recomputed going back."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, table: Tensor, bias: Tensor, columns: Tensor | None) -> Tensor:
+        ctx.tables, ctx.columns = (table, bias), columns
+        ctx.save_for_backward(hidden)
+        total = hidden.new_zeros(())
+        for _, x in _sigmoid_blocks(hidden, table.detach(), bias.detach(), columns):
+            total += torch.dot(x.flatten(), x.flatten())
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (hidden,), (table, bias) = ctx.saved_tensors, ctx.tables
+        grad_hidden = torch.zeros_like(hidden)
+        for at, x in _sigmoid_blocks(hidden, table.detach(), bias.detach(), ctx.columns):
+            slope = x.square().mul_(1 - x).mul_(2 * grad)
+            grad_hidden.addmm_(slope, table.detach()[at])
+            _grad(table)[at] += slope.t() @ hidden
+            _grad(bias)[at] += slope.sum(0)
+        return grad_hidden, None, None, None
+
+
+def _sigmoid_blocks(
+    hidden: Tensor, table: Tensor, bias: Tensor, columns: Tensor | None
+) -> Iterator[tuple[Any, Tensor]]:
+    n = len(table) if columns is None else len(columns)
+    width = min(max(1, PIECE[table.device.type] // len(hidden)), math.ceil(len(table) / 2))  # never a whole row
+    for start in range(0, n, width):
+        at = slice(start, min(n, start + width)) if columns is None else columns[start : start + width]
+        yield at, torch.addmm(bias[at], hidden, table[at].t()).sigmoid_()
+
+
+def _apply(function: Any, *args: Any) -> Tensor:
+    """torch leaves `Function.apply` untyped."""
+    made: Tensor = function.apply(*args)
+    return made
+
+
+def rows_times(rows: SparseRows, table: Tensor) -> Tensor:
+    """X W: (m x n) times (n x h), the gradient of W, a parameter or held like one, added to its `grad` in place."""
+    return _apply(_RowsTimesTable, rows, table)
+
+
+class RowEncoder(nn.Module):
+    """The first layer over sparse rows: X W + b, in O(nnz h)."""
+
+    def __init__(self, n: int, width: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(n, width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, rows: SparseRows) -> Tensor:
+        """m x width, before the activation."""
+        return rows_times(rows, self.table) + self.bias
+
+
+class RowDecoder(nn.Module):
+    """The last layer, x̂_ij = h_i · w_j + b_j, read only where it is needed."""
+
+    def __init__(self, n: int, width: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(n, width))
+        self.bias = nn.Parameter(torch.zeros(n))
+
+    def at(self, rows: SparseRows, hidden: Tensor) -> Tensor:
+        """x̂ at the non-zeros of the rows, before the activation: nnz values."""
+        return _apply(_Sampled, rows, hidden, self.table, self.bias)
+
+    def gram(self) -> tuple[Tensor, Tensor, Tensor]:
+        """WᵀW, Wᵀb and bᵀb: all that `energy` needs to know of the table."""
+        with_bias = _apply(_TableTimes, self.table, self.bias)
+        return _apply(_Gram, self.table), with_bias, torch.dot(self.bias, self.bias)
+
+    def energy(self, hidden: Tensor, gram: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        """Σ_ij x̂_ij² over all n columns = ⟨HᵀH, WᵀW⟩ + 2 Σ_i h_i·Wᵀb + m bᵀb, in O(m h²)."""
+        squares, with_bias, constant = gram
+        return _apply(_GramEnergy, hidden, squares) + 2 * torch.dot(hidden.sum(0), with_bias) + len(hidden) * constant
+
+    def sigmoid_energy(self, hidden: Tensor, columns: Tensor | None) -> Tensor:
+        """Σ σ(x̂_ij)² over the given columns (None: all), a dense block at a time."""
+        return _apply(_SigmoidEnergy, hidden, self.table, self.bias, columns)
+
+    def rows(self, hidden: Tensor) -> Tensor:
+        """x̂ in whole rows, m x n, before the activation: for a bounded number of rows only."""
+        return torch.addmm(self.bias, hidden, self.table.t())
+
+
+class Stack(nn.Module):
+    """Dense layers of the given widths, each followed by the activation."""
+
+    def __init__(self, widths: Sequence[int], activation: str):
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        pairs = list(pairwise(widths))
+        self.weights = nn.ParameterList(nn.Parameter(torch.zeros(a, b)) for a, b in pairs)
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(b)) for _, b in pairs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """m x the first width to m x the last."""
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            x = self.activation(torch.addmm(bias, x, weight))
+        return x
+
+
+def add_half_squares(weights: Sequence[Tensor], factor: float) -> Tensor:
+    """factor · ½ Σ ‖W‖², whose gradient, the weights themselves times the factor, goes into their `grad` in place."""
+    wanted = factor and torch.is_grad_enabled()
+    with torch.no_grad():
+        for w in weights if wanted else ():
+            _grad(w).add_(w, alpha=factor)
+        return factor * losses.half_squares(weights)
+
+
+def xavier_(weight: Tensor, generator: torch.Generator, *, fan_in: float | None = None) -> None:
+    """Uniform in ±√(6 / (fan_in + fan_out)), drawn on the CPU so that every device starts alike."""
+    limit = math.sqrt(6 / ((fan_in or weight.shape[0]) + weight.shape[1]))
+    with torch.no_grad():
+        weight.copy_(torch.empty(weight.shape, dtype=weight.dtype).uniform_(-limit, limit, generator=generator))
+
+
+_checks: Any = torch.sparse.check_sparse_tensor_invariants
+if not _checks.is_enabled():
+    _checks.disable()  # as it is anyway; torch 2.11 warns until it has been said
+
+
+def take_rows(table: Tensor, nodes: Tensor) -> Tensor:
+    """The rows of a table (n x d) for distinct nodes: m x d.
+
+    Their gradient becomes the table's `grad` as a sparse tensor of m rows (`RowAdagrad` takes those), and is added to
+    what is there already.
+    """
+    made: Tensor = _Rows.apply(table, nodes)  # type: ignore[no-untyped-call]
+    return made
+
+
+class _Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, nodes: Tensor) -> Tensor:
+        ctx.table, ctx.nodes = table, nodes
+        return table.detach().index_select(0, nodes)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        table, before = ctx.table, ctx.table.grad
+        if before is not None and not before.is_sparse:
+            before.index_add_(0, ctx.nodes, grad)
+        elif before is None or before._nnz() == 0:
+            table.grad = _sparse(table, ctx.nodes, grad, distinct=True)
+        else:
+            nodes, rows = torch.cat([before._indices()[0], ctx.nodes]), torch.cat([before._values(), grad])
+            table.grad = _sparse(table, nodes, rows, distinct=False).coalesce()
+        return None, None
+
+
+def _sparse(table: Tensor, nodes: Tensor, rows: Tensor, *, distinct: bool) -> Tensor:
+    """A gradient of some rows. Where those are distinct there is nothing to add up, whatever their order."""
+    return torch.sparse_coo_tensor(nodes[None], rows, tuple(table.shape), is_coalesced=distinct, check_invariants=False)

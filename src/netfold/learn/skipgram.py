@@ -1,0 +1,370 @@
+"""Batches for skip-gram, as plain values: windows of random walks or pairs of nodes, and nodes drawn against them.
+
+A batch names the nodes that it reads and gives the objective for any vectors of those: from a table, or from a network.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+from torch.nn import functional
+
+from netfold.learn.sparse_rows import PIECE
+from netfold.learn.walks import Links, random_walks
+
+__all__ = [
+    "PRIOR",
+    "Against",
+    "Noise",
+    "Pairs",
+    "Read",
+    "Windows",
+    "center_weights",
+    "distance_weights",
+    "negative_sum",
+    "pair_batches",
+    "pair_sum",
+    "window_batches",
+    "window_sum",
+]
+
+
+PRIOR = 16.0
+"""Where the sums of squares of row-wise Adagrad begin: a row that has seen little moves at lr / 4.
+
+From 0 a row's first step would be as long as lr, however small its gradient; at lr = 0.1 this is word2vec's 0.025.
+"""
+
+
+def distance_weights(window: int) -> Tensor:
+    """How much a pair counts whose nodes are 0, 1, ..., `window` steps apart: 0, then (window - distance + 1) / window.
+
+    word2vec draws a window from 1 to `window` for each center; this is the chance that a distance is within it. So the
+    sum with these weights is the expectation of that with the draw.
+
+    >>> distance_weights(4).tolist()
+    [0.0, 1.0, 0.75, 0.5, 0.25]
+    """
+    weights = (window + 1 - torch.arange(window + 1, dtype=torch.float64)) / window
+    weights[0] = 0
+    return weights
+
+
+def center_weights(walks: Tensor, window: int) -> Tensor:
+    """The sum of the weights of a center's pairs, for each place of each walk (B x T); -1 stands after the end."""
+    there = (walks >= 0).float()
+    made = torch.zeros_like(there)
+    for distance, weight in enumerate(distance_weights(window).tolist()):
+        if 0 < distance < walks.shape[1]:
+            both = weight * there[:, distance:] * there[:, :-distance]
+            made[:, distance:] += both
+            made[:, :-distance] += both
+    return made
+
+
+def window_sum(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int) -> Tensor:
+    """-Σ_b Σ_{s ≠ t} w(|s - t|) log σ(z · c), with z of the node at place t of walk b, c of that at place s.
+
+    `vectors`: m x d, `contexts`: m' x d. `walks`: B x T rows of both, -1 after a walk's end. w are the
+    `distance_weights`. A node that a walk comes by again is its own context, as in word2vec.
+    """
+    made: Tensor = _Windows.apply(vectors, contexts, walks, window)  # type: ignore[no-untyped-call]
+    return made
+
+
+def pair_sum(vectors: Tensor, contexts: Tensor, pairs: Tensor) -> Tensor:
+    """-Σ log σ(z_i · c_j) over pairs (i, j): 2 x b, rows of `vectors` (m x d) and of `contexts` (m' x d)."""
+    made: Tensor = _Pairs.apply(vectors, contexts, pairs)  # type: ignore[no-untyped-call]
+    return made
+
+
+def negative_sum(vectors: Tensor, contexts: Tensor, centers: Tensor, weights: Tensor, drawn: Tensor) -> Tensor:
+    """-Σ_g Σ_t w_gt Σ_s log σ(-z · c), with z of the t-th center of group g, c of the s-th node drawn for it.
+
+    `centers`: g x G rows of `vectors` (m x d); `drawn`: g x S rows of `contexts` (m' x d); `weights`: g x G. With nodes
+    drawn at random and w_gt = (k / S) times the weight of the center's pairs, the expectation is that of k negatives
+    drawn for each pair; here a group of centers shares S of them, and its scores are one dense product.
+    """
+    made: Tensor = _Negatives.apply(vectors, contexts, centers, weights, drawn)  # type: ignore[no-untyped-call]
+    return made
+
+
+Grads = tuple[Tensor, Tensor]
+"""What is added up for vectors and for contexts."""
+
+
+class _Known(torch.autograd.Function):
+    """A sum of vectors and contexts whose gradients `forward` has kept."""
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        left, right = ctx.saved_tensors
+        return left * grad, right * grad, *ctx.rest
+
+
+class _Windows(_Known):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, contexts: Tensor, walks: Tensor, window: int) -> Tensor:
+        grads, total = (torch.zeros_like(vectors), torch.zeros_like(contexts)), vectors.new_zeros(())
+        for part in torch.split(walks, _groups(vectors, walks.shape[1])):
+            total += _add_windows(vectors, contexts, part, window, grads)
+        ctx.save_for_backward(*grads)
+        ctx.rest = (None,) * 2
+        return total
+
+
+def _groups(vectors: Tensor, rows: int) -> int:
+    """How many groups of so many rows are read at a time."""
+    return max(1, PIECE[vectors.device.type] // max(1, rows * vectors.shape[1]))
+
+
+def _add_windows(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int, grads: Grads) -> Tensor:
+    """The sum over some walks; its gradients are added to `grads`."""
+    at, total = walks.clamp(min=0), vectors.new_zeros(())
+    z, c = _read(vectors, at), _read(contexts, at)  # b x T x d
+    dz, dc = torch.empty_like(z), torch.zeros_like(c)
+    for here, around, weights in _bands(walks, window, vectors.dtype):
+        scores = torch.bmm(z[:, here], c[:, around].transpose(1, 2)).neg_()
+        total += (functional.softplus(scores) * weights).sum()
+        slope = scores.sigmoid_().mul_(-weights)
+        dz[:, here] = torch.bmm(slope, c[:, around])
+        dc[:, around] += torch.bmm(slope.transpose(1, 2), z[:, here])
+    _add(grads[0], at, dz)
+    _add(grads[1], at, dc)
+    return total
+
+
+def _bands(walks: Tensor, window: int, dtype: torch.dtype) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Blocks of centers, the places around them, and the weights of their pairs: b or 1 x centers x places."""
+    length, device = walks.shape[1], walks.device
+    by_distance = functional.pad(distance_weights(window), (0, 1)).to(device, dtype)
+    place, there = torch.arange(length, device=device), (walks >= 0).to(dtype)
+    whole = bool((walks >= 0).all())
+    block = max(16, 2 * window)
+    for start in range(0, length, block):
+        here = slice(start, min(start + block, length))
+        around = slice(max(0, start - window), min(here.stop + window, length))
+        distances = (place[here, None] - place[around]).abs().clamp_(max=window + 1)
+        weights = by_distance[distances][None]
+        yield here, around, weights if whole else weights * there[:, here, None] * there[:, None, around]
+
+
+class _Pairs(_Known):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, contexts: Tensor, pairs: Tensor) -> Tensor:
+        grads, total = (torch.zeros_like(vectors), torch.zeros_like(contexts)), vectors.new_zeros(())
+        for left, right in torch.split(pairs, _groups(vectors, 1), dim=1):
+            z, c = vectors.index_select(0, left), contexts.index_select(0, right)
+            scores = (z * c).sum(1).neg_()
+            total += functional.softplus(scores).sum()
+            slope = scores.sigmoid_().neg_()[:, None]
+            _add(grads[0], left, c.mul_(slope))
+            _add(grads[1], right, z.mul_(slope))
+        ctx.save_for_backward(*grads)
+        ctx.rest = (None,)
+        return total
+
+
+class _Negatives(_Known):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, contexts: Tensor, centers: Tensor, weights: Tensor, drawn: Tensor) -> Tensor:
+        grads, total = (torch.zeros_like(vectors), torch.zeros_like(contexts)), vectors.new_zeros(())
+        size = _groups(vectors, centers.shape[1] + drawn.shape[1])
+        for at, weight, others in zip(*(torch.split(x, size) for x in (centers, weights, drawn)), strict=True):
+            z, c = _read(vectors, at), _read(contexts, others)
+            scores = torch.bmm(z, c.transpose(1, 2))
+            total += (functional.softplus(scores).sum(2) * weight).sum()
+            slope = scores.sigmoid_().mul_(weight[:, :, None])
+            _add(grads[0], at, torch.bmm(slope, c))
+            _add(grads[1], others, torch.bmm(slope.transpose(1, 2), z))
+        ctx.save_for_backward(*grads)
+        ctx.rest = (None,) * 3
+        return total
+
+
+def _read(rows: Tensor, at: Tensor) -> Tensor:
+    """rows[at], a x b x d."""
+    return rows.index_select(0, at.flatten()).view(*at.shape, rows.shape[1])
+
+
+def _add(out: Tensor, at: Tensor, rows: Tensor) -> None:
+    """out[at] += rows, where a row may be named often: summed in the same order each time."""
+    index, values = at.flatten(), rows.view(-1, out.shape[1])
+    if out.is_cuda:
+        out.index_put_((index,), values, accumulate=True)
+    else:
+        out.index_add_(0, index, values)
+
+
+_GROUP, _DRAWN = 20, 32
+"""So many centers share so many nodes drawn: as many scores as one negative for each of 1.6 pairs would need, but the
+nodes drawn are read once a group, and a node is drawn often enough for its context to be pushed evenly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Against:
+    """Centers in groups, and what is drawn against each group; all are places among the nodes of `Read`."""
+
+    centers: Tensor
+    """g x G"""
+    weights: Tensor
+    """g x G: k / S times the weight of the center's pairs, 0 where a group is not full."""
+    drawn: Tensor
+    """g x S"""
+
+    def total(self, vectors: Tensor, contexts: Tensor) -> Tensor:
+        """-Σ k E_v log σ(-z_i · c_v), estimated."""
+        return negative_sum(vectors, contexts, self.centers, self.weights.to(vectors.dtype), self.drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """The nodes that a batch reads; all else in it are places among them."""
+
+    nodes: Tensor
+    """m: those whose vectors are read, in order."""
+    drawn_alone: Tensor
+    """Those of which only the context is read, as they were drawn at random and no more; after the others."""
+
+    @property
+    def context_nodes(self) -> Tensor:
+        """m' >= m: those whose contexts are read, `nodes` first."""
+        return torch.cat([self.nodes, self.drawn_alone])
+
+
+@dataclass(frozen=True, eq=False)
+class Windows(Read):
+    """Walks, of which every two nodes within a window are a pair, in both directions."""
+
+    walks: Tensor
+    """B x T, -1 after a walk's end."""
+    window: int
+    against: Against
+
+    def terms(self, vectors: Tensor, contexts: Tensor) -> dict[str, Tensor]:
+        """The objective: `contexts` met and `negatives` drawn, for the vectors of `nodes` (m x d) and the contexts of
+        `context_nodes` (m' x d)."""
+        met = window_sum(vectors, contexts, self.walks, self.window)
+        return {"contexts": met, "negatives": self.against.total(vectors, contexts)}
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Read):
+    """Pairs of a center and its context."""
+
+    pairs: Tensor
+    """2 x b"""
+    against: Against
+
+    def terms(self, vectors: Tensor, contexts: Tensor) -> dict[str, Tensor]:
+        """The objective: `contexts` met and `negatives` drawn, for the vectors of `nodes` (m x d) and the contexts of
+        `context_nodes` (m' x d)."""
+        met = pair_sum(vectors, contexts, self.pairs)
+        return {"contexts": met, "negatives": self.against.total(vectors, contexts)}
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Nodes with probability in proportion to degree^¾, the degree being the weight of links in either direction."""
+
+    sums: Tensor
+    """n: cumulative, the last is 1."""
+
+    @staticmethod
+    def of(matrix: sparse.csr_array, device: torch.device | str = "cpu", *, power: float = 0.75) -> Noise:
+        """For the links of a matrix."""
+        wide = matrix.astype(np.float64)
+        degrees = np.asarray(wide.sum(axis=0) + wide.sum(axis=1)).ravel()
+        sums = np.cumsum((degrees / degrees.max()) ** power)
+        return Noise(torch.from_numpy(sums / sums[-1]).to(device))
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """So many nodes, drawn on the CPU."""
+        uniform = torch.rand(count, dtype=torch.float64, generator=generator).to(self.sums.device)
+        return torch.searchsorted(self.sums, uniform, right=True).clamp_(max=len(self.sums) - 1)
+
+
+def window_batches(
+    links: Links,
+    noise: Noise,
+    *,
+    p: float,
+    q: float,
+    walks: int,
+    length: int,
+    window: int,
+    negatives: int,
+    batch_size: int,
+) -> Callable[[torch.Generator], Iterator[Windows]]:
+    """The batches of an epoch for a generator: `walks` walks from each node that has links, in random order."""
+    starts = links.degrees.nonzero()[:, 0]
+    part = batch_size * max(1, PIECE[links.device.type] // (length * batch_size))
+
+    def of(generator: torch.Generator) -> Iterator[Windows]:
+        order = torch.randperm(walks * len(starts), generator=generator) % len(starts)
+        for some in torch.split(starts[order.to(starts.device)], part):
+            made = random_walks(links, some, length, generator, p=p, q=q)
+            for batch in torch.split(made, batch_size):
+                yield _windows(batch, noise, window, negatives, generator)
+
+    return of
+
+
+def _windows(walks: Tensor, noise: Noise, window: int, negatives: int, generator: torch.Generator) -> Windows:
+    there = walks >= 0
+    nodes, places = torch.unique(walks[there], return_inverse=True)
+    met = torch.full_like(walks, -1)
+    met[there] = places
+    alone, drawn = _drawn(nodes, noise, math.ceil(walks.numel() / _GROUP), generator)
+    against = _against(met.clamp(min=0).flatten(), center_weights(walks, window).flatten(), drawn, negatives)
+    return Windows(nodes, alone, met, window, against)
+
+
+def _drawn(nodes: Tensor, noise: Noise, groups: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """The nodes drawn for so many groups that are not among `nodes`; and the places of all, those come last."""
+    drawn = noise.draw(groups * _DRAWN, generator)
+    at = torch.searchsorted(nodes, drawn).clamp_(max=len(nodes) - 1)
+    others = (nodes[at] != drawn).nonzero()[:, 0]
+    alone, places = torch.unique(drawn[others], return_inverse=True)
+    at[others] = len(nodes) + places
+    return alone, at.view(groups, _DRAWN)
+
+
+def _against(centers: Tensor, weights: Tensor, drawn: Tensor, negatives: int) -> Against:
+    """Centers and their weights in groups of equal size, the last one filled up with nothing."""
+    missing = -len(centers) % _GROUP
+    centers, weights = (torch.nn.functional.pad(x, (0, missing)).view(-1, _GROUP) for x in (centers, weights))
+    return Against(centers, weights * (negatives / _DRAWN), drawn)
+
+
+def pair_batches(
+    links: Links, weights: Tensor, noise: Noise, *, samples: int, negatives: int, batch_size: int
+) -> Callable[[torch.Generator], Iterator[Pairs]]:
+    """The batches of an epoch for a generator: `samples` links (i, j), drawn with probability in proportion to weight.
+
+    `weights`: nnz. Of an undirected matrix an edge comes in either direction, half the time each.
+    """
+    sums = weights.double().cumsum(0)
+    sums = sums / sums[-1]
+
+    def of(generator: torch.Generator) -> Iterator[Pairs]:
+        for start in range(0, samples, batch_size):
+            uniform = torch.rand(min(batch_size, samples - start), dtype=torch.float64, generator=generator)
+            at = torch.searchsorted(sums, uniform.to(sums.device), right=True).clamp_(max=len(sums) - 1)
+            yield _pairs(torch.stack([links.keys[at] // len(links), links.ends[at]]), noise, negatives, generator)
+
+    return of
+
+
+def _pairs(pairs: Tensor, noise: Noise, negatives: int, generator: torch.Generator) -> Pairs:
+    count = pairs.shape[1]
+    nodes, met = torch.unique(pairs, return_inverse=True)
+    alone, drawn = _drawn(nodes, noise, math.ceil(count / _GROUP), generator)
+    return Pairs(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, negatives))

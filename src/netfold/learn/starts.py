@@ -1,0 +1,270 @@
+"""Where skip-gram begins when it does not begin at random: the leading eigenvectors of the normalised adjacency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from netfold.learn.skipgram import distance_weights
+from netfold.learn.sparse_rows import SparseRows
+
+__all__ = [
+    "RBM",
+    "SparseRBM",
+    "contrastive_divergence",
+    "deep_belief_network",
+    "leading_eigenvectors",
+    "orthonormal",
+    "spectral_start",
+    "truncated_svd",
+    "unit_scale",
+]
+
+
+def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, rounds: int = 4) -> tuple[Tensor, Tensor]:
+    """The largest singular values s (rank) and right singular vectors V (n x rank) of sparse rows X.
+
+    Randomised subspace iteration (Halko, Martinsson, Tropp 2011): O(rounds (nnz + n rank) rank), never X in full.
+    """
+    wide = min(rank + 10, len(rows), rows.width)
+    basis = torch.randn(rows.width, wide, generator=generator, dtype=rows.values.dtype)
+    basis = orthonormal(basis)
+    for _ in range(rounds):
+        basis = orthonormal(_transposed(rows, rows.matmul(basis)))
+    found = rows.matmul(basis)
+    squares, v = torch.linalg.eigh((found.T @ found).double())  # of a small matrix: V of found, and its squared values
+    order = torch.argsort(squares, descending=True)[:rank]
+    return squares[order].clamp(min=0).sqrt().to(basis), basis @ v[:, order].to(basis)
+
+
+def orthonormal(x: Tensor) -> Tensor:
+    """An orthonormal basis of the columns: by two Cholesky factors of small Gram matrices, or by QR where those fail.
+
+    Several times faster than QR for long columns, and as exact where they are not nearly dependent.
+    """
+    for _ in range(2):
+        factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
+        if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
+            basis: Tensor = torch.linalg.qr(x).Q
+            return basis
+        x = x @ torch.linalg.inv(factor).T.to(x)
+    return x
+
+
+def _transposed(rows: SparseRows, dense: Tensor) -> Tensor:
+    out = dense.new_zeros(rows.width, dense.shape[1])
+    rows.add_transposed_matmul(dense, out)
+    return out
+
+
+@dataclass(eq=False)
+class RBM:
+    """A restricted Boltzmann machine with weights W (v x h), visible biases b (v) and hidden biases c (h).
+
+    Binary units: p(h = 1 | v) = σ(v W + c), p(v = 1 | h) = σ(h Wᵀ + b).
+    """
+
+    weight: Tensor
+    visible: Tensor
+    hidden: Tensor
+
+    @classmethod
+    def start(cls, n_visible: int, n_hidden: int, generator: torch.Generator, scale: float = 0.01) -> RBM:
+        """Small random weights, no biases."""
+        weight = scale * torch.randn(n_visible, n_hidden, generator=generator)
+        return cls(weight, torch.zeros(n_visible), torch.zeros(n_hidden))
+
+    def up(self, v: Tensor) -> Tensor:
+        """p(h = 1 | v)."""
+        return torch.sigmoid(torch.addmm(self.hidden, v, self.weight))
+
+    def divergence(self, v: Tensor, generator: torch.Generator) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
+        """One step of contrastive divergence on m rows: the directions for W, b, c, and the sum of squared errors."""
+        h = self.up(v)
+        drawn = torch.bernoulli(h, generator=generator)
+        again = torch.sigmoid(torch.addmm(self.visible, drawn, self.weight.T))
+        h_again = self.up(again)
+        directions = (v.T @ h - again.T @ h_again, (v - again).sum(0), (h - h_again).sum(0))
+        return directions, (v - again).square().sum()
+
+
+class SparseRBM(RBM):
+    """An RBM whose visible units are linear with unit variance, so that it reads weights of any size.
+
+    The reconstruction v' = h Wᵀ + b of a row is dense, but all that CD asks of it is linear in it:
+    v'W = h (WᵀW) + b W and v'ᵀh' = W (hᵀh') + b Σh', so it is never written down. O(nnz h + v h²) a step, exactly.
+    """
+
+    def up(self, v: Tensor | SparseRows) -> Tensor:
+        """p(h = 1 | v) of sparse rows."""
+        assert isinstance(v, SparseRows)
+        return torch.sigmoid(v.matmul(self.weight) + self.hidden)
+
+    def divergence(
+        self, v: Tensor | SparseRows, generator: torch.Generator
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
+        """As `RBM.divergence`, with the mean reconstruction."""
+        assert isinstance(v, SparseRows)
+        h = self.up(v)
+        drawn = torch.bernoulli(h, generator=generator)
+        gram, bias = self.weight.T @ self.weight, self.visible @ self.weight
+        h_again = torch.sigmoid(torch.addmm(bias + self.hidden, drawn, gram))
+        weight = _transposed(v, h)
+        weight.addmm_(self.weight, drawn.T @ h_again, alpha=-1)
+        weight.addr_(self.visible, h_again.sum(0), alpha=-1)
+        again = len(v) * self.visible + self.weight @ drawn.sum(0)  # Σ_i v'_i
+        directions = (weight, v.column_sums() - again, (h - h_again).sum(0))
+        return directions, self._error(v, drawn, gram, bias)
+
+    def _error(self, v: SparseRows, drawn: Tensor, gram: Tensor, bias: Tensor) -> Tensor:
+        """Σ ‖v - v'‖² through Σ v'² over all entries, corrected at the non-zeros."""
+        everywhere = ((drawn @ gram) * drawn).sum() + 2 * torch.dot(drawn.sum(0), bias)
+        everywhere = everywhere + len(v) * torch.dot(self.visible, self.visible)
+        found = v.sampled(drawn, self.weight) + self.visible[v.col]
+        return everywhere + ((found - v.values).square() - found.square()).sum()
+
+
+def contrastive_divergence(
+    rbm: RBM,
+    inputs: Sequence[Callable[[], Tensor | SparseRows]],
+    n: int,
+    generator: torch.Generator,
+    *,
+    epochs: int,
+    lr: float,
+    report: Callable[[int, float], None] = lambda epoch, error: None,
+) -> RBM:
+    """Train an RBM in place by CD-1; `inputs` give the rows, part by part.
+
+    Adam takes the steps: most visible units of a graph are nearly always off, and a plain step would hardly move them.
+    """
+    parameters = (rbm.weight, rbm.visible, rbm.hidden)
+    optimizer = torch.optim.Adam(parameters, lr=lr, fused=True)
+    for epoch in range(epochs):
+        error = 0.0
+        for rows in inputs:
+            v = rows()
+            directions, missed = rbm.divergence(v, generator)  # type: ignore[arg-type]
+            error += float(missed)
+            for p, direction in zip(parameters, directions, strict=True):
+                p.grad = direction.div_(-len(v))
+            optimizer.step()
+        report(epoch, error / n)
+    return rbm
+
+
+def unit_scale(rows: Sequence[SparseRows]) -> float:
+    """The root mean square of all entries of sparse rows, zeros included."""
+    squares = sum(float(torch.dot(r.values, r.values)) for r in rows)
+    return float((squares / (sum(map(len, rows)) * rows[0].width)) ** 0.5)
+
+
+def deep_belief_network(
+    parts: Sequence[SparseRows],
+    widths: Sequence[int],
+    generator: torch.Generator,
+    *,
+    epochs: int = 20,
+    report: Callable[[int, int, float], None] = lambda layer, epoch, error: None,
+) -> list[RBM]:
+    """A stack of RBMs (Hinton, Osindero, Teh 2006), each trained on what the one below makes of the rows.
+
+    `parts` are the rows, a batch each. The lowest units have unit variance, so the caller divides the rows by the root
+    mean square of all their entries, zeros included: see `unit_scale`.
+    """
+    n, n_visible = sum(map(len, parts)), parts[0].width
+    stack: list[RBM] = []
+
+    def seen_through(rows: SparseRows) -> Tensor | SparseRows:
+        x: Tensor | SparseRows = rows
+        for rbm in stack:
+            x = rbm.up(x)  # type: ignore[arg-type]
+        return x
+
+    for layer, width in enumerate(widths):
+        if layer == 0:
+            rbm, lr = SparseRBM.start(n_visible, width, generator, 0.001), 0.003
+        else:
+            rbm, lr = RBM.start(widths[layer - 1], width, generator, 0.1), 0.01
+        inputs = [partial(seen_through, rows) for rows in parts]
+        contrastive_divergence(rbm, inputs, n, generator, epochs=epochs, lr=lr, report=partial(report, layer))
+        stack.append(rbm)
+    return stack
+
+
+def leading_eigenvectors(
+    rows: SparseRows, rank: int, generator: torch.Generator, *, without: Tensor, rounds: int = 6
+) -> tuple[Tensor, Tensor]:
+    """The largest eigenvalues (rank) of a symmetric matrix X of norm 1 and their vectors (n x rank).
+
+    Those of X - u uᵀ for the unit eigenvector u given as `without`, whose value is 1. Subspace iteration with X + X²,
+    which holds negative values down, in O(rounds (nnz + n rank) rank).
+    """
+    wide = min(rank + 10, len(rows))
+    basis = orthonormal(torch.randn(len(rows), wide, generator=generator, dtype=rows.values.dtype))
+
+    def times(x: Tensor) -> Tensor:
+        return rows.matmul(x) - torch.outer(without, without @ x)
+
+    for _ in range(rounds):
+        once = times(basis)
+        basis = orthonormal(once + times(once))
+    small = (basis.T @ times(basis)).double()
+    values, turn = torch.linalg.eigh((small + small.T) / 2)
+    order = torch.argsort(values, descending=True)[:rank]
+    return values[order].to(basis), basis @ turn[:, order].to(basis)
+
+
+def spectral_start(
+    matrix: sparse.csr_array, dim: int, window: int, negatives: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Vectors and contexts (n x dim) near which skip-gram over walks of a symmetric matrix ends.
+
+    At its optimum z_i · c_j = log M_ij - log k with M = vol D^-½ f(D^-½ S D^-½) D^-½, f(x) = Σ_r w_r x^r / Σ_r w_r and
+    w the `distance_weights` (Qiu et al., WSDM 2018; that negatives are drawn by degree^¾ adds a factor of degree^¼).
+    M - 1 is the same without the first eigenvector, and near log M where it is small. So z_i = c_i begins as row i of
+    √vol D^-½ U √f(Λ), shortened from length r to √log(1 + r²), that of the logarithm; and a coordinate with product
+    -log k is put before. Nodes without links get 0.
+    """
+    matrix = matrix.astype(np.float64)
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    linked, n = sums > 0, len(sums)
+    roots = np.zeros(n)
+    roots[linked] = 1 / np.sqrt(sums[linked])
+    whole, first = sums.sum(), torch.zeros(n, dim)
+    rank = min(dim - 1, n - 1)
+    if rank:
+        scaled = sparse.diags_array(roots) @ matrix @ sparse.diags_array(roots)
+        rows = SparseRows.from_scipy(sparse.csr_array(scaled), dtype=torch.float32)
+        top = torch.from_numpy(np.sqrt(sums / whole)).float()
+        values, made = leading_eigenvectors(rows, rank, generator, without=top)
+        scale = torch.from_numpy(roots * math.sqrt(whole))[:, None]  # float64: a light node of a heavy graph is far out
+        made = scale * made * _filtered(values, window).sqrt()
+        first[:, 1 : rank + 1] = _shortened(made)
+    offset = torch.from_numpy(linked).float() * math.sqrt(math.log(negatives))
+    noise = (torch.rand(n, dim, generator=generator) - 0.5) / dim
+    second = first.clone()
+    first[:, 0], second[:, 0] = offset, -offset
+    return first + noise * torch.from_numpy(linked)[:, None], second
+
+
+def _filtered(values: Tensor, window: int) -> Tensor:
+    """f(x) = Σ_r w_r x^r / Σ_r w_r, and 0 where that is negative."""
+    weights = distance_weights(window).to(values)
+    powers = values[:, None] ** torch.arange(window + 1)
+    found: Tensor = powers @ weights / weights.sum()
+    return found.clamp(min=0)
+
+
+def _shortened(rows: Tensor) -> Tensor:
+    """Each row with its length r made √log(1 + r²)."""
+    lengths = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    shorter: Tensor = lengths.square().log1p().sqrt() / lengths.clamp(min=1e-30)
+    return rows * shorter

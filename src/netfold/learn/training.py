@@ -1,0 +1,251 @@
+"""One training loop for every model. It sees a network, batches and loss terms, never a graph."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from netfold.errors import TrainingError
+from netfold.learn.checkpoints import Checkpoint, is_finite
+from netfold.learn.progress import Progress
+
+__all__ = ["OPTIMIZERS", "SCHEDULES", "AdamAndRows", "Block", "Network", "RowAdagrad", "converged", "train"]
+
+_ADVICE = (
+    "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
+)
+
+Record = dict[str, float]
+"""What one epoch measured: `epoch`, each loss term by name, `objective` (their sum) and `seconds`."""
+
+
+class Network(Protocol):
+    """What the loop asks of a model."""
+
+    def loss(self, batch: Any) -> dict[str, Tensor]:
+        """The named, weighted loss terms of a batch; the objective is their sum.
+
+        Terms that carry their graph are back-propagated by the loop. A network whose activations would fill the memory
+        may walk the batch in pieces, add each piece's gradient to `grad` itself, and return plain values.
+        """
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """As `torch.nn.Module`."""
+        ...
+
+    def load_state_dict(self, state_dict: Any) -> Any:
+        """As `torch.nn.Module`."""
+        ...
+
+
+class RowAdagrad(torch.optim.Optimizer):
+    """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
+
+    s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number. s_i begins at
+    `prior`: until squares have summed to more than that, a row descends at the plain rate lr / √prior. A sparse
+    gradient moves the rows that it holds, and costs no more than those.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 0.1, eps: float = 1e-8, prior: float = 0.0):
+        super().__init__(params, {"lr": lr, "eps": eps, "prior": prior})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Take one step on all parameters that have a gradient."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._update(p, p.grad, self.state[p], group)
+
+    @staticmethod
+    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
+        lr, eps = group["lr"], group["eps"]
+        if not state:
+            state["squares"] = p.new_full((len(p) if p.ndim == 2 else p.numel(), 1), group["prior"])
+        if grad.is_sparse:
+            _update_rows(p, grad.coalesce(), state["squares"], lr, eps)
+            return
+        rows, g = (p, grad) if p.ndim == 2 else (p.view(-1, 1), grad.view(-1, 1))
+        norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
+        state["squares"].addcmul_(norms, norms, value=1 / g.shape[1])
+        rows.addcmul_(g, 1 / (state["squares"].sqrt() + eps), value=-lr)
+
+
+def _update_rows(p: Tensor, grad: Tensor, squares: Tensor, lr: float, eps: float) -> None:
+    """The same at the rows that a sparse gradient holds."""
+    at, g = grad.indices()[0], grad.values()
+    norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
+    sums = squares[at].addcmul_(norms, norms, value=1 / g.shape[1])
+    squares[at] = sums
+    p[at] = p.index_select(0, at).addcmul_(g, 1 / (sums.sqrt() + eps), value=-lr)
+
+
+class AdamAndRows(RowAdagrad):
+    """Adam for parameters and, in the same step, row-wise Adagrad for tables whose gradients hold some rows.
+
+    `row_lr` is the learning rate of the tables where `lr` is that of the others; they fall together.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 1e-3, row_lr: float = 0.1, prior: float = 0.0):
+        super().__init__(params, lr, prior=prior)
+        for group in self.param_groups:
+            group["row_share"] = row_lr / lr
+
+    @staticmethod
+    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
+        if grad.is_sparse:
+            RowAdagrad._update(p, grad, state, {**group, "lr": group["lr"] * group["row_share"]})
+        else:
+            _adam_step(p, grad, state, group["lr"])
+
+
+def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> None:
+    """As `torch.optim.Adam` does with its defaults."""
+    if not state:
+        state |= {"mean": torch.zeros_like(p), "squares": torch.zeros_like(p), "step": torch.zeros(())}
+    state["step"] += 1
+    steps = float(state["step"])
+    state["mean"].lerp_(grad, 0.1)
+    state["squares"].mul_(0.999).addcmul_(grad, grad, value=0.001)
+    size = (state["squares"] / (1 - 0.999**steps)).sqrt_().add_(1e-8)
+    p.addcdiv_(state["mean"], size, value=-lr / (1 - 0.9**steps))
+
+
+def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
+    return torch.optim.Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
+
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": _adam,
+    "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr, fused=True),
+    "row_adagrad": RowAdagrad,
+    "adam_and_rows": AdamAndRows,
+}
+
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": lambda t: 1.0,
+    "linear": lambda t: 1 - t,
+    "cosine": lambda t: 0.5 * (1 + math.cos(math.pi * t)),
+}
+"""The factor on the learning rate when a share t of the epochs is done."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Parameters that are stepped together while all others are held fixed."""
+
+    parameters: Sequence[Tensor]
+    optimizer: str = "adam"
+    lr: float = 1e-3
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """What else the optimizer is given."""
+
+
+def train(
+    network: Network,
+    batches: Callable[[int], Iterable[Any]],
+    blocks: Sequence[Block],
+    *,
+    epochs: int,
+    schedule: str = "constant",
+    tolerance: float = 0.0,
+    patience: int = 10,
+    rows: int = 0,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress | None = None,
+    on_epoch: Callable[[Record], object] | None = None,
+) -> list[Record]:
+    """Minimise the sum of a network's loss terms; one record per epoch.
+
+    `batches(epoch)` gives the batches of an epoch, the same ones whenever it is asked: that, and a state written
+    between epochs, is why a run that was killed goes on to the same bits. In each batch the `blocks` take turns.
+    Stops early once the objective has not improved by the share `tolerance` within `patience` epochs. `rows` is how
+    many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
+    returns True ends the training there.
+    """
+    optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
+    history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
+    progress = progress or Progress.silent()
+    with progress.over(epochs, rows, done=len(history)), _interrupts(checkpoint is not None) as interrupted:
+        while len(history) < epochs and not converged(history, tolerance, patience):
+            epoch = len(history)
+            for block, optimizer in zip(blocks, optimizers, strict=True):
+                for group in optimizer.param_groups:
+                    group["lr"] = block.lr * SCHEDULES[schedule](epoch / epochs)
+            history.append(_run_epoch(network, batches(epoch), optimizers, epoch))
+            progress.epoch(history[-1])
+            stop = True  # also where the hook raises: between two epochs the state is whole
+            try:
+                stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
+            finally:
+                if checkpoint:
+                    checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
+            if stop or interrupted:
+                break
+        if checkpoint:
+            checkpoint.save(network, optimizers, history)
+    if interrupted:
+        raise KeyboardInterrupt
+    if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
+        raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
+    return history
+
+
+@contextmanager
+def _interrupts(wanted: bool) -> Iterator[list[int]]:
+    """With a checkpoint to write, the first Ctrl-C waits for the end of the epoch; the second does not."""
+    seen: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN)
+    if not wanted or not ours:
+        yield seen
+        return
+
+    def note(number: int, frame: object) -> None:
+        seen.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.optim.Optimizer], epoch: int) -> Record:
+    start = time.perf_counter()
+    sums: dict[str, Any] = {}
+    for batch in batches:
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=False)
+            terms = network.loss(batch)
+            objective = torch.stack(list(terms.values())).sum()
+            if objective.requires_grad:
+                objective.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        for name, value in terms.items():  # as seen by the last block
+            sums[name] = sums.get(name, 0.0) + value.detach().double()
+    record = {name: float(value) for name, value in sums.items()}
+    for name, total in record.items():
+        if not math.isfinite(total):
+            raise TrainingError(f"the loss term {name} is {total} in epoch {epoch + 1}; {_ADVICE}")
+    return {"epoch": epoch + 1, **record, "objective": sum(record.values()), "seconds": time.perf_counter() - start}
+
+
+def converged(history: Sequence[Record], tolerance: float, patience: int) -> bool:
+    """Whether the best objective of the last `patience` epochs improves on the best before by less than a share."""
+    if tolerance <= 0 or len(history) <= patience:
+        return False
+    before = min(r["objective"] for r in history[:-patience])
+    lately = min(r["objective"] for r in history[-patience:])
+    return before - lately < tolerance * abs(before)

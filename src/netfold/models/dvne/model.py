@@ -1,0 +1,234 @@
+"""DVNE: deep variational network embedding in Wasserstein space (Zhu, Cui, Wang, Zhu, KDD 2018)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder, listed
+from netfold.embedder.options import option
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from scipy import sparse
+
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.data.nodes import Labels
+    from netfold.learn.progress import Progress
+    from netfold.learn.training import Block
+    from netfold.models.dvne.batches import Batch
+    from netfold.models.dvne.network import DVNENetwork
+
+__all__ = ["DVNE"]
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class DVNE(Embedder):
+    """A Gaussian for every node: where it is, and how far that is left open.
+
+    An autoencoder reads each node's row of the transition matrix P = D⁻¹S, and its code is N(μ, σ²). Linked nodes are
+    drawn together and others driven apart in the 2-Wasserstein distance E, which is a metric (first order), and a
+    sample Z of a node's Gaussian is to give back its row (second order):
+
+    L = Σ E_ij² + exp(-E_ik) over triplets (i linked with j, not with k) + alpha ‖X ∘ (X - G(Z))‖², Z = μ + σ ε.
+
+    An epoch draws M triplets uniformly from all, M the number of links, and writes each node once, with the weight
+    M / n. `embedding_.std` has σ, and `embedding_.coordinates` [μ, σ], where Euclidean distance is W2. In a directed
+    graph, nodes are linked where an arc goes either way, as W2 has no direction; a row holds the arcs that leave a
+    node, or those that enter if none leaves. Weights are in P, not in the triplets. An epoch costs
+    O(M (degree · hidden + hidden · dim)), in pieces of bounded memory.
+
+    >>> from netfold.data.graph import Graph
+    >>> two = [(a, b) for c in ("abcd", "wxyz") for a in c for b in c if a < b]
+    >>> model = DVNE(dim=4, hidden=16, epochs=100, lr=0.01).fit(Graph.from_edges([*two, ("d", "w")]), progress=False)
+    >>> model.embedding_
+    Embedding(8 nodes, 4 dimensions, Gaussian)
+    >>> model.distance("a", "b") < model.distance("a", "z")
+    True
+    """
+
+    dim: int = option(64, "width of the mean, and again of the deviation: half of the chapter's L", at_least=1)
+    epochs: int = option(50, "how often as many triplets are drawn as there are links, at the most", at_least=0)
+    hidden: int = option(512, "width S of the one hidden layer of the encoder, and of the decoder", at_least=1)
+    alpha: float = option(0.6, "weight of L_2, the error of the rows that are given back", at_least=0)
+    energy: str = option(
+        "w2",
+        "how far two Gaussians are, E in L_1: the 2-Wasserstein distance (the chapter's), its square (keeps neighbors "
+        "apart from their neighbors more sharply) or the Kullback-Leibler divergence of j from i (for comparison)",
+        choices=("w2", "w2_squared", "kl"),
+    )
+    repulsion: float = option(
+        1.0,
+        "weight of exp(-E_ik) against E_ij² in L_1; 1 is the chapter's; 10 to 30 give the graph back more sharply, and "
+        "find fewer links that are not there yet",
+        above=0,
+    )
+    dropout: float = option(
+        0.0,
+        "share of a row's entries hidden from the encoder, drawn anew each time, the others brought to a sum of 1; for "
+        "links that are not there yet",
+        at_least=0,
+        below=1,
+    )
+    reach: int = option(
+        1,
+        "how many steps of a walk away a triplet's near node j may be, 1 to so many alike; 1 is the chapter's, 3 to 10 "
+        "help to find links that are not there yet",
+        at_least=1,
+    )
+    lr: float = option(0.002, "learning rate of Adam", above=0)
+    schedule: str = option(
+        "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
+    )
+    batch_size: int | None = option(
+        None, "triplets a step; None takes a sixteenth of an epoch's, and at least 64", type=int, at_least=1
+    )
+    tolerance: float = option(
+        1e-4, "training has converged when the objective improves by less than this share", at_least=0
+    )
+    patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+
+    def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
+        """W2 of the Gaussians of known nodes: two labels, a label and a list of them, or two lists of one length.
+
+        It is W2 whatever `energy` is. For Gaussians with other covariances see `netfold.data.gaussians.w2`.
+        """
+        import numpy as np
+
+        self._check_fitted()
+        left, right = self._coordinates(a), self._coordinates(b)
+        if left.ndim == right.ndim == 2 and len(left) != len(right):
+            raise InputError(
+                f"{len(left)} labels cannot be paired with {len(right)}; give two lists of one length, or one label"
+            )
+        found = np.linalg.norm(left - right, axis=-1)
+        return found if found.ndim else float(found)
+
+    def doubt(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
+        """How far each node of a graph would be elsewhere if half of its links were not known: a variance of its mean.
+
+        The mean of |μ - μ'|², μ' being made of the node's row with each entry hidden or not by a coin, over `draws`
+        times. The graph is the one that was fitted, or a later one, of which links with known nodes are read. It is
+        large where links are few, and where they disagree about the place; infinite where there are none. What σ
+        learns is something else: see docs/dvne.md.
+
+        >>> from netfold.data.graph import Graph
+        >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcdz")
+        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).doubt(graph)
+        >>> graph.nodes[found.argmax()], float(found.max())
+        ('z', inf)
+        """
+        import numpy as np
+
+        from netfold.models.dvne.network import DVNENetwork
+        from netfold.models.dvne.rows import steps
+
+        self._check_fitted()
+        if draws < 1:
+            raise InputError(f"draws={draws!r} is no number of times; give 1 or more")
+        asked = self._read(graph)
+        self._check_later(asked)
+        known = self.embedding_.nodes.find(asked.nodes)
+        out = self._over_known(asked.adjacency, known)
+        rows = steps(out, self._over_known(asked.adjacency.T, known) if asked.directed else None)
+        assert isinstance(self.network_, DVNENetwork)
+        found = self.network_.sway(rows, draws, self._generator(2))
+        return np.where(np.diff(rows.indptr) > 0, found, np.inf)
+
+    def _coordinates(self, labels: Any) -> npt.NDArray[np.float64]:
+        """[μ, σ] of a label, or of each of a list: (m x) 2 dim."""
+        import numpy as np
+
+        from netfold.data.nodes import Labels
+
+        several = isinstance(labels, list | Labels) or (isinstance(labels, np.ndarray) and labels.ndim > 0)
+        emb = self.embedding_
+        rows = emb.nodes.positions(labels if several else [labels])
+        assert emb.std is not None
+        found = np.hstack([emb.vectors[rows], emb.std[rows]]).astype(np.float64)
+        return found if several else found[0]
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _network(self, n_nodes: int) -> DVNENetwork:
+        from netfold.models.dvne.network import DVNENetwork
+
+        return DVNENetwork(
+            n_nodes, self.hidden, self.dim, alpha=self.alpha, repulsion=self.repulsion, energy=self.energy
+        )
+
+    def _start(self, network: DVNENetwork, graph: Graph, progress: Progress) -> None:
+        network.start(self._generator(0))
+
+    def _batches(self, graph: Graph, network: DVNENetwork) -> Callable[[int], Iterable[Batch]]:
+        from netfold.learn.sparse_rows import SparseRows
+        from netfold.models.dvne.batches import batches
+        from netfold.models.dvne.rows import steps
+        from netfold.models.dvne.triplets import Triplets, linked
+
+        links = linked(graph.adjacency, directed=graph.directed)
+        triplets = Triplets.of(links, network.device)
+        count = (links.nnz - graph.n_nodes) // 2
+        self._check(graph, count, len(triplets))
+        matrix = steps(graph.adjacency, graph.adjacency.T if graph.directed else None)
+        rows = SparseRows.from_scipy(matrix, device=network.device)
+        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)
+        return lambda epoch: of(self._generator(1, epoch))
+
+    def _check(self, graph: Graph, links: int, triplets: int) -> None:
+        if not links:
+            raise InputError(f"all {graph.n_edges:,} edges are self-loops; at least one must link two nodes")
+        if not triplets and not self.alpha:
+            raise InputError(
+                "every node with a link is linked with all others, so that no triplet has a far node; with alpha "
+                "above 0 the rows can still be learned"
+            )
+
+    def _blocks(self, network: DVNENetwork) -> list[Block]:
+        from netfold.learn.training import Block
+
+        return [Block(list(network.parameters()), "adam", self.lr)]
+
+    def _stopping(self) -> dict[str, Any]:
+        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+
+    def _embed(self, graph: Graph) -> Embedding:
+        from netfold.models.dvne.rows import widened
+
+        made = self._gaussians(graph.nodes, graph.adjacency, graph.adjacency.T if graph.directed else None)
+        return widened(made, graph)
+
+    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        import numpy as np
+
+        out = self._over_known(graph.adjacency[new], known)
+        into = self._over_known(graph.adjacency[:, new].T, known) if graph.directed else None
+        linked = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
+        if not linked.all():
+            names = listed([graph.nodes[i] for i in new[linked == 0]])
+            raise InputError(f"{names}: no links to any known node, and DVNE can place a new node only by such links")
+        return self._gaussians(graph.nodes.take(new), out, into)
+
+    def _over_known(self, matrix: Any, known: npt.NDArray[np.int64]) -> sparse.csr_array:
+        """Rows over a later graph's nodes as rows over the known ones: m x n."""
+        from scipy import sparse
+
+        picked = matrix.tocoo()
+        at = known[picked.coords[1]]
+        entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
+        made = sparse.coo_array(entries, shape=(matrix.shape[0], len(self.embedding_))).tocsr()
+        made.sort_indices()
+        return made
+
+    def _gaussians(self, nodes: Labels, out: sparse.csr_array, into: Any) -> Embedding:
+        from netfold.data.embedding import Embedding
+        from netfold.models.dvne.network import DVNENetwork
+        from netfold.models.dvne.rows import steps
+
+        assert isinstance(self.network_, DVNENetwork)
+        made = self.network_.embed(steps(out, into))
+        return Embedding(nodes, made[:, : self.dim], made[:, self.dim :])

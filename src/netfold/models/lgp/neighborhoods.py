@@ -1,0 +1,207 @@
+"""What is read of a large graph to place some of its nodes as if they were new: their neighbors, and those of these."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.walks import Links, random_walks
+
+__all__ = ["Caps", "Surroundings", "linked", "read_around", "unit_of", "walked_seeds"]
+
+Rows = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float64]
+_WALK = 4
+"""A walk goes so many times as many steps as seeds are wanted, for it comes by nodes again."""
+
+
+def linked(matrix: sparse.csr_array, *, directed: bool, unit: float = 1.0) -> sparse.csr_array:
+    """The weights between two nodes in either direction, without self-loops, which a Laplacian does not see.
+
+    They are in a unit; what is too light to be a float32 in it is left out.
+    """
+    scaled = matrix if unit == 1 else matrix * np.float32(1 / unit)
+    both = sparse.csr_array(scaled + scaled.T) if directed else sparse.csr_array(scaled, copy=True)
+    if both.diagonal().any():
+        both.setdiag(0)
+    both.eliminate_zeros()
+    both.sort_indices()
+    return both
+
+
+def unit_of(matrix: sparse.csr_array) -> float:
+    """The power of 2 nearest to the mean weight, by which all weights can be divided without any rounding.
+
+    eta and zeta start in proportion to 1 / weight and 1 / weight², which float32 does not hold of amounts in wei.
+
+    >>> unit_of(sparse.csr_array([[0, 3e20], [3e20, 0]])) == 2.0**68
+    True
+    """
+    mean = float(matrix.data.mean(dtype=np.float64)) if matrix.nnz else 1.0
+    return 2.0 ** max(-126, min(126, round(math.log2(mean))))  # whose inverse is a float32, too
+
+
+@dataclass(frozen=True)
+class Caps:
+    """At most so many neighbors are read of a new node, and of a node beside one; None: all.
+
+    Where there are more, some are drawn, and count for those that are not: the sums stay right in expectation.
+    """
+
+    one_step: int | None = None
+    two_step: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Groups of nodes that count as new, each among known ones; all groups are one block-diagonal system.
+
+    A known node may stand beside several groups, and is listed once for each; what is read of it, once.
+    """
+
+    new: Tensor
+    """m: the nodes that count as new."""
+    links: SparseRows
+    """m x r: from these to themselves and to those beside them."""
+    rows: SparseRows
+    """r x q: from each of those to known nodes."""
+    known: Tensor
+    """q: the known nodes, each once."""
+    beside: Tensor
+    """r - m: which of `known` the nodes beside are."""
+    alone: bool
+    """Whether every group is one node, so that M_** is a diagonal matrix."""
+
+    @property
+    def size(self) -> int:
+        """How many nodes count as new."""
+        return len(self.new)
+
+
+def walked_seeds(links: Links, count: int, seeds: int, generator: torch.Generator) -> tuple[Rows, Rows]:
+    """The first `seeds` nodes that each of `count` random walks meets: the nodes, and the walk of each.
+
+    A walk starts at any node that has links; in a small component it meets fewer nodes.
+    """
+    some = links.degrees.nonzero()[:, 0]
+    starts = some[torch.randint(len(some), (count,), generator=generator)]
+    walks = random_walks(links, starts, 1 + _WALK * (seeds - 1), generator).numpy()
+    keys = np.arange(count)[:, None] * len(links) + walks
+    first = np.sort(np.unique(keys.ravel(), return_index=True)[1])  # where each walk meets each node first
+    group = first // walks.shape[1]
+    rank = np.arange(len(group)) - np.searchsorted(group, group)
+    return walks.ravel()[first[rank < seeds]], group[rank < seeds]
+
+
+def read_around(
+    matrix: sparse.csr_array,
+    new: Rows,
+    group: Rows,
+    caps: Caps,
+    generator: torch.Generator,
+    *,
+    n_known: int | None = None,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Surroundings:
+    """The surroundings of groups of nodes of a graph, which there count as new; `group` is in increasing order.
+
+    `matrix`: n x n, symmetric, without self-loops. Links among the new nodes of a group are all read. A group without
+    known neighbors is left out. Nodes from `n_known` on are not known, and are read in their own group only.
+    """
+    n, own = matrix.shape[0], np.sort(group * matrix.shape[0] + new)
+    first = _read(matrix, new, None, generator)
+    inside = _among(own, group[first.at] * n + first.to)
+    linked = np.isin(group, group[first.at[~inside]])
+    if not linked.all():
+        some = new[linked], group[linked]
+        return read_around(matrix, *some, caps, generator, n_known=n_known, device=device, dtype=dtype)
+    outward = first.where(~inside).thinned(len(new), caps.one_step, generator)
+    beside, place = np.unique(group[outward.at] * n + outward.to, return_inverse=True)
+    onward = _read(matrix, beside % n, caps.two_step, generator)
+    others = ~_among(own, (beside // n)[onward.at] * n + onward.to)
+    onward = onward.where(others & (onward.to < (n if n_known is None else n_known)))
+    links = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
+    known, columns = np.unique(np.concatenate([outward.to, onward.to]), return_inverse=True)
+    at, values = np.concatenate([outward.at, len(new) + onward.at]), np.concatenate([outward.values, onward.values])
+    rows = _csr(_Entries(at, columns, values), (links.shape[1], len(known)))
+    return Surroundings(
+        torch.from_numpy(new).to(device),
+        SparseRows.from_scipy(links, dtype=dtype, device=device),
+        SparseRows.from_scipy(rows, dtype=dtype, device=device),
+        torch.from_numpy(known).to(device),
+        torch.from_numpy(np.searchsorted(known, beside % n)).to(device),
+        bool((np.diff(group) > 0).all()),
+    )
+
+
+class _Entries(NamedTuple):
+    """Some entries of a sparse matrix, by row."""
+
+    at: Rows
+    to: Rows
+    values: Weights
+
+    def where(self, good: npt.NDArray[np.bool_]) -> _Entries:
+        """Those that are good."""
+        return _Entries(self.at[good], self.to[good], self.values[good])
+
+    def thinned(self, rows: int, most: int | None, generator: torch.Generator) -> _Entries:
+        """At most so many of each row."""
+        counts = np.bincount(self.at, minlength=rows)
+        owner, place, times = _picked(counts, most, generator)
+        entries = (np.cumsum(counts) - counts)[owner] + place
+        return _Entries(owner, self.to[entries], self.values[entries] * times)
+
+
+def _read(matrix: sparse.csr_array, rows: Rows, most: int | None, generator: torch.Generator) -> _Entries:
+    """At most so many entries of each of these rows, each row known by its place among them."""
+    starts = matrix.indptr[rows].astype(np.int64)
+    owner, place, times = _picked(matrix.indptr[rows + 1] - starts, most, generator)
+    entries = starts[owner] + place
+    return _Entries(owner, matrix.indices[entries].astype(np.int64), matrix.data[entries] * times)
+
+
+def _picked(counts: Rows, most: int | None, generator: torch.Generator) -> tuple[Rows, Rows, Weights]:
+    """Which entries of rows of so many are read: the row, the place in it, and how often an entry counts.
+
+    Of a row of D > `most` entries one is drawn from each of `most` equal parts, and counts D / most times.
+    """
+    taken = counts if most is None else np.minimum(counts, most)
+    owner = np.repeat(np.arange(len(counts)), taken)
+    place = (np.arange(len(owner)) - np.repeat(np.cumsum(taken) - taken, taken)).astype(np.float64)
+    part = (counts / np.maximum(taken, 1))[owner]
+    drawn = np.flatnonzero(part > 1)
+    place[drawn] += torch.rand(len(drawn), dtype=torch.float64, generator=generator).numpy()
+    return owner, np.minimum((place * part).astype(np.int64), counts[owner] - 1), part
+
+
+def _links(inner: _Entries, outer: _Entries, new: Rows, group: Rows, beside: int) -> sparse.csr_array:
+    """From new nodes to themselves, all of a group's links whatever else was drawn, and to those beside them."""
+    order = np.lexsort((new, group))
+    n = int(max(new.max(initial=0), inner.to.max(initial=0))) + 1
+    to = order[np.searchsorted((group * n + new)[order], group[inner.at] * n + inner.to)]
+    parts = zip(inner._replace(to=to), outer, strict=True)
+    return _csr(_Entries(*(np.concatenate(part) for part in parts)), (len(new), len(new) + beside))
+
+
+def _among(ordered: Rows, keys: Rows) -> npt.NDArray[np.bool_]:
+    """Which keys are among those in order."""
+    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    found: npt.NDArray[np.bool_] = ordered[at] == keys
+    return found
+
+
+def _csr(entries: _Entries, shape: tuple[int, int]) -> sparse.csr_array:
+    """A sorted matrix; entries of one place are added up."""
+    made = sparse.coo_array((entries.values, (entries.at, entries.to)), shape=shape).tocsr()
+    made.sum_duplicates()
+    return made

@@ -1,0 +1,193 @@
+"""`Process`: latent states, kernel and g as one network, which places nodes among known ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from netfold.errors import InputError
+from netfold.learn.layers import take_rows
+from netfold.models.lgp.neighborhoods import Surroundings
+from netfold.models.lgp.solve import solved
+from netfold.models.lgp.spread import Residual, Spread
+from netfold.models.lgp.system import System, times
+
+__all__ = ["Kernel", "Process", "StoredGraph"]
+
+
+_START = 3.0
+"""Node weights start at σ(3) = 0.95: near the 1 of new nodes, where the sigmoid still moves."""
+
+
+class Kernel(nn.Module):
+    """eta >= 0, zeta >= 0 and node weights a in [0, 1], read from numbers without bounds that start at 0.
+
+    eta_k = eta₀ exp(raw), zeta_k = zeta₀ exp(raw), a_v = σ(raw + 3): a step changes eta and zeta by a share, whatever
+    the weights of the graph are, and what starts at 0 stays there. `starts` are eta₀ and zeta₀.
+    """
+
+    def __init__(self, n: int, dim: int, sharing: str):
+        super().__init__()
+        groups = {"all": 1, "halves": min(2, dim), "weights": dim, "none": dim}[sharing]
+        self.dim = dim
+        self.register_buffer("starts", torch.zeros(2))
+        self.starts: Tensor
+        self.raw_eta = nn.Parameter(torch.zeros(groups))
+        self.raw_zeta = nn.Parameter(torch.zeros(groups))
+        self.raw_weights = nn.Parameter(torch.zeros(n, dim if sharing == "none" else 1))
+
+    def start(self, eta: float, zeta: float, weights: npt.NDArray[Any], degrees: npt.NDArray[Any]) -> None:
+        """eta₀ = eta / w̄ and zeta₀ = zeta Σd / (w̄ Σd²), w̄ the mean weight of a link and d the sums of a node's.
+
+        So a start means the same on every graph: whatever its weights, and as Σ_uv (ÂÂ)_uv = Σd², second order has
+        zeta / eta times the weight of first order in all, where paths over hubs would otherwise outweigh the links.
+        """
+        mean, total, squares = weights.mean(), degrees.sum(), np.square(degrees).sum()
+        self.starts.copy_(torch.tensor([eta / mean, zeta * total / (mean * squares)]))
+
+    @property
+    def eta(self) -> Tensor:
+        """The strength of first-order proximity: 1 number, or one for each dimension."""
+        return self.starts[0] * self._spread(self.raw_eta).exp()
+
+    @property
+    def zeta(self) -> Tensor:
+        """The strength of second-order proximity: 1 number, or one for each dimension."""
+        return self.starts[1] * self._spread(self.raw_zeta).exp()
+
+    def widest(self) -> int:
+        """How many different kernels there are: 1, or one for each dimension."""
+        return 1 if len(self.raw_eta) == self.raw_weights.shape[1] == 1 else self.dim
+
+    @staticmethod
+    def weights(raw: Tensor) -> Tensor:
+        """a of some rows of `raw_weights`."""
+        return torch.sigmoid(raw + _START)
+
+    def _spread(self, raw: Tensor) -> Tensor:
+        """From one number a group to one a dimension; the first half is the smaller where they differ."""
+        if len(raw) in (1, self.dim):
+            return raw
+        half = self.dim // 2
+        return torch.cat([raw[:1].expand(half), raw[1:].expand(self.dim - half)])
+
+
+class StoredGraph(nn.Module):
+    """A symmetric sparse matrix as buffers, so that it is saved and loaded with the rest."""
+
+    def __init__(self, n: int, entries: int):
+        super().__init__()
+        self.register_buffer("starts", torch.zeros(n + 1, dtype=torch.int64))
+        self.register_buffer("ends", torch.zeros(entries, dtype=torch.int64))
+        self.register_buffer("weights", torch.zeros(entries))
+        self.starts: Tensor
+        self.ends: Tensor
+        self.weights: Tensor
+
+    def keep(self, matrix: sparse.csr_array) -> None:
+        """Take over a matrix of this size."""
+        for buffer, array in ((self.starts, matrix.indptr), (self.ends, matrix.indices), (self.weights, matrix.data)):
+            buffer.copy_(torch.from_numpy(np.array(array)))
+
+    def matrix(self) -> sparse.csr_array:
+        """The matrix, its places checked: they may come from a file."""
+        starts, ends, weights = (x.numpy(force=True) for x in (self.starts, self.ends, self.weights))
+        n = len(starts) - 1
+        try:
+            made = sparse.csr_array((weights, ends, starts), shape=(n, n))
+            made.check_format(full_check=True)
+        except ValueError as e:
+            raise InputError(f"the model is damaged: the graph in it is none ({e})") from None
+        made.sort_indices()
+        return made
+
+
+_TOP = 17.0
+"""The raw weight of a node whose a is 1 in float32."""
+
+
+class Process(nn.Module):
+    """h of n known nodes, the kernel of its prior, and g; f(v) = mean + g(h(v) - mean).
+
+    The prior of h has the mean `mean`, 0 in the chapter: `latent` is what h is beyond it. The graph, of so many
+    entries, is kept for nodes that come later.
+    """
+
+    def __init__(self, n: int, dim: int, entries: int, *, sharing: str, hidden: int):
+        super().__init__()
+        self.graph = StoredGraph(n, entries)
+        self.spread = Spread(dim)
+        self.latent = nn.Parameter(torch.zeros(n, dim))
+        self.kernel = Kernel(n, dim, sharing)
+        self.g = Residual(dim, hidden)
+        self.register_buffer("mean", torch.zeros(dim))
+        self.mean: Tensor
+
+    def start(self, vectors: Tensor, generator: torch.Generator, *, mean: bool) -> None:
+        """h as the given vectors, g as the identity; with `mean`, the prior's is that of the vectors."""
+        with torch.no_grad():
+            if mean:
+                self.mean.copy_(vectors.double().mean(dim=0))
+            self.latent.copy_(vectors - self.mean)
+        self.g.start(generator)
+
+    @torch.no_grad()
+    def take_over(self, other: Process, latent: Tensor) -> None:
+        """All that another process has learned, and after its nodes new ones with these latent states and a = 1.
+
+        Other tables, of which a subclass may have some, are 0 for new nodes.
+        """
+        tables = {"latent": latent, "kernel.raw_weights": self.kernel.raw_weights.new_full((len(latent), 1), _TOP)}
+        state = self.state_dict()  # the tensors themselves
+        for name, value in other.state_dict().items():
+            if name in tables:
+                value = torch.cat([value, tables[name].expand(-1, value.shape[1])])
+            if not name.startswith("graph."):
+                state[name][: len(value)].copy_(value) if value.ndim else state[name].copy_(value)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.latent.device
+
+    @property
+    def tables(self) -> list[nn.Parameter]:
+        """What each node has of its own: h and a."""
+        return [self.latent, self.kernel.raw_weights]
+
+    @property
+    def shared(self) -> list[nn.Parameter]:
+        """What all nodes share: eta, zeta and g."""
+        return [self.kernel.raw_eta, self.kernel.raw_zeta, *self.g.parameters()]
+
+    def system(self, around: Surroundings) -> System:
+        """The equations of the nodes that count as new."""
+        latent = take_rows(self.latent, around.known)
+        weights = self.kernel.weights(take_rows(self.kernel.raw_weights, around.known))
+        ones = weights.new_ones(around.size, weights.shape[1])
+        return System(
+            around.links,
+            torch.cat([ones, weights.index_select(0, around.beside)]),
+            times(around.rows, weights),
+            times(around.rows, weights * latent),
+            self.kernel.eta,
+            self.kernel.zeta,
+        )
+
+    def vectors(self, latent: Tensor) -> Tensor:
+        """f of nodes with these latent states, less the mean as they are here: mean + g(latent)."""
+        made: Tensor = self.g(latent)
+        return self.mean + made
+
+    def forward(self, around: Surroundings) -> Tensor:
+        """f of the nodes that count as new, by those around them: m x d."""
+        system = self.system(around)
+        if not around.alone:
+            return self.vectors(solved(system))
+        wide = system.precise()
+        return self.vectors((wide.right() / wide.diagonal()).to(system.pull.dtype))

@@ -1,0 +1,119 @@
+"""LINE: large-scale information network embedding (Tang, Qu, Wang, Zhang, Yan, Mei, WWW 2015)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.skipgram_options import declared
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.learn.progress import Progress
+    from netfold.learn.skipgram import Pairs
+    from netfold.learn.training import Block
+    from netfold.models.line.network import LINENetwork
+
+__all__ = ["LINE"]
+
+_LEAST = 10_000
+"""Unless said otherwise, so many links are drawn an epoch where there are fewer: small graphs need as many steps."""
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class LINE(Embedder):
+    """Vectors that tell who is linked with whom (first order), and whose links lead to the same nodes (second).
+
+    Links (i, j) are drawn in proportion to their weights; linked nodes are told from nodes drawn at random:
+
+    L_1 = -Σ_(i,j) [log σ(u_i · u_j) + k E_v log σ(-u_i · u_v)],
+    L_2 = -Σ_(i,j) [log σ(z_i · c_j) + k E_v log σ(-z_i · c_v)],  v drawn in proportion to degree^¾.
+
+    The orders are trained apart, half of the dimensions each, and set side by side, each of length 1. The first order
+    knows no direction: an arc counts as a link. In the second a node is known by the arcs that leave it; one that none
+    leaves keeps to its random start. Nodes without links get 0. New nodes have no place in this model: DepthLGP gives
+    them one.
+
+    >>> from netfold.data.graph import Graph
+    >>> two = [(a, b) for group in ("abcd", "wxyz") for a in group for b in group if a < b] + [("d", "w")]
+    >>> model = LINE(dim=8).fit(Graph.from_edges(two), progress=False)
+    >>> sorted(node for node, _ in model.embedding_.nearest("a", k=2))
+    ['b', 'c']
+    """
+
+    epochs: int = option(20, "in each of which `samples` links are drawn", at_least=0)
+    order: str = option(
+        "both",
+        "of proximity: first, second, or both, each with half of the dimensions",
+        choices=("first", "second", "both"),
+    )
+    samples: int | None = option(
+        None,
+        "links drawn an epoch, with probability in proportion to weight; None: as many as there are, at least 10,000",
+        type=int,
+        at_least=1,
+    )
+    negatives: int = declared("negatives", help="k: nodes drawn at random against each link, in expectation")
+    lr: float = declared("lr", default=0.3)
+    schedule: str = declared("schedule")
+    batch_size: int = declared("batch_size", default=4096, help="links a step")
+    tolerance: float = declared("tolerance")
+    patience: int = declared("patience")
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any) -> Graph:
+        if self.order == "both" and self.dim % 2:
+            raise InputError(f"dim={self.dim} does not halve; order='both' needs an even one, or take order='second'")
+        return super()._read(graph)
+
+    def _network(self, n_nodes: int) -> LINENetwork:
+        from netfold.models.line.network import LINENetwork
+
+        widths = {"first": (self.dim, 0), "second": (0, self.dim), "both": (self.dim // 2, self.dim // 2)}
+        return LINENetwork(n_nodes, *widths[self.order])
+
+    def _start(self, network: LINENetwork, graph: Graph, progress: Progress) -> None:
+        import numpy as np
+        import torch
+
+        linked = np.diff(graph.adjacency.indptr) > 0
+        linked[graph.adjacency.indices] = True
+        network.start(self._generator(0), torch.from_numpy(linked))
+
+    def _batches(self, graph: Graph, network: LINENetwork) -> Callable[[int], Iterable[Pairs]]:
+        import torch
+
+        from netfold.learn.skipgram import Noise, pair_batches
+        from netfold.learn.walks import Links
+
+        of = pair_batches(
+            Links.from_scipy(graph.adjacency, network.device),
+            torch.tensor(graph.adjacency.data, device=network.device),
+            Noise.of(graph.adjacency, network.device),
+            samples=self.samples or max(_LEAST, graph.adjacency.nnz),
+            negatives=self.negatives,
+            batch_size=self.batch_size,
+        )
+        return lambda epoch: of(self._generator(1, epoch))
+
+    def _blocks(self, network: LINENetwork) -> list[Block]:
+        from netfold.learn.skipgram import PRIOR
+        from netfold.learn.training import Block
+
+        return [Block(network.tables, "row_adagrad", self.lr, {"prior": PRIOR})]
+
+    def _stopping(self) -> dict[str, Any]:
+        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+
+    def _embed(self, graph: Graph) -> Embedding:
+        from netfold.data.embedding import Embedding
+        from netfold.models.line.network import LINENetwork
+
+        assert isinstance(self.network_, LINENetwork)
+        return Embedding(graph.nodes, self.network_.embed().numpy(force=True))

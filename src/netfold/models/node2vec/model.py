@@ -1,0 +1,120 @@
+"""node2vec (Grover, Leskovec, KDD 2016), of which DeepWalk (Perozzi, Al-Rfou, Skiena, KDD 2014) is p = q = 1."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.skipgram_options import declared
+
+if TYPE_CHECKING:
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.learn.progress import Progress
+    from netfold.learn.skipgram import Windows
+    from netfold.learn.training import Block
+    from netfold.models.node2vec.network import Node2VecNetwork
+
+__all__ = ["Node2Vec"]
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Node2Vec(Embedder):
+    """Vectors that tell which nodes a random walk meets near one another; DeepWalk is p = q = 1.
+
+    Walks start from every node; a node's vector z is to tell the nodes within a window of it, by their context vectors
+    c, from nodes drawn at random (skip-gram with k negative samples):
+
+    L = -Σ_(i,j) [log σ(z_i · c_j) + k E_v log σ(-z_i · c_v)],  v drawn in proportion to degree^¾.
+
+    From v, having come from t, a walk goes to x in proportion to s_vx alpha(t, x): 1/p for x = t, 1 for x that t links
+    to, 1/q for others; exactly. It follows arcs where they are directed, and ends where there are none. Nodes without
+    links get 0. New nodes have no place in this model: DepthLGP gives them one.
+
+    >>> from netfold.data.graph import Graph
+    >>> ring = [(i, (i + 1) % 12) for i in range(12)]
+    >>> model = Node2Vec(dim=4, length=20, window=2, epochs=20).fit(Graph.from_edges(ring), progress=False)
+    >>> sorted(node for node, _ in model.embedding_.nearest(0, k=2))
+    [1, 11]
+    """
+
+    epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
+    p: float = declared("p")
+    q: float = declared("q")
+    walks: int = option(
+        1, "walks from each node in an epoch; the papers' number of walks is this times epochs", at_least=1
+    )
+    length: int = declared("length")
+    window: int = declared("window")
+    negatives: int = declared("negatives")
+    pretrain: str = declared("pretrain")
+    lr: float = declared("lr")
+    schedule: str = declared("schedule")
+    batch_size: int = declared("batch_size")
+    tolerance: float = declared("tolerance")
+    patience: int = declared("patience")
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _network(self, n_nodes: int) -> Node2VecNetwork:
+        from netfold.models.node2vec.network import Node2VecNetwork
+
+        return Node2VecNetwork(n_nodes, self.dim)
+
+    def _start(self, network: Node2VecNetwork, graph: Graph, progress: Progress) -> None:
+        import numpy as np
+        import torch
+        from scipy import sparse
+
+        from netfold.learn.starts import spectral_start
+
+        matrix = graph.adjacency.astype(np.float64)
+        matrix = sparse.csr_array(matrix + matrix.T) if graph.directed else matrix
+        if self.pretrain == "none":
+            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
+            return
+        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.negatives, self._generator(0))
+        with torch.no_grad():
+            network.vectors.copy_(vectors)
+            network.contexts.copy_(contexts)
+
+    def _batches(self, graph: Graph, network: Node2VecNetwork) -> Callable[[int], Iterable[Windows]]:
+        from netfold.learn.skipgram import Noise, window_batches
+        from netfold.learn.walks import Links
+
+        of = window_batches(
+            Links.from_scipy(graph.adjacency, network.device),
+            Noise.of(graph.adjacency, network.device),
+            p=self.p,
+            q=self.q,
+            walks=self.walks,
+            length=self.length,
+            window=self.window,
+            negatives=self.negatives,
+            batch_size=self.batch_size,
+        )
+        return lambda epoch: of(self._generator(1, epoch))
+
+    def _blocks(self, network: Node2VecNetwork) -> list[Block]:
+        from netfold.learn.skipgram import PRIOR
+        from netfold.learn.training import Block
+
+        tables = [network.vectors, network.contexts]
+        return [Block(tables, "row_adagrad", self.lr, {"prior": PRIOR})]
+
+    def _stopping(self) -> dict[str, Any]:
+        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+
+    def _embed(self, graph: Graph) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        return Embedding(graph.nodes, self._fitted_network().vectors.numpy(force=True))
+
+    def _fitted_network(self) -> Node2VecNetwork:
+        from netfold.models.node2vec.network import Node2VecNetwork
+
+        assert isinstance(self.network_, Node2VecNetwork)
+        return self.network_

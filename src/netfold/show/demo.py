@@ -1,0 +1,287 @@
+"""`netfold demo FOLDER`: the five models on small data, with a table, pictures and a report."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import netfold as nf
+from netfold import plot, report
+from netfold.data.nodes import Labels
+from netfold.errors import InputError
+
+__all__ = ["SHOWS", "Show", "run"]
+
+
+_NOVEL = "Les Misérables"
+
+
+@dataclass(frozen=True, eq=False)
+class Show:
+    """A model at work."""
+
+    name: str
+    idea: str
+    """What it is for."""
+    data: str
+    model: Any
+    seen: Any
+    """The graph, or the hypergraph, that was fitted."""
+    answer: str
+    """What the model says that a reader would ask."""
+    measure: str
+    """What `before` (without learning) and `after` are."""
+    before: float
+    after: float
+    draw: Callable[[Path], object]
+    """Writes the picture."""
+    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    """Columns for the colours of the report."""
+
+    @property
+    def file(self) -> str:
+        """What the model is saved as."""
+        return f"{self.name.lower()}.netfold"
+
+    @property
+    def picture(self) -> str:
+        """What the picture is called."""
+        return f"{self.name.lower()}.png"
+
+
+def sdne() -> Show:
+    """Who is near whom."""
+    graph = _novel()
+    options: dict[str, Any] = {"dim": 32, "alpha": 10}
+    model = nf.SDNE(**options).fit(graph, progress=False)
+    untrained = nf.SDNE(**options, epochs=0, pretrain="none").fit(graph, progress=False)
+    near = ", ".join(str(label) for label, _ in model.embedding_.nearest("Valjean", k=5, metric="dot"))
+    return Show(
+        name="SDNE",
+        idea="who is near whom: a point for each character, by whom they meet and whom those meet",
+        data=_NOVEL,
+        model=model,
+        seen=graph,
+        answer=f"nearest to Valjean: {near}",
+        measure="neighbors found by the decoder, MAP; without: a random start",
+        before=_map(untrained, graph, "decoder"),
+        after=_map(model, graph, "decoder"),
+        draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
+        labels={"community": _communities()},
+    )
+
+
+def drne() -> Show:
+    """Who plays the same role."""
+    graph, barbell = nf.datasets.mirrored_karate(), nf.datasets.barbell()
+    model, lifter = (nf.DRNE().fit(each, progress=False) for each in (graph, barbell))
+    ends = lifter.embedding_.vectors[[0, -1]]
+    first = graph.nodes[0]
+    near = ", ".join(str(label) for label, _ in model.embedding_.nearest(first, k=3, metric="euclidean"))
+    return Show(
+        name="DRNE",
+        idea="who plays the same role, however far apart: two karate clubs, one the mirror image of the other",
+        data="mirrored karate",
+        model=model,
+        seen=graph,
+        answer=f"the same role as {first} play: {near}; a barbell's two ends are {np.ptp(ends, 0).max():.0e} apart",
+        measure="nodes with their mirror image nearest, share; without: SDNE",
+        before=_mirrored(nf.SDNE(dim=16).fit(graph, progress=False).embedding_),
+        after=_mirrored(model.embedding_),
+        draw=partial(_drawn_twice, (model, graph), (lifter, barbell)),
+    )
+
+
+def dhne() -> Show:
+    """What belongs together in threes."""
+    made = {"users": 30, "items": 30, "tags": 30, "edges": 5000}
+    split = nf.evaluate.split_hyperedges(nf.datasets.planted_triples(**made), 0.2)
+    known, asked = split.train, split.test
+    options: dict[str, Any] = {"dim": 32, "hidden": 32, "batch_size": 64, "schedule": "constant", "scale": "column"}
+    model = nf.DHNE(**options, epochs=25, hold_out=False).fit(known, progress=False)
+    found = nf.evaluate.hyperedges(model, asked, known=known)
+    user, item, tag = (asked.nodes[i] for i in asked.kinds[0].rows[0])
+    tags = [label[1] for label, _ in model.complete((user, item, None), k=40, exclude=known)]
+    place = tags.index(tag[1]) + 1
+    return Show(
+        name="DHNE",
+        idea="what belongs together in threes: users, items and tags; a pair of them says nothing, the triple all",
+        data="planted triples",
+        model=model,
+        seen=known,
+        answer=f"of {len(tags)} tags for user {user[1]} and item {item[1]}, the hidden one comes as number {place}",
+        measure="hidden triples told from others, AUC; without: counts of pairs",
+        before=float(found.baselines["pair co-occurrence"]["AUC"]),
+        after=float(found.figures["AUC"]),
+        draw=partial(plot.map, model, hypergraph=known, labels=6),
+        labels={"hidden group": nf.datasets.labels("planted_triples", **made)},
+    )
+
+
+def dvne() -> Show:
+    """How sure one can be."""
+    graph = _novel()
+    options: dict[str, Any] = {"dim": 16, "hidden": 64, "repulsion": 10.0, "batch_size": 64}
+    model = nf.DVNE(**options, epochs=200).fit(graph, progress=False)
+    untrained = nf.DVNE(**options, epochs=0).fit(graph, progress=False)
+    names = model.embedding_.nodes
+    order = np.argsort(model.embedding_.uncertainty(names)).tolist()
+    sure, unsure = (", ".join(str(names[i]) for i in part) for part in (order[:3], order[:-4:-1]))
+    return Show(
+        name="DVNE",
+        idea="how sure one can be: a Gaussian for each character; its variance is what the data leave open",
+        data=_NOVEL,
+        model=model,
+        seen=graph,
+        answer=f"most certain: {sure}; least: {unsure}",
+        measure="neighbors found by W2, MAP; without: a random start",
+        before=_map(untrained, graph, "w2"),
+        after=_map(model, graph, "w2"),
+        draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
+        labels={"community": _communities()},
+    )
+
+
+def depthlgp() -> Show:
+    """Where those who come later belong."""
+    grown = _novel()
+    split = nf.evaluate.split_nodes(grown, 10 / grown.n_nodes, seed=0)
+    base = nf.SDNE(dim=32, alpha=10).fit(split.known, progress=False)
+    model = nf.DepthLGP(epochs=3).fit(split.known, base.embedding_, progress=False)
+    new = model.transform(grown)
+    found = nf.evaluate.out_of_sample(model, split)
+    name = max(new.nodes, key=lambda label: grown.degrees[grown.positions([label])[0]])
+    near = ", ".join(str(label) for label, _ in model.embedding_.nearest(new[name], k=4))
+    return Show(
+        name="DepthLGP",
+        idea="where those who come later belong, over any embedding: ten characters held back, who then arrive",
+        data=f"{_NOVEL}, {len(new)} held back",
+        model=model,
+        seen=split.known,
+        answer=f"{name} arrives, and is placed near {near}",
+        measure="half of their links told from others by the other half, AUC; without: neighbors' mean",
+        before=float(found.baselines["LocalAvg"]["AUC"]),
+        after=float(found.figures["AUC"]),
+        draw=partial(_drawn_with_new, model.embedding_, new, grown),
+        labels={"community": _communities()},
+    )
+
+
+SHOWS: tuple[Callable[[], Show], ...] = (sdne, drne, dhne, dvne, depthlgp)
+"""In the order of the chapter."""
+
+
+@cache
+def _novel() -> nf.Graph:
+    """Who meets whom; an edge weighs the root of the number of scenes, lest a few great pairs drown all others."""
+    scenes = nf.datasets.les_miserables()
+    return nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)
+
+
+@cache
+def _communities() -> dict[str, str]:
+    """The community of each character, called by the member with most scenes."""
+    networkx = _imported("networkx")
+    novel = networkx.les_miserables_graph()
+    scenes = dict(novel.degree(weight="weight"))
+    found = networkx.community.louvain_communities(novel, seed=0)
+    return {label: max(sorted(group), key=scenes.__getitem__) for group in found for label in group}
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"{name} is missing; install it with: pip install 'netfold[demo,viz]'") from None
+
+
+def _map(model: Any, graph: nf.Graph, score: str) -> float:
+    return float(nf.evaluate.reconstruction(model, graph, score=score, k=(100,), baselines=False).figures["MAP"])
+
+
+def _mirrored(found: nf.Embedding) -> float:
+    """How many nodes are as near to their mirror image, half of all further on, as to any other."""
+    n = len(found)
+    apart = np.linalg.norm(found.vectors[:, None] - found.vectors[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    image = apart[np.arange(n), (np.arange(n) + n // 2) % n]
+    return float((image <= apart.min(axis=1) + 1e-4 * np.abs(found.vectors).max()).mean())
+
+
+def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path: Path) -> None:
+    """A picture of each, by degree: the second is called NAME-2."""
+    for (model, graph), where in ((first, path), (second, path.with_stem(f"{path.stem}-2"))):
+        plot.map(model, where, graph=graph, colors=plot.by_degree(graph), labels=16)
+
+
+def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, path: Path) -> None:
+    """All nodes in one map, the new ones in a colour of their own."""
+    both = nf.Embedding(Labels.of([*known.nodes, *new.nodes]), np.vstack([known.vectors, new.vectors]))
+    colors = {label: "arrived later" if label in new else "was there" for label in both.nodes}
+    plot.map(both, path, graph=grown, colors=colors, labels=list(new.nodes), method="tsne", title="DepthLGP")
+
+
+_PICTURES, _REPORT = "pictures", "report.html"
+
+
+def run(folder: Path) -> None:
+    """Fit the five models, measure each, and write models, pictures and a report into a folder, over what was there."""
+    start = time.perf_counter()
+    _make(folder / _PICTURES)
+    _say("netfold folds a network into vectors. Five models, each for what the others cannot do:")
+    shows = [_shown(make, folder) for make in SHOWS]
+    _say(_table(shows))
+    sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.labels) for show in shows]
+    report.write(sheets, folder / _REPORT, title="netfold: five models on small data", force=True)
+    models = ", ".join(show.file for show in shows)
+    _say(
+        f"Written in {time.perf_counter() - start:.1f} s altogether:",
+        f"    {folder / _REPORT}  all five on one page: open it in a browser, it needs no network\n"
+        f"    {folder / _PICTURES}/  of each a picture or two: {', '.join(_pictures(shows, folder / _PICTURES))}\n"
+        f"    {folder}/  the models, for nf.load and the command line: {models}",
+        f"Go on with: .venv/bin/netfold nearest {folder / shows[0].file} Javert -k 5",
+    )
+
+
+def _shown(make: Callable[[], Show], folder: Path) -> Show:
+    """One model: fitted, asked, saved and drawn."""
+    start = time.perf_counter()
+    show = make()
+    _say(f"{show.name:<9} {show.idea}\n{'':<9} {show.answer} ({time.perf_counter() - start:.1f} s)")
+    show.model.save(folder / show.file, force=True)
+    show.draw(folder / _PICTURES / show.picture)
+    return show
+
+
+def _pictures(shows: list[Show], folder: Path) -> list[str]:
+    return [p.name for show in shows for p in sorted(folder.glob(f"{show.name.lower()}*.png"), key=lambda p: p.stem)]
+
+
+def _table(shows: list[Show]) -> str:
+    """One line a model: what is asked of it, without learning and with."""
+    rows = [("", "data", "what is measured", "without", "with it")]
+    rows += [(show.name, show.data, show.measure, f"{show.before:.3f}", f"{show.after:.3f}") for show in shows]
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    lines = [
+        "  ".join(x.rjust(w) if i > 2 else x.ljust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
+    return "\n".join(f"    {line.rstrip()}" for line in lines)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"the folder {folder} cannot be made: {e.strerror}") from None
+
+
+def _say(*paragraphs: str) -> None:
+    print("\n\n".join(paragraphs), end="\n\n", flush=True)

@@ -1,0 +1,113 @@
+"""`write`: a report of models as one html file that needs nothing else: maps, losses, evaluation, parameters, data.
+
+>>> import pathlib, tempfile
+>>> from netfold import report
+>>> from netfold.data.embedding import Embedding
+>>> points = Embedding(["ann", "bob", "cid"], [[1, 0], [1, 1], [0, 2]])
+>>> path = pathlib.Path(tempfile.mkdtemp(), "report.html")
+>>> report.write([report.Sheet("by hand", points)], path)
+>>> "default-src 'none'" in path.read_text().replace("&#x27;", "'")
+True
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.errors import InputError
+from netfold.io.files import check_writable, staged_file
+from netfold.show.report.document import Blocks, page
+from netfold.show.report.facts import data_facts
+from netfold.show.report.points import METHODS
+from netfold.show.report.sheets import packed_sheet
+from netfold.show.report.tables import tables_of
+
+__all__ = ["METHODS", "Sheet", "write"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """One model of a report, with what is known of its nodes."""
+
+    name: str
+    """What the page calls it."""
+    model: Any
+    """A fitted model, or an `Embedding`."""
+    data: Any = None
+    """The `Graph`, or anything that `Graph.of` reads, or the `Hypergraph` that it is to be measured on."""
+    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    """Columns of classes by name: {node: class}, or {node: several classes}."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.embedding, Embedding) or not len(self.embedding):
+            kind = type(self.model).__name__
+            raise InputError(f"this {kind} has no vectors to report on; give a fitted model or an Embedding")
+        if self.data is not None and not isinstance(self.data, Hypergraph):
+            object.__setattr__(self, "data", Graph.of(self.data))
+        if self.data is not None and (self.data.nodes.find(self.embedding.nodes) < 0).all():
+            example, other = self.embedding.nodes[0], self.data.nodes[:1]
+            raise InputError(f"{self.name} and its data have no node in common: {example!r} is none of {other}...")
+
+    @property
+    def embedding(self) -> Embedding:
+        """The vectors."""
+        found: Embedding = getattr(self.model, "embedding_", self.model)
+        return found
+
+
+def write(
+    sheets: Iterable[Sheet],
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    method: str = "auto",
+    evaluate: bool = True,
+    force: bool = False,
+) -> None:
+    """Write a report of one or more models to an html file that opens without a network.
+
+    Each sheet is a map with its loss curves, parameters and cost. `method` places the nodes: "pca", "tsne", or "auto",
+    which is t-SNE for up to 5,000 nodes that are points and PCA otherwise. Models of the same data share a table for
+    each task, beside cheap baselines, unless `evaluate` is False.
+    """
+    shown = list(sheets)
+    if not shown:
+        raise InputError("no model is given to report on; give one Sheet or more")
+    names = [sheet.name for sheet in shown]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"two sheets are called {twice!r}; give each its own name")
+    if method not in METHODS:
+        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    check_writable(Path(path), force=force)
+    blocks = Blocks()
+    facts = {
+        "title": title or " · ".join(names),
+        "sheets": [packed_sheet(sheet, blocks, method) for sheet in shown],
+        "tables": tables_of(shown) if evaluate else [],
+        "data": _data(shown),
+    }
+    text = page(str(facts["title"]), facts, blocks)
+    with staged_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _data(sheets: list[Sheet]) -> list[dict[str, Any]]:
+    """Facts of each graph or hypergraph, and whose it is."""
+    made: dict[str, dict[str, Any]] = {}
+    for sheet in sheets:
+        if sheet.data is not None:
+            entry = made.setdefault(sheet.data.fingerprint, {"of": [], "facts": [], "notes": []})
+            entry["facts"] = entry["facts"] or data_facts(sheet.data)
+            entry["of"].append(sheet.name)
+            fitted = getattr(sheet.model, "graph_facts_", {}).get("fingerprint")
+            if fitted not in (None, sheet.data.fingerprint):
+                entry["notes"].append(f"{sheet.name} was fitted to other edges than these.")
+    return list(made.values())

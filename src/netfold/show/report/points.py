@@ -1,0 +1,216 @@
+"""Vectors that a page carries, so that it can say which nodes are nearest to one."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.embedding import Embedding
+from netfold.data.gaussians import projected, widths
+from netfold.errors import InputError
+from netfold.show.plot.ellipses import half_axes
+from netfold.show.plot.projection import as_compared, project
+from netfold.show.report.document import Blocks
+
+__all__ = ["METHODS", "Leading", "Points", "blocks_of_rows", "leading", "lengths_of", "packed_vectors", "placed"]
+
+
+Floats = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 20
+"""Numbers that are looked at together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leading:
+    """Directions of a cloud of vectors, those of most variance (or, about the origin, of most length) first."""
+
+    middle: Floats
+    """What is subtracted before."""
+    axes: Floats
+    """dim x width, orthonormal."""
+    shares: Floats
+    """The part of the whole variance that each direction has."""
+
+    def of(self, vectors: npt.NDArray[Any]) -> Floats:
+        """The vectors in these directions: n x width."""
+        parts = [(vectors[rows] - self.middle) @ self.axes for rows in blocks_of_rows(vectors)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.axes.shape[1]))
+
+
+def leading(vectors: npt.NDArray[Any], width: int, *, centred: bool = True) -> Leading:
+    """The leading eigenvectors of XᵀX, each turned so that its largest entry is positive.
+
+    >>> found = leading(np.array([[0, 0, 0], [3, 4, 0], [6, 8, 0]]), 1)
+    >>> found.axes.round(6).T.tolist(), found.shares.round(6).tolist()
+    ([[0.6, 0.8, 0.0]], [1.0])
+    """
+    dim = vectors.shape[1]
+    middle = vectors.mean(axis=0, dtype=np.float64) if centred and len(vectors) else np.zeros(dim)
+    size = max((float(np.abs(vectors[rows] - middle).max()) for rows in blocks_of_rows(vectors)), default=0) or 1.0
+    gram = np.zeros((dim, dim))
+    for rows in blocks_of_rows(vectors):
+        part = (vectors[rows] - middle) / size  # squares of what is left neither vanish nor overflow
+        gram += part.T @ part
+    values, found = np.linalg.eigh(gram)
+    axes = found[:, ::-1][:, :width]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), range(axes.shape[1])] < 0, -1, 1)
+    values = values[::-1].clip(0)
+    return Leading(middle, axes, values[:width] / (values.sum() or 1.0))
+
+
+def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
+    """The length of each vector, in float64: squares of float32 may overflow.
+
+    >>> lengths_of(np.array([[3, 4], [0, 0]], np.float32)).tolist()
+    [5.0, 0.0]
+    """
+    found = np.empty(len(vectors))
+    for rows in blocks_of_rows(vectors):
+        found[rows] = np.linalg.norm(vectors[rows].astype(np.float64), axis=1)
+    return found
+
+
+def blocks_of_rows(vectors: npt.NDArray[Any]) -> Iterator[slice]:
+    """The rows of a matrix in parts of a bounded number of entries."""
+    step = max(1, _BLOCK // max(vectors.shape[1], 1))
+    for start in range(0, len(vectors), step):
+        yield slice(start, min(start + step, len(vectors)))
+
+
+METHODS = ("auto", "pca", "tsne")
+_LEAST, _FEW, _TSNE = 4, 250, 5_000
+"""From so many nodes on there is a t-SNE, up to so many it is exact, and up to so many taken by default: seconds."""
+_LEVELS = 65_535
+_ELLIPSE = 0.03
+"""Most ellipses are to be no wider than this part of the map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The map of an embedding."""
+
+    at: Floats
+    """n x 2."""
+    method: str
+    """In words."""
+    ellipses: Floats | None
+    """n x 3: both half axes of one standard deviation and the angle of the first; None where nodes are points."""
+    exact: bool
+    """Whether the ellipses are the Gaussians' own, seen in the plane."""
+
+    def packed(self, blocks: Blocks) -> dict[str, Any]:
+        """For the page: positions as 16-bit parts of their box, and the box that is shown first."""
+        low, high = self.at.min(axis=0), self.at.max(axis=0)
+        span = max(float((high - low).max()), 1e-30)
+        low = (low + high - span) / 2  # one scale for both axes
+        parts = np.rint((self.at - low) / span * _LEVELS).astype(np.uint16)
+        made = {"method": self.method, "xy": blocks.add(parts), "home": _home((self.at - low) / span)}
+        return made | ({"ellipses": self._ellipses(blocks, span)} if self.ellipses is not None else {})
+
+    def _ellipses(self, blocks: Blocks, span: float) -> dict[str, Any]:
+        """Roots of the half axes and the angle in 8 bits each, and how much of σ is drawn."""
+        assert self.ellipses is not None
+        axes, angle = self.ellipses[:, :2] / span, self.ellipses[:, 2]
+        most = float(axes.max(initial=0)) or 1.0
+        parts = np.column_stack([np.sqrt(axes / most), (angle / np.pi) % 1])
+        packed = blocks.add(np.rint(parts * 255).astype(np.uint8))
+        return {"parts": packed, "most": most, "drawn": _drawn(axes), "exact": self.exact}
+
+
+def placed(embedding: Embedding, method: str = "auto") -> Points:
+    """A point for each node, by "pca" or "tsne"; "auto" is t-SNE for up to 5,000 nodes that are points, PCA otherwise.
+
+    PCA is linear, so that a Gaussian is an ellipse there: N(Vᵀμ, VᵀΣV) with the directions V of most variance of μ.
+    """
+    if method not in METHODS:
+        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    if len(embedding) >= _LEAST and (method == "tsne" or (method == "auto" and _takes_tsne(embedding))):
+        at, _ = project(as_compared(embedding, "tsne"), "tsne")
+        return Points(at, _TSNE_WORDS, _discs(embedding), exact=False)
+    found = leading(embedding.vectors, 2)
+    at = found.of(embedding.vectors)
+    if at.shape[1] == 1:
+        at = np.column_stack([at, np.zeros(len(at))])
+    shares = f"{found.shares.sum():.0%} of the variance"
+    words = f"PCA: the two directions of most variance ({shares}); distances are those of a shadow"
+    return Points(at, words, _shadows(embedding, found), exact=True)
+
+
+_TSNE_WORDS = "t-SNE: who is near whom counts, how far the others are does not"
+
+
+def _takes_tsne(embedding: Embedding) -> bool:
+    n = len(embedding)
+    fits = n <= _FEW or (n <= _TSNE and importlib.util.find_spec("openTSNE") is not None)
+    return embedding.std is None and fits
+
+
+def _shadows(embedding: Embedding, found: Leading) -> Floats | None:
+    """The half axes and the angle of VᵀΣV, in blocks of rows."""
+    if embedding.std is None:
+        return None
+    plane = np.zeros((embedding.dim, 2))
+    plane[:, : found.axes.shape[1]] = found.axes
+    parts = [half_axes(projected(embedding.std[rows], plane)) for rows in blocks_of_rows(embedding.std)]
+    return np.concatenate([np.column_stack([lengths, np.radians(angles)]) for lengths, angles in parts])
+
+
+def _discs(embedding: Embedding) -> Floats | None:
+    """Where the map is not linear: the root of the mean variance in every direction."""
+    if embedding.std is None:
+        return None
+    size = np.sqrt(widths(embedding.std, embedding.dim))
+    return np.column_stack([size, size, np.zeros(len(size))])
+
+
+def _home(parts: Floats) -> list[float]:
+    """Left, bottom, right, top of what is shown first: nearly all, but not the empty room about a few far off."""
+    low, high = np.quantile(parts, [0.01, 0.99], axis=0)
+    room = 0.25 * max(float((high - low).max()), 1e-3)
+    left, bottom = np.maximum(low - room, parts.min(axis=0))
+    right, top = np.minimum(high + room, parts.max(axis=0))
+    return [float(left), float(bottom), float(right), float(top)]
+
+
+def _drawn(axes: Floats) -> float:
+    """The share of σ that is drawn: 1, or a round number at which most ellipses leave room for others."""
+    usual = float(np.quantile(axes[:, 0], 0.8)) if len(axes) else 0.0
+    steps = [1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01]
+    return next((x for x in steps if x * usual <= _ELLIPSE), steps[-1])
+
+
+_BYTES = 8 << 20
+"""What the vectors of one model may take."""
+
+
+def packed_vectors(embedding: Embedding, blocks: Blocks, *, most: int = _BYTES) -> dict[str, Any]:
+    """What `Embedding.nearest` compares by default, in whole numbers: x = number * unit.
+
+    Cosines of points are products of vectors of length 1; W2 of Gaussians is the distance of `coordinates`. They have
+    16 bits where that fits into `most` bytes, 8 where not and, where even that is too much, as many leading directions
+    as fit: the page says how many, and what part of the squares they keep.
+    """
+    gaussian = embedding.std is not None
+    vectors: npt.NDArray[Any] = embedding.coordinates if gaussian else _of_length_one(embedding.vectors)
+    n, dim = vectors.shape
+    width, kept = max(1, min(dim, most // max(n, 1))), 1.0
+    if gaussian or width < dim:
+        found = leading(vectors, width, centred=gaussian)
+        vectors, kept = found.of(vectors), float(found.shares.sum())
+    levels, kind = (32_767, np.int16) if 2 * n * width <= most else (127, np.int8)
+    unit = (float(np.abs(vectors).max(initial=0)) or 1.0) / levels
+    made = {"metric": "W2" if gaussian else "cosine", "width": width, "of": dim, "kept": kept, "unit": unit}
+    return made | {"numbers": blocks.add(np.rint(vectors / unit).astype(kind))}
+
+
+def _of_length_one(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    lengths, made = lengths_of(vectors)[:, None], np.empty_like(vectors)
+    for rows in blocks_of_rows(vectors):
+        made[rows] = vectors[rows] / np.where(lengths[rows] > 0, lengths[rows], 1)
+    return made

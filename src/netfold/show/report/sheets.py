@@ -1,0 +1,162 @@
+"""One model of a page: its map, what it can be coloured by, its vectors, edges, losses and parameters."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.embedding import Embedding
+from netfold.data.gaussians import widths
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.errors import InputError
+from netfold.show.plot import by_type
+from netfold.show.report.document import Blocks
+from netfold.show.report.facts import cost, label_lines, losses, parameters, spelled
+from netfold.show.report.points import lengths_of, packed_vectors, placed
+
+if TYPE_CHECKING:
+    from netfold.show.report import Sheet
+
+__all__ = ["Classes", "Numbers", "columns_of", "packed_sheet"]
+
+
+_MOST = 60_000
+"""Classes that are told apart."""
+_LEVELS = 65_535
+_LARGEST = 10
+"""Variances whose mean is a node's uncertainty, as `Embedding.uncertainty` has it."""
+_WIDE = 20
+"""A column of numbers that are mostly small against its largest is coloured by the logarithm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A class for each node, the largest first; nodes without one have the number after the last."""
+
+    name: str
+    names: tuple[str, ...]
+    codes: npt.NDArray[np.int64]
+
+    @staticmethod
+    def of(name: str, embedding: Embedding, given: Mapping[Any, Any]) -> Classes:
+        """Of {node: class}, or of {node: several classes}, of which the first counts."""
+        listed = [_first(given.get(label)) for label in embedding.nodes]
+        largest = [x for x, _ in Counter(x for x in listed if x is not None).most_common(_MOST)]
+        if not largest:
+            example = spelled(embedding.nodes[0])
+            raise InputError(f"the labels {name!r} give no node a class; they should name nodes by label, as {example}")
+        place = {x: i for i, x in enumerate(largest)}
+        codes = np.array([place.get(x, len(largest)) for x in listed], np.int64)
+        return Classes(name, tuple(map(spelled, largest)), codes)
+
+    def packed(self, blocks: Blocks) -> dict[str, Any]:
+        """For the page."""
+        kind = np.uint8 if len(self.names) < 256 else np.uint16
+        counts = np.bincount(self.codes, minlength=len(self.names) + 1).tolist()
+        made = {"name": self.name, "classes": self.names, "counts": counts}
+        return made | {"codes": blocks.add(self.codes.astype(kind))}
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A number for each node, none of them below 0."""
+
+    name: str
+    values: npt.NDArray[np.float64]
+
+    def packed(self, blocks: Blocks) -> dict[str, Any]:
+        """For the page: in 16 bits between the least and the largest, or between their logarithms of 1 + x / unit."""
+        low, high = float(self.values.min(initial=math.inf)), float(self.values.max(initial=-math.inf))
+        unit = _unit(self.values)
+        at = self.values if unit is None else np.log1p(self.values / unit)
+        first, last = float(at.min()), float(at.max())
+        parts = np.rint((at - first) / ((last - first) or 1.0) * _LEVELS).astype(np.uint16)
+        made = {"name": self.name, "low": low, "high": high, "unit": unit, "values": blocks.add(parts)}
+        return made | {"whole": bool((self.values == np.rint(self.values)).all())}
+
+
+def columns_of(
+    model: Any, embedding: Embedding, data: Graph | Hypergraph | None, labels: Mapping[str, Any]
+) -> list[Classes | Numbers]:
+    """Every column there is: labels, types, uncertainty, degrees and, last, the lengths of the vectors."""
+    found: list[Classes | Numbers] = [Classes.of(name, embedding, given) for name, given in labels.items()]
+    typed = model if getattr(model, "reads", "graph") == "hypergraph" else data
+    if isinstance(typed, Hypergraph) or typed is model:
+        found.append(Classes.of("type", embedding, by_type(typed)))
+    if embedding.std is not None:
+        found.append(Numbers("uncertainty", widths(embedding.std, _LARGEST)))
+    if data is not None:
+        found.append(Numbers("degree", degrees_of(embedding, data)))
+    lengths = Numbers("length of the vector", lengths_of(embedding.vectors))
+    return [x for x in (*found, lengths) if isinstance(x, Classes) or _spread(x.values)]
+
+
+def degrees_of(embedding: Embedding, data: Graph | Hypergraph) -> npt.NDArray[np.float64]:
+    """How many edges each node has; 0 where the data does not know it."""
+    at = data.nodes.find(embedding.nodes)
+    own = data.degrees.astype(np.float64)
+    return np.where(at >= 0, own[at], 0.0) if len(own) else np.zeros(len(at))
+
+
+def _first(value: Any) -> Any:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return min(value, key=str) if isinstance(value, (set, frozenset)) and value else next(iter(value), None)
+    return value
+
+
+def _spread(values: npt.NDArray[np.float64]) -> bool:
+    """Whether the numbers differ by more than rounding."""
+    low, high = float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
+    return high - low > 1e-5 * max(abs(high), 1e-30)
+
+
+def _unit(values: npt.NDArray[np.float64]) -> float | None:
+    """What the logarithm counts in, or None where numbers are coloured as they are."""
+    usual = float(np.median(values))
+    return max(usual, 1e-30) if values.max() > _WIDE * max(usual, 1e-30) else None
+
+
+_NAMED = 2_000
+"""Nodes that the map may name unasked, the most important first."""
+_LINKS = 30_000
+"""Edges up to which they are drawn."""
+
+
+def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
+    """Everything that the page shows of a model, its arrays put into blocks."""
+    embedding, data = sheet.embedding, sheet.data
+    named = np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
+    columns = columns_of(sheet.model, embedding, data, sheet.labels)
+    made: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
+    made |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
+    made["labels"] = blocks.add_text(label_lines(embedding.nodes))
+    made |= placed(embedding, method).packed(blocks)
+    made["columns"] = [column.packed(blocks) for column in columns]
+    made["named"] = blocks.add(named.astype(np.uint32))
+    made["vectors"] = packed_vectors(embedding, blocks)
+    if isinstance(data, Graph) and 0 < data.n_edges <= _LINKS:
+        made["links"] = blocks.add(_links(embedding, data))
+    made |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
+    return made | {"cost": cost(sheet.model, embedding)}
+
+
+def _weights(embedding: Embedding, data: Any) -> npt.NDArray[np.float64]:
+    """Who is named first: nodes with most edges or, where none are known, with the longest vectors."""
+    return lengths_of(embedding.vectors) if data is None else degrees_of(embedding, data)
+
+
+def _links(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:
+    """The rows of both ends of each edge, self-loops and unknown nodes left out; each undirected edge once."""
+    matrix = graph.adjacency.tocoo()
+    u, v = matrix.coords
+    kept = (u != v) if graph.directed else (u < v)
+    at = embedding.nodes.find(graph.nodes)
+    ends = np.column_stack([at[u[kept]], at[v[kept]]])
+    return ends[(ends >= 0).all(axis=1)].astype(np.uint32)

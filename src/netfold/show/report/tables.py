@@ -1,0 +1,187 @@
+"""Which tasks a report measures: those that the data of its models admits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netfold import evaluate
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.errors import InputError
+from netfold.evaluate.result import Result, facts_in_words
+
+if TYPE_CHECKING:
+    from netfold.show.report import Sheet
+
+__all__ = ["graph_tasks", "label_tasks", "table", "tables_of", "tuple_tasks"]
+
+
+_NODES, _EDGES = 200_000, 3_000_000
+"""A graph with more is not evaluated here."""
+_WHOLE, _SOME = 5_000, 1_000
+"""Up to so many nodes all are ranked, and of more so many."""
+_COMPARED = 50_000
+"""Nodes up to which the baselines take seconds."""
+_PAIRS, _TUPLES, _LABELLED = 100_000, 20_000, 4_000
+
+Task = Callable[[Any, bool], Result]
+"""From a model, and whether the baselines are wanted, to what was measured."""
+Models = Mapping[str, Any]
+
+
+def graph_tasks(graph: Graph) -> dict[str, Task]:
+    """What a model of a graph can be asked: to give the graph back, and whether like nodes are alike."""
+    if graph.n_nodes > _NODES or graph.n_edges > _EDGES:
+        return {}
+    compared = graph.n_nodes <= _COMPARED
+    nodes = graph.n_nodes if graph.n_nodes <= _WHOLE else _SOME
+    counts = [k for k in (100, 1000, 10_000) if k <= 2 * graph.n_edges] or [graph.n_edges]
+
+    def given_back(model: Any, cheap: bool) -> Result:
+        return evaluate.reconstruction(
+            model, graph, score=_score(model), k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
+        )
+
+    def alike(model: Any, cheap: bool) -> Result:
+        return evaluate.regular_equivalence(model, graph, pairs=_PAIRS, baselines=cheap and compared)
+
+    def open_(model: Any, cheap: bool) -> Result:
+        found = evaluate.uncertainty(model, graph)
+        own = {"correlation with degree": found.figures["Spearman"]}
+        return Result("uncertainty", found.name, own, found.protocol, smaller_is_better=tuple(own))
+
+    tasks: dict[str, Task] = {"reconstruction": given_back, "regular equivalence": alike, "uncertainty": open_}
+    return tasks if compared else {name: task for name, task in tasks.items() if name != "regular equivalence"}
+
+
+def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Task]:
+    """What a model can be asked where classes of nodes are known, of 4,000 of them at the most."""
+    some = _sampled(labels)
+    beside = graph if graph is not None and graph.n_nodes <= _COMPARED else None
+    several = any(isinstance(x, (list, tuple, set)) and len(x) > 1 for x in some.values())
+
+    def told(model: Any, cheap: bool) -> Result:
+        found = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), repeats=3, baselines=cheap)
+        own = {name: x for name, x in found.figures.items() if "F1" in name}  # micro-F1 of one class each is accuracy
+        return dataclasses.replace(found, figures=own)
+
+    def grouped(model: Any, cheap: bool) -> Result:
+        return evaluate.clustering(model, some, graph=beside, repeats=2, baselines=cheap)
+
+    return {"classification": told} if several else {"classification": told, "clustering": grouped}
+
+
+def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Task]:
+    """What a model of hyperedges can be asked: to tell them from other tuples."""
+    if hypergraph.n_nodes > _NODES or hypergraph.n_edges > _EDGES:
+        return {}
+    asked: Any = hypergraph
+    if hypergraph.n_edges > _TUPLES:
+        chosen = np.random.default_rng(0).choice(hypergraph.n_edges, _TUPLES, replace=False)
+        asked = [hypergraph.edges[i] for i in np.sort(chosen).tolist()]
+
+    def given_back(model: Any, cheap: bool) -> Result:
+        return evaluate.hyperedges(model, asked, known=hypergraph, duplicates="keep", baselines=cheap)
+
+    return {"reconstruction of hyperedges": given_back}
+
+
+def table(title: str, task: Task, models: Models) -> dict[str, Any]:
+    """One task for the page: a row for each model, then the baselines beside the first; or why there is none."""
+    results: dict[str, Result] = {}
+    notes: list[str] = []
+    for name, model in models.items():
+        try:
+            results[name] = task(model, not results)
+        except InputError as e:
+            notes.append(f"{name}: {e}")
+    if not results:
+        return {"title": title, "figures": [], "rows": [], "protocol": "", "notes": notes}
+    first = next(iter(results.values()))
+    figures = list(first.figures)
+    rows = [_row(name, x.figures, figures, x.deviations, of="model") for name, x in results.items()]
+    rows += [_row(name, x, figures, {}, of="baseline") for name, x in first.baselines.items()]
+    protocol = _protocol(results)
+    if len(results) > 1 and first.baselines:
+        protocol += f"; baselines that are vectors as wide as those of {next(iter(results))}"
+    made = {"title": title, "figures": figures, "rows": rows, "protocol": protocol, "notes": notes}
+    return made | {"smaller": [x for x in figures if x in first.smaller_is_better]}
+
+
+def _row(
+    name: str, values: Mapping[str, float], figures: Sequence[str], spread: Mapping[str, float], *, of: str
+) -> dict[str, Any]:
+    numbers = [_finite(values.get(x)) for x in figures]
+    return {"name": name, "of": of, "values": numbers, "spread": [_finite(spread.get(x)) for x in figures]}
+
+
+def _finite(x: float | None) -> float | None:
+    return None if x is None or not math.isfinite(x) else float(x)
+
+
+def _protocol(results: Mapping[str, Result]) -> str:
+    """How it was measured: what is the same for all, and what each model has of its own."""
+    first = next(iter(results.values())).protocol
+    same = {k: v for k, v in first.items() if all(r.protocol.get(k) == v for r in results.values())}
+    own = [
+        f"{name}: {facts_in_words(rest)}"
+        for name, r in results.items()
+        if (rest := {k: v for k, v in r.protocol.items() if k not in same})
+    ]
+    return "; ".join([facts_in_words(same), *own] if same else own)
+
+
+def _score(model: Any) -> str:
+    return "cosine" if getattr(model, "embedding_", model).std is None else "w2"
+
+
+def _sampled(labels: Mapping[Any, Any]) -> dict[Any, Any]:
+    nodes = list(labels)
+    if len(nodes) > _LABELLED:
+        chosen = np.random.default_rng(0).choice(len(nodes), _LABELLED, replace=False)
+        nodes = [nodes[i] for i in np.sort(chosen).tolist()]
+    return {node: labels[node] for node in nodes}
+
+
+def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
+    """A table for each task; models of the same data, or with the same labels, are in one."""
+    together: dict[str, list[Sheet]] = {}
+    for sheet in sheets:
+        key = sheet.data.fingerprint if sheet.data is not None else f"sheet {sheet.name}"
+        together.setdefault(key, []).append(sheet)
+    several = len(together) > 1
+    return [found for group in together.values() for found in _of_group(group, several=several)]
+
+
+def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
+    data, made = group[0].data, []
+
+    def add(name: str, task: Task, asked: list[Sheet]) -> None:
+        of = f" · {', '.join(sheet.name for sheet in asked)}" if several else ""
+        if asked:
+            made.append(table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
+
+    for name, task in _tasks(data).items():
+        add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
+    for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
+        having = [s for s in group if column in s.labels]
+        for name, task in label_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
+            add(f"{name} by {column}", task, having)
+    return made
+
+
+def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:
+    """The classes of the nodes that all of these models have: a file may name others, who come later."""
+    named = sheets[0].labels[column]
+    return {node: named[node] for node in named if all(node in s.embedding for s in sheets)}
+
+
+def _tasks(data: Graph | Hypergraph | None) -> dict[str, Task]:
+    if data is None:
+        return {}
+    return tuple_tasks(data) if isinstance(data, Hypergraph) else graph_tasks(data)

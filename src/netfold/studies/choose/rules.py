@@ -1,0 +1,308 @@
+"""The rules of choice, one table: for a task and what the data are like, a model, its settings, and why.
+
+The first rule that applies is taken. `why` is said to the user, beside the figures of `evidence`, which are looked up
+in benchmarks/tables (docs/results.md) when they are shown; `but` is what speaks against the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from netfold.errors import InputError
+from netfold.models import MODELS
+from netfold.studies.choose.facts import Facts
+from netfold.studies.reproduce import RecordedRow, Row, Table, folder_of_tables, table_named
+from netfold.studies.reproduce.verdicts import number, ranked_baselines
+
+__all__ = ["RULES", "TASKS", "Evidence", "Rule", "rule_for", "rules_table", "task_named"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A figure of a row of a table in benchmarks/tables, which docs/results.md shows."""
+
+    table: str
+    figure: str
+    row: str = ""
+    """Empty: the first."""
+    beside: str = ""
+    """Another row to stand beside it, where the cheap methods are rows."""
+
+    def __str__(self) -> str:
+        """Ours beside the best cheap baseline, whoever wins.
+
+        >>> str(Evidence("sdne-grqc-links", "AUC")).split()[-1]
+        '(sdne-grqc-links)'
+        """
+        table, row = self.found()
+        measured = self.measured()
+        if row is None or measured is None:
+            return f"not measured yet ({self.table})"
+        cheap = self._rivals(table, measured)
+        beside = f" beside {number(cheap[0][1])} by {cheap[0][0]}" if cheap else ""
+        ours = f"{_name(row)}: {self.figure} {number(measured.mean[self.figure])}"
+        return f"{ours}{beside} ({self.table})"
+
+    def measured(self) -> RecordedRow | None:
+        """What was recorded of the row with the settings that the table now has; None where the figure is not there."""
+        table, row = self.found()
+        recorded = table.found(row) if row is not None else None
+        return recorded if recorded is not None and self.figure in recorded.mean else None
+
+    def _rivals(self, table: Table, measured: RecordedRow) -> list[tuple[str, float]]:
+        """The cheap methods with their figures, the best first; a table about new nodes has them as rows."""
+        cheap = ranked_baselines(measured, self.figure, smaller=table.smaller(self.figure))
+        found = Evidence(self.table, self.figure, self.beside).measured() if self.beside else None
+        return cheap if found is None else [(self.beside, found.mean[self.figure]), *cheap]
+
+    def found(self) -> tuple[Table, Row | None]:
+        """The table and its row; None where it has no such row."""
+        table = _table(self.table)
+        return table, next((row for row in table.rows if self.row in ("", row.name)), None)
+
+
+def _name(row: Row) -> str:
+    model = MODELS[row.model].__name__ if row.model in MODELS else row.model
+    return row.name if row.name.startswith(model) else f"{model}, {row.name}"
+
+
+@cache
+def _table(name: str) -> Table:
+    return table_named(folder_of_tables(), name)
+
+
+TASKS = {
+    "near": "who is near whom",
+    "link": "links that are hidden, or not there yet",
+    "classify": "classes of nodes",
+    "roles": "roles of nodes",
+    "new-nodes": "nodes that arrive later",
+    "uncertainty": "how sure a position is",
+}
+"""What is wanted of the vectors; "near" where nothing is said."""
+
+_LARGE = 200_000
+"""Nodes, above which hundreds of epochs are hours on a CPU (docs/benchmarks.md: 36 s an epoch at a million)."""
+_MANY_PATHS = 1e8
+"""Paths of two steps, above which `overlap` is costly; at 5e8 SDNE refuses it."""
+_FEW = 10_000
+"""Hyperedges, between the two sets that settings were chosen on: GPS has 1,436, MovieLens 46,412."""
+_SMALL = 1000
+"""Nodes, below which 192 numbers each are too many for roles (docs/drne.md)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is chosen for a task where the data are so."""
+
+    task: str
+    when: Callable[[Facts], bool]
+    case: str
+    """When, in words."""
+    model: str
+    settings: Mapping[str, Any]
+    why: str
+    but: str
+    evidence: tuple[Evidence, ...] = ()
+    others: tuple[str, ...] = ()
+    """What else is tried beside it."""
+    over: str = ""
+    """The model whose vectors it extends."""
+    measured: bool = field(default=True, kw_only=True)
+    """Whether the evidence was measured with these very settings."""
+
+
+_LINKS = {"hidden": (), "overlap": 1.0, "row_damping": 0.1, "column_damping": 0.25, "dropout": 0.2, "nu": 100.0}
+_LABELS = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "row_damping": 0.4, "column_damping": 0.4}
+_ROLES = {"rounds": 2, "vectors": "all", "lambda_": 0.1}
+_TUPLES = {"products": 64, "replaced": 1.5, "dropout": 0.3}
+
+RULES = (
+    # ---------------------------------------------------------------- hyperedges: one model reads them
+    Rule(
+        "link", lambda x: x.hyperedges and x.edges >= _FEW, "10,000 hyperedges or more",
+        "dhne", {**_TUPLES, "hidden": 64, "nu": 10.0, "epochs": 20},
+        "DHNE alone scores whole tuples; pairs of their nodes need not tell which belong together",
+        "counting pairs costs a second and comes near where negatives are easy: compare",
+        (
+            Evidence("dhne-movielens-links", "AUC", "replaced positions"),
+            Evidence("dhne-movielens-links", "AUC", "fixed negatives"),
+        ),
+    ),
+    Rule(
+        "link", lambda x: x.hyperedges, "fewer hyperedges",
+        "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
+        "DHNE alone scores whole tuples; pairs of their nodes need not tell which belong together",
+        "counting pairs costs a second and comes near where negatives are easy: compare",
+        (
+            Evidence("dhne-gps-links", "AUC", "replaced positions"),
+            Evidence("dhne-gps-links", "AUC", "fixed negatives"),
+        ),
+    ),
+    Rule(
+        "classify", lambda x: x.hyperedges, "hyperedges",
+        "dhne", {},
+        "DHNE alone reads hyperedges; each type of node has its own vectors",
+        "whether it beats spectral vectors of the graph of pairs is not settled: compare",
+        (Evidence("dhne-movielens-labels", "micro-F1@50%"),),
+        measured=False,
+    ),
+    Rule(
+        "new-nodes", lambda x: x.hyperedges, "hyperedges",
+        "dhne", {},
+        "DHNE encodes a new node from the hyperedges that it has with known ones",
+        "no figure of ours says how well",
+    ),
+    Rule(
+        "near", lambda x: x.hyperedges, "hyperedges",
+        "dhne", {},
+        "DHNE alone reads hyperedges",
+        "nodes of different types are not near each other in its vectors: ask for the nearest of one type",
+        (Evidence("dhne-gps", "AUC"),),
+        measured=False,
+    ),
+    # ---------------------------------------------------------------- links
+    Rule(
+        "link", lambda x: x.two_steps <= _MANY_PATHS and x.nodes <= _LARGE, "paths of two steps can be listed",
+        "sdne", {**_LINKS, "epochs": 300},
+        "SDNE's decoder, made to write shared neighbors too, ranks links that are not there yet",
+        "Adamic-Adar costs a second and is as good or better where most links are known; evaluate with --score decoder",
+        (
+            Evidence("sdne-grqc-removed", "MAP", "SDNE, 20% removed"),
+            Evidence("sdne-grqc-removed", "MAP", "SDNE, 60% removed"),
+        ),
+        ("node2vec", "dvne"),
+    ),
+    Rule(
+        "link", lambda x: True, "large, or too many paths of two steps",
+        "sdne", {"hidden": (), "epochs": 50},
+        "SDNE costs as much as there are edges and learns from the rows themselves",
+        "Adamic-Adar won where we measured plain SDNE; take the model for its vectors, not for links alone",
+        (Evidence("sdne-grqc-parameters", "precision@10000", "alpha 0.2"),),
+        ("node2vec",),
+        measured=False,
+    ),
+    # ---------------------------------------------------------------- classes
+    Rule(
+        "classify", lambda x: x.nodes <= _LARGE, "up to 200,000 nodes",
+        "sdne", {**_LABELS, "dropout": 0.2, "epochs": 400},
+        "SDNE with damped hubs told BlogCatalog's classes best of all that we measured there",
+        "spectral vectors come close in a tenth of the time (node2vec with epochs=0 makes such)",
+        (Evidence("sdne-blogcatalog-labels", "micro-F1@10%"), Evidence("sdne-blogcatalog-labels", "micro-F1@50%")),
+        ("node2vec", "line"),
+    ),
+    Rule(
+        "classify", lambda x: True, "more than 200,000 nodes",
+        "node2vec", {"epochs": 0},
+        "its spectral start alone told classes as well as ten epochs did, in a twentieth of the time (docs/node2vec)",
+        "with p and q other than 1 training matters: then leave epochs at 10",
+        (Evidence("block-model", "accuracy@50%"),),
+        ("line",),
+        measured=False,
+    ),
+    # ---------------------------------------------------------------- roles
+    Rule(
+        "roles", lambda x: x.nodes >= _SMALL, "1,000 nodes or more",
+        "drne", {"dim": 192, **_ROLES},
+        "DRNE gives nodes that play alike parts alike vectors, however far apart they are",
+        "with few labels five numbers about degrees do as well: compare before you pay for it",
+        (Evidence("drne-usa", "accuracy@10%", "DRNE"), Evidence("drne-usa", "accuracy@80%", "DRNE")),
+        ("sdne",),
+    ),
+    Rule(
+        "roles", lambda x: True, "fewer than 1,000 nodes",
+        "drne", {"dim": 36, **_ROLES},
+        "DRNE gives nodes that play alike parts alike vectors; few nodes allow few numbers",
+        "on small graphs five numbers about degrees did better than DRNE: compare",
+        (Evidence("drne-jazz", "closeness MSE/mean", "DRNE"), Evidence("drne-europe", "accuracy@10%", "DRNE")),
+        ("sdne",),
+        measured=False,
+    ),
+    # ---------------------------------------------------------------- new nodes
+    Rule(
+        "new-nodes", lambda x: True, "a graph",
+        "depthlgp", {},
+        "DepthLGP places new nodes by all of their links, those among new nodes too, over any vectors",
+        "LabelProp (nf.evaluate.label_propagation), a mean over neighbors that is solved for, costs a second and was "
+        "as good on DBLP: compare",
+        (
+            Evidence("depthlgp-dblp", "micro-F1", "node2vec: DepthLGP", "node2vec: LabelProp"),
+            Evidence("depthlgp-blogcatalog", "micro-F1", "node2vec: DepthLGP", "node2vec: LabelProp"),
+        ),
+        ("node2vecplus", "sdne", "dvne"),
+        over="node2vec",
+        measured=False,
+    ),
+    # ---------------------------------------------------------------- uncertainty
+    Rule(
+        "uncertainty", lambda x: True, "a graph",
+        "dvne", {},
+        "DVNE alone gives a deviation beside each position, and a doubt: how much of it hangs on single links",
+        "rely on the doubt, not on the deviation, and on Cora the degree told still better which links to trust "
+        "(docs/dvne): look at nf.evaluate.calibration",
+        (Evidence("dvne-cora-certain", "AUC certain", "plain split, by doubt"), Evidence("dvne-cora-links", "AUC")),
+        measured=False,
+    ),
+    # ---------------------------------------------------------------- nothing said
+    Rule(
+        "near", lambda x: x.nodes <= _LARGE, "up to 200,000 nodes",
+        "sdne", {},
+        "SDNE keeps who is linked and who has like neighbors, and places new nodes by their links",
+        "say what the vectors are for (a task): no settings are best for everything",
+        (Evidence("sdne-grqc", "MAP", "vectors"),),
+        ("node2vec",),
+        measured=False,
+    ),
+    Rule(
+        "near", lambda x: True, "more than 200,000 nodes",
+        "node2vec", {"epochs": 3},
+        "it starts from spectral vectors; after 3 epochs its objective is within 1% of that after 10 (docs/node2vec)",
+        "it has no vectors for new nodes; say what the vectors are for (a task)",
+        (Evidence("block-model", "accuracy@50%"),),
+        ("line",),
+        measured=False,
+    ),
+)  # fmt: skip
+
+
+def rules_table() -> str:
+    """The rules as docs/choosing.md shows them."""
+    rows = [
+        "| for | where | model | why | what speaks against it | evidence |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for x in RULES:
+        settings = ", ".join(f"{name}={value!r}" for name, value in x.settings.items())
+        tables = dict.fromkeys(f"[{e.table}](results.md#{e.table})" for e in x.evidence)
+        model = f"`{x.model}`" + (f" `{settings}`" if settings else "") + (f" over `{x.over}`" if x.over else "")
+        rows.append(f"| {x.task} | {x.case} | {model} | {x.why} | {x.but} | {', '.join(tables)} |")
+    return "\n".join(rows)
+
+
+def task_named(task: str | None) -> str:
+    """The task that is meant.
+
+    >>> task_named("new_nodes"), task_named(None)
+    ('new-nodes', 'near')
+    """
+    if task is None:
+        return "near"
+    name = str(task).replace("_", "-")
+    if name not in TASKS:
+        near = get_close_matches(name, TASKS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(TASKS)}"
+        raise InputError(f"there is no task {task!r} to choose a model for; {hint}")
+    return name
+
+
+def rule_for(task: str, facts: Facts) -> Rule:
+    """The first rule that applies; an `InputError` where netfold has no model for that."""
+    if facts.hyperedges and task in ("roles", "uncertainty"):
+        raise InputError(
+            f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion"
+        )
+    return next(rule for rule in RULES if rule.task == task and rule.when(facts))

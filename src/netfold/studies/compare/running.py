@@ -1,0 +1,245 @@
+"""`compare`: fit each model to what each task leaves, ask all of them the same, and time it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.errors import InputError, TrainingError
+from netfold.models import MODELS
+from netfold.studies.compare.questions import Question, questions
+from netfold.studies.compare.table import Comparison, Entry
+from netfold.studies.machine import Meter
+
+if TYPE_CHECKING:
+    from netfold.embedder.embedder import Embedder
+    from netfold.evaluate import Result
+
+__all__ = ["BASE", "Contender", "compare", "contenders", "fit", "model_named", "natural_score"]
+
+
+BASE = "node2vec"
+"""Whose vectors a model that extends those of another is given."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An unfitted model, and what a table calls it."""
+
+    name: str
+    model: Embedder
+
+    @property
+    def width(self) -> int:
+        """How many numbers its vectors will have; 0 stands for as many as those that it extends."""
+        return self.model.dim or MODELS[BASE]().dim
+
+
+def natural_score(model: Embedder) -> str:
+    """How pairs of a fitted model are scored unless told: as the model means it.
+
+    Gaussians by W2; of a model that has a decoder of pairs (SDNE) by that, which is the model's own word on who is
+    linked; other vectors by their cosine.
+    """
+    if model.embedding_.std is not None:
+        return "w2"
+    return "decoder" if hasattr(model, "pair_decoder") else "cosine"
+
+
+def contenders(models: Any, seed: int) -> list[Contender]:
+    """Copies of the models given, by name (then with this seed) or as instances; their classes' names, where one each.
+
+    >>> from netfold.models import SDNE
+    >>> [x.name for x in contenders(["drne", SDNE(dim=8), SDNE(dim=16)], seed=0)]
+    ['DRNE', 'SDNE(dim=8)', 'SDNE(dim=16)']
+    """
+    one = isinstance(models, (str, Embedder))
+    if not one and not isinstance(models, Iterable):
+        raise InputError(f"models is a {type(models).__name__}; give names ({', '.join(MODELS)}) or models")
+    made = [_model(x, seed) for x in ([models] if one else models)]
+    if not made:
+        raise InputError(f"there is no model to compare; give one or more of {', '.join(MODELS)}")
+    kinds = Counter(type(model).__name__ for model in made)
+    names = [_called(m, several=kinds[type(m).__name__] > 1) for m in made]
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice:
+        raise InputError(f"{twice} is given twice with the same options; leave one out, or change an option")
+    return [Contender(name, model) for name, model in zip(names, made, strict=True)]
+
+
+def model_named(name: str, **options: Any) -> Embedder:
+    """An unfitted model by its name on the command line."""
+    cls = MODELS.get(name.lower())
+    if cls is None:
+        near = get_close_matches(name.lower(), MODELS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(MODELS)}"
+        raise InputError(f"no model is called {name!r}; {hint}")
+    return cls(**options)
+
+
+def _called(model: Embedder, *, several: bool) -> str:
+    over = f" over {MODELS[BASE].__name__}" if model.extends else ""
+    return (repr(model) if several else type(model).__name__) + over
+
+
+def _model(given: Any, seed: int) -> Embedder:
+    if isinstance(given, str):
+        return model_named(given, seed=seed)
+    if not isinstance(given, Embedder):
+        kind = getattr(given, "__name__", type(given).__name__)
+        raise InputError(f"{kind} is neither the name of a model ({', '.join(MODELS)}) nor one with options, nf.SDNE()")
+    return type(given)(**given.get_params())
+
+
+def fit(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+    """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
+    if not model.extends:
+        return model.fit(graph, progress=progress)
+    options = {"seed": model.seed, "device": model.device} | ({"dim": model.dim} if model.dim else {})
+    known = model_named(BASE, **options).fit(graph, progress=progress)
+    return model.fit(graph, known.embedding_, progress=progress)
+
+
+def compare(
+    models: Any,
+    graph: Any,
+    tasks: Any = "link_prediction",
+    *,
+    labels: Mapping[Any, Any] | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Comparison:
+    """Fit models and set them side by side with the cheap baselines, in the same tasks on the same splits.
+
+    `models` are names ("sdne") or models with options (`nf.SDNE(dim=64)`), which are copied and fitted here, to what
+    each task leaves of the graph. `tasks` are names, those of `nf.evaluate` ("link_prediction", "classification",
+    "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
+    {"link_prediction": {"hidden": 0.1}}. `labels` are the classes of nodes, where a task needs them. A model that
+    cannot do a task has a row that says why. Pairs are scored as each model means it (`natural_score`: W2 of
+    Gaussians, SDNE's decoder, else the cosine), unless the task's arguments have a `score`.
+
+    >>> from netfold.studies.datasets import stochastic_block_model
+    >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
+    >>> found = compare(["node2vec", "dhne"], graph, "classification", labels=blocks, progress=False)
+    >>> found.methods
+    ['Node2Vec', 'DHNE', 'spectral', 'normalised SVD', 'most frequent classes']
+    >>> found.entry("classification", "DHNE").why
+    'DHNE reads a Hypergraph, not a Graph; make one with nf.read_hyperedges or Hypergraph.from_tuples'
+    """
+    data = _read(graph)
+    rivals = contenders(models, seed)
+    asked = questions(tasks, data, labels, seed)
+    run = _Run(seed, _Saying(progress, len(asked) * len(rivals)))
+    width = max(x.width for x in rivals)
+    cheap = [entry for question in asked for entry in run.baselines(question, width)]
+    own = [entry for contender in rivals for entry in run.contender(contender, asked)]
+    return Comparison(repr(data), (*own, *cheap), seed, run.smaller, run.protocols)
+
+
+def _read(graph: Any) -> Any:
+    from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
+
+    return graph if isinstance(graph, Hypergraph) else Graph.of(graph)
+
+
+@dataclass
+class _Saying:
+    """Tells on standard error what is being done; models show their own progress on a terminal alone."""
+
+    wanted: bool
+    total: int
+    done: int = 0
+
+    def __call__(self, words: str) -> None:
+        if self.wanted and sys.stderr is not None:
+            print(f"compare: {words}", file=sys.stderr, flush=True)
+
+    @property
+    def bars(self) -> bool:
+        return self.wanted and sys.stderr is not None and sys.stderr.isatty()
+
+
+@dataclass
+class _Fitted:
+    """A fit, its cost, or why there is none."""
+
+    model: Embedder | None = None
+    seconds: float | None = None
+    bytes: int | None = None
+    why: str = ""
+
+
+@dataclass
+class _Run:
+    """What results say beside figures, as it is learned."""
+
+    seed: int
+    say: _Saying
+    smaller: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    protocols: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def baselines(self, asked: Question, dim: int) -> list[Entry]:
+        self.say(f"the cheap baselines in {_words(asked)}")
+        result = asked.baselines(dim, self.seed)
+        return [] if result is None else self._cheap(asked, result)
+
+    def contender(self, contender: Contender, asked: list[Question]) -> Iterable[Entry]:
+        """All tasks of one model: a fit serves all that leave the same graph, and is let go before the next model."""
+        fits: dict[str, _Fitted] = {}
+        for question in asked:
+            self.say.done += 1
+            self.say(f"{contender.name} in {_words(question)} ({self.say.done} of {self.say.total})")
+            graph = question.case.graph
+            if graph.fingerprint not in fits:
+                fits[graph.fingerprint] = _fit(contender.model, graph, progress=self.say.bars)
+            yield from self._answers(question, contender, fits[graph.fingerprint])
+
+    def _answers(self, asked: Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
+        cost: dict[str, Any] = {"seconds": fitted.seconds, "bytes": fitted.bytes}
+        if fitted.model is None:
+            return [Entry(asked.task, contender.name, **cost, why=fitted.why)]
+        score = natural_score(fitted.model)
+        try:
+            result = asked.ask(fitted.model, score)
+        except Exception as e:
+            return [Entry(asked.task, contender.name, **cost, why=_why(e))]
+        if asked.scored:
+            cost["score"] = score
+        own = Entry(asked.task, contender.name, False, result.figures, result.deviations, **cost)
+        return [own, *self._cheap(asked, result, f" of {contender.name}")]
+
+    def _cheap(self, asked: Question, result: Result, suffix: str = "") -> list[Entry]:
+        """A result's baselines as entries; what it says of the protocol is kept, and of figures."""
+        self.smaller[asked.task] = tuple(result.smaller_is_better)
+        self.protocols.setdefault(asked.task, {k: v for k, v in result.protocol.items() if k != "score"})
+        return [Entry(asked.task, name + suffix, True, row) for name, row in result.baselines.items()]
+
+
+def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
+    """Fit a copy, so that the same options can be fitted to another graph."""
+    copy, meter = type(model)(**model.get_params()), Meter()
+    try:
+        with meter:
+            fit(copy, graph, progress=progress)
+    except Exception as e:
+        return _Fitted(why=_why(e))
+    return _Fitted(copy, meter.seconds, meter.bytes)
+
+
+def _why(e: Exception) -> str:
+    """What a row says of a refusal, a training that failed, or too little memory; any other error goes on its way."""
+    if isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e):
+        return "there is not enough memory"
+    if not isinstance(e, (InputError, TrainingError)):
+        raise e
+    return " ".join(str(e).split())
+
+
+def _words(asked: Question) -> str:
+    return asked.task.replace("_", " ")

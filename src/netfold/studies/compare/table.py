@@ -1,0 +1,180 @@
+"""`Comparison`: what several models and the cheap baselines did in several tasks, as one table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from netfold.errors import InputError
+from netfold.studies.compare.questions import headline
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Comparison", "Entry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one method did in one task."""
+
+    task: str
+    method: str
+    cheap: bool = False
+    """Whether it is a baseline that costs about a second."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    """Of the fit, on the clock; none of a baseline."""
+    bytes: int | None = None
+    """The peak of memory of the fit above where it stood before (see `Meter`)."""
+    score: str = ""
+    """How its pairs were scored, where the task leaves that to the model."""
+    why: str = ""
+    """Why there are no figures; empty where there are."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Figures of models and of cheap baselines under the same protocols; printed, a table and who wins.
+
+    >>> entries = [Entry("link_prediction", "SDNE", figures={"AUC": 0.93}, seconds=8.0, bytes=90 << 20),
+    ...            Entry("link_prediction", "Adamic-Adar", True, {"AUC": 0.95})]
+    >>> Comparison("Graph(9 nodes, 9 edges, undirected)", tuple(entries))
+    Graph(9 nodes, 9 edges, undirected), seed 0
+    link prediction         AUC  fit s  fit MiB
+    SDNE                 0.9300    8.0       90
+    Adamic-Adar (cheap)  0.9500
+    link prediction: Adamic-Adar is best in AUC; a cheap baseline wins
+    """
+
+    data: str
+    """What was asked about, in words."""
+    entries: tuple[Entry, ...]
+    seed: int = 0
+    smaller_is_better: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By task, the figures of which less is better."""
+    protocols: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By task, every choice that moves a figure."""
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks, in the order asked."""
+        return list(dict.fromkeys(x.task for x in self.entries))
+
+    @property
+    def methods(self) -> list[str]:
+        """Everything that was compared, models before baselines."""
+        return list(dict.fromkeys(x.method for x in sorted(self.entries, key=lambda x: x.cheap)))
+
+    def entry(self, task: str, method: str) -> Entry | None:
+        """What a method did in a task; None where it took no part."""
+        return next((x for x in self.entries if (x.task, x.method) == (task, method)), None)
+
+    def best(self, task: str, figure: str) -> Entry:
+        """Who does best in a figure of a task: a model, where no baseline is better than it."""
+        sign = -1 if figure in self.smaller_is_better.get(task, ()) else 1
+        known = [x for x in self.entries if x.task == task and not math.isnan(x.figures.get(figure, math.nan))]
+        if not known:
+            raise InputError(f"nobody has the figure {figure!r} in {task!r}; there is {', '.join(self._figures(task))}")
+        return max(known, key=lambda x: (sign * x.figures[figure], not x.cheap))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each method in each task, with all figures; what a task does not have is NaN."""
+        import pandas as pd
+
+        facts = ("task", "method", "cheap", "seconds", "bytes", "score", "why")
+        return pd.DataFrame([{name: getattr(x, name) for name in facts} | dict(x.figures) for x in self.entries])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it: a figure that could not be computed is None."""
+        entries = [asdict(x) | {"figures": _plain(x.figures), "deviations": _plain(x.deviations)} for x in self.entries]
+        best = {task: {x: self.best(task, x).method for x in self._shown(task)} for task in self.tasks}
+        protocols = {task: dict(facts) for task, facts in self.protocols.items()}
+        return {"data": self.data, "seed": self.seed, "entries": entries, "best": best, "protocols": protocols}
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.data}, seed {self.seed}", *self._table(), *self._reasons(), *self._verdicts()])
+
+    # ---------------------------------------------------------------- as text
+
+    def _table(self) -> list[str]:
+        groups = [(task, figure) for task in self.tasks for figure in self._shown(task)]
+        first = {task: self._shown(task)[0] for task in self.tasks if self._shown(task)}
+        several = len(self.tasks) > 1
+        above = [["", *(_words(t) if first[t] == x else "" for t, x in groups), "", ""]] if several else []
+        head = ["" if several else _words(self.tasks[0]), *(x for _, x in groups), "fit s", "fit MiB"]
+        return _aligned([*above, head, *(self._row(name, groups) for name in self.methods)])
+
+    def _row(self, method: str, groups: list[tuple[str, str]]) -> list[str]:
+        found = [x for x in self.entries if x.method == method]
+        by_task = {x.task: x for x in found}
+        cells = [_cell(by_task[task].figures.get(x)) if task in by_task else "" for task, x in groups]
+        seconds = max((x.seconds for x in found if x.seconds is not None), default=None)
+        memory = max((x.bytes for x in found if x.bytes is not None), default=None)
+        cost = ["" if seconds is None else f"{seconds:,.1f}", "" if memory is None else f"{memory / 2**20:,.0f}"]
+        return [method + (" (cheap)" if found[0].cheap else ""), *cells, *cost]
+
+    def _reasons(self) -> list[str]:
+        """Why a method has no figures, said once where it is the same in several tasks."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for x in self.entries:
+            if x.why:
+                found.setdefault((x.method, x.why), []).append(_words(x.task))
+        return [f"{method} in {', '.join(tasks)}: {why}" for (method, why), tasks in found.items()]
+
+    def _verdicts(self) -> list[str]:
+        return [self._verdict(task, {x: self.best(task, x) for x in self._shown(task)}) for task in self.tasks]
+
+    def _verdict(self, task: str, best: Mapping[str, Entry]) -> str:
+        level = [figure for figure, entry in best.items() if not entry.cheap and self._reached(entry, figure)]
+        beside = f"; a cheap baseline is level with it in {' and '.join(level)}" if level else ""
+        return _verdict(task, best) + beside
+
+    def _reached(self, best: Entry, figure: str) -> bool:
+        """Whether a cheap baseline has the same figure, as it is printed."""
+        cheap = [x.figures.get(figure) for x in self.entries if x.task == best.task and x.cheap]
+        return _cell(best.figures[figure]) in map(_cell, cheap)
+
+    def _figures(self, task: str) -> list[str]:
+        return list(dict.fromkeys(name for x in self.entries if x.task == task for name in x.figures))
+
+    def _shown(self, task: str) -> list[str]:
+        """The headline figures that somebody has."""
+        known = [x.figures for x in self.entries if x.task == task]
+        some = [x for x in self._figures(task) if any(not math.isnan(row.get(x, math.nan)) for row in known)]
+        return headline(task, some)
+
+
+def _verdict(task: str, best: Mapping[str, Entry]) -> str:
+    if not best:
+        return f"{_words(task)}: nobody has a figure"
+    wins: dict[str, list[str]] = {}
+    for figure, entry in best.items():
+        wins.setdefault(entry.method, []).append(figure)
+    said = "; ".join(f"{method} is best in {' and '.join(figures)}" for method, figures in wins.items())
+    cheap = [entry.cheap for entry in best.values()]
+    return f"{_words(task)}: {said}" + ("; a cheap baseline wins" if all(cheap) else "")
+
+
+def _words(task: str) -> str:
+    return task.replace("_", " ")
+
+
+def _cell(x: float | None) -> str:
+    return "-" if x is None or math.isnan(x) else f"{x:.4f}"
+
+
+def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(x) else float(x) for name, x in row.items()}
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Names to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        for row in rows
+    ]

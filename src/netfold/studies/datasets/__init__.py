@@ -1,0 +1,95 @@
+"""Data sets by name: `load("karate")` is made here, `load("ca_grqc")` is read from a folder that the user has.
+
+>>> from netfold import datasets
+>>> datasets.load("karate")
+Graph(34 nodes, 78 edges, undirected, weighted)
+>>> datasets.labels("karate")[33]
+(1,)
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.errors import InputError
+from netfold.studies.datasets.built_in import (
+    BUILT_IN,
+    barbell,
+    check_options,
+    davis,
+    karate,
+    les_miserables,
+    mirrored_karate,
+)
+from netfold.studies.datasets.catalogue import Dataset, File, describe, located, names, table
+from netfold.studies.datasets.planted import planted_roles, planted_triples
+from netfold.studies.datasets.random_graphs import chung_lu, kronecker, stochastic_block_model
+from netfold.studies.datasets.stored import LOADERS, stored_labels
+
+__all__ = [
+    "Dataset", "File", "barbell", "chung_lu", "davis", "describe", "karate", "kronecker", "labels", "les_miserables",
+    "load", "mirrored_karate", "names", "options", "planted_roles", "planted_triples", "present",
+    "stochastic_block_model", "table",
+]  # fmt: skip
+
+
+def load(name: str, **options: Any) -> Graph | Hypergraph:
+    """The graph, or the hypergraph, of this name.
+
+    What is built in is made by the function of the same name (`sbm` by `stochastic_block_model`), whose arguments are
+    the options. The others are read from `$NETFOLD_DATA/NAME`, or from `NAME` in the user's cache (`~/.cache/netfold`),
+    after the size and the sha256 of each file were found right. Their options are `directed` for a graph (cora can be
+    had undirected) and `until`, a year (what dblp_coauthor was before its new nodes came), `part` ("train", "test",
+    "test_negatives") for a hypergraph, and `part` ("train", "test", "all") for documents.
+
+    >>> load("barbell", clique=4, path=1)
+    Graph(9 nodes, 14 edges, undirected)
+    """
+    dataset = describe(name)
+    if name in BUILT_IN:
+        return BUILT_IN[name].graph(name, options)
+    check_options(name, options, _options_of(LOADERS[dataset.kind]))
+    return LOADERS[dataset.kind](dataset, **options)
+
+
+def labels(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
+    """The classes of each node, as a tuple; the options are those of `load`.
+
+    >>> labels("sbm", sizes=(2, 1))
+    {0: (0,), 1: (0,), 2: (1,)}
+    """
+    dataset = describe(name)
+    if name in BUILT_IN:
+        made = BUILT_IN[name].labels(name, options)
+        found = None if made is None else {node: (label,) for node, label in made.items()}
+    else:
+        check_options(name, options, _options_of(LOADERS[dataset.kind]))
+        found = stored_labels(dataset, **({"part": options["part"]} if "part" in options else {}))
+    if found is None:
+        having = ", ".join(n for n in names() if describe(n).classes)
+        raise InputError(f"the nodes of the data set {name!r} have no classes; those of {having} have")
+    return found
+
+
+def options(name: str) -> dict[str, Any]:
+    """The options of `load` for a data set, and their defaults.
+
+    >>> options("barbell")
+    {'clique': 10, 'path': 10}
+    """
+    dataset = describe(name)
+    return BUILT_IN[name].options if name in BUILT_IN else _options_of(LOADERS[dataset.kind])
+
+
+def present(name: str) -> str | None:
+    """Where a data set would be loaded from: "built in", or the folder that has its files; None where nothing has."""
+    dataset = describe(name)
+    folder = None if name in BUILT_IN else located(dataset)
+    return "built in" if name in BUILT_IN else str(folder) if folder else None
+
+
+def _options_of(loader: Any) -> dict[str, Any]:
+    return {p.name: p.default for p in inspect.signature(loader).parameters.values() if p.kind is p.KEYWORD_ONLY}

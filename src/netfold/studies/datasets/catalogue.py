@@ -1,0 +1,211 @@
+"""Where the files of a data set are, whether they are the right ones, and their columns."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.errors import InputError
+from netfold.io.files import sha256
+
+__all__ = [
+    "Dataset",
+    "File",
+    "checked",
+    "describe",
+    "folders",
+    "known",
+    "listed",
+    "located",
+    "names",
+    "read_catalogue",
+    "table",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A table in a file: text with a header, packed with gzip."""
+
+    name: str
+    bytes: int
+    """The size of the file as it is, packed."""
+    columns: tuple[str, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What a data set is, who published it, under which terms, and the files that hold it.
+
+    >>> describe("ca_grqc").edges
+    14496
+    """
+
+    name: str
+    title: str
+    kind: str
+    """`graph`, `hypergraph`, or `documents` (which are made into a graph)."""
+    directed: bool = False
+    weighted: bool = False
+    nodes: int
+    edges: int | None = None
+    """Self-loops included; None where chance decides. Of what is made to order, `nodes` and `edges` are the default."""
+    classes: int | None = None
+    """How many classes `labels` tells apart; None where there are no labels."""
+    origin: str
+    """Authors, publication, year."""
+    licence: str
+    sources: tuple[str, ...] = ()
+    """Where it can be had."""
+    notes: str = ""
+    files: tuple[File, ...] = ()
+
+    def file(self, name: str) -> File:
+        """The file of this name, which may be short of its ending: `edges` is `edges.csv.gz`."""
+        found = next((f for f in self.files if name in (f.name, f.name.removesuffix(".csv.gz"))), None)
+        if found is None:
+            has = f"it has {listed(f.name for f in self.files)}" if self.files else "it is made without files"
+            raise InputError(f"the data set {self.name!r} has no file {name!r}; {has}")
+        return found
+
+    def has(self, name: str) -> bool:
+        """Whether a file of this name belongs to it."""
+        return any(f.name == name for f in self.files)
+
+
+@cache
+def known() -> Mapping[str, Dataset]:
+    """Every data set by its name: those that need no file first."""
+    return read_catalogue(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
+
+
+def read_catalogue(text: str) -> dict[str, Dataset]:
+    """The data sets that a text in TOML describes."""
+    return {name: _dataset(name, facts) for name, facts in tomllib.loads(text).items()}
+
+
+def names() -> list[str]:
+    """The names that `load` accepts.
+
+    >>> "karate" in names()
+    True
+    """
+    return list(known())
+
+
+def describe(name: str) -> Dataset:
+    """The facts about a data set."""
+    found = known().get(name) if isinstance(name, str) else None
+    if found is None:
+        near = get_close_matches(str(name).casefold().replace("-", "_"), names(), n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}? There are" if near else "there are"
+        raise InputError(f"no data set is called {name!r}; {hint} {listed(names())}")
+    return found
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *rest, last = words
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def _dataset(name: str, facts: dict[str, Any]) -> Dataset:
+    files = tuple(
+        File(name=file, columns=tuple(columns.split(",")), **rest)
+        for file, rest in facts.pop("files", {}).items()
+        for columns in [rest.pop("columns")]
+    )
+    return Dataset(name=name, sources=tuple(facts.pop("sources", ())), files=files, **facts)
+
+
+Column = npt.NDArray[Any]
+
+
+def folders() -> list[Path]:
+    """Where data sets are looked for: `$NETFOLD_DATA`, then the user's cache (`~/.cache/netfold`)."""
+    given = os.environ.get("NETFOLD_DATA")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "netfold"
+    return [*([Path(given).expanduser()] if given else []), cache]
+
+
+def located(dataset: Dataset) -> Path | None:
+    """The first folder that has all files of a data set in their right sizes; None where none has."""
+    for folder in (f / dataset.name for f in folders()):
+        paths = [(folder / file.name, file.bytes) for file in dataset.files]
+        if paths and all(path.is_file() and path.stat().st_size == size for path, size in paths):
+            return folder
+    return None
+
+
+def checked(dataset: Dataset, name: str) -> Path:
+    """Where a file of a data set is, its size and its sha256 found to be those that the catalogue has."""
+    file = dataset.file(name)
+    path = next((p for f in folders() if (p := f / dataset.name / file.name).is_file()), None)
+    if path is None:
+        raise InputError(_absent(dataset, file))
+    try:
+        if (size := path.stat().st_size) != file.bytes:
+            raise InputError(_wrong(path, f"{file.bytes:,} bytes", f"{size:,}"))
+        if (found := sha256(path)) != file.sha256:
+            raise InputError(_wrong(path, f"the sha256 {file.sha256}", found))
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}; check its permissions") from None
+    return path
+
+
+def table(name: str, file: str) -> dict[str, Column]:
+    """The columns of a file of a data set: integers where all entries are, objects (strings) where not.
+
+    `file` is one of `describe(name).files`; its ending `.csv.gz` may be left out.
+
+        year = nf.datasets.table("dblp_coauthor", "edges")["year"]
+    """
+    text = gzip.decompress(checked(describe(name), file).read_bytes()).decode()  # known bytes: no more than is expected
+    header, _, rows = text.partition("\n")
+    columns = header.split(",")
+    try:
+        values = np.loadtxt(io.StringIO(rows), np.int64, delimiter=",", ndmin=2, comments=None)
+    except ValueError:
+        fields = list(csv.reader(io.StringIO(rows)))
+        return {column: _values([row[i] for row in fields]) for i, column in enumerate(columns)}
+    return {column: values[:, i].copy() for i, column in enumerate(columns)}
+
+
+def _values(texts: list[str]) -> Column:
+    try:
+        return np.array([int(x) for x in texts], np.int64)
+    except ValueError:
+        return np.array(texts, object)
+
+
+def _wrong(path: Path, expected: str, found: str) -> str:
+    return (
+        f"{path} is not the file it should be: it should have {expected}, and has {found}; "
+        f"put the right file there, or read a file of your own with nf.read_edges"
+    )
+
+
+def _absent(dataset: Dataset, file: File) -> str:
+    return (
+        f"the data set {dataset.name!r} is not here: {dataset.title} ({dataset.origin}; terms: {dataset.licence}), "
+        f"published at {listed(dataset.sources)}; put its {file.name} (columns {','.join(file.columns)}) into "
+        f"{' or '.join(str(f / dataset.name) for f in folders())}, or set NETFOLD_DATA to the folder that holds "
+        f"{dataset.name}/{file.name}, or read a file of your own with nf.read_edges"
+    )

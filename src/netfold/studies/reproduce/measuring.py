@@ -1,0 +1,213 @@
+"""Measuring rows of a table for one seed: each is fitted and evaluated, and what rows share is made once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from netfold.errors import InputError
+from netfold.studies.reproduce.new_nodes import entry
+from netfold.studies.reproduce.table import COST, GAP, Cells, Data, Row, Table
+from netfold.studies.reproduce.tasks import NEW_NODES, Case, Entry, case, fitted_to
+
+if TYPE_CHECKING:
+    from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
+    from netfold.evaluate import Result
+
+__all__ = ["Measured", "Run", "arguments_of_row", "groups", "key", "measured", "sources"]
+
+
+def arguments_of_row(table: Table, row: Row, *, quick: bool) -> dict[str, Any]:
+    """The protocol of a row: the table's, the row's own, and what `--quick` changes."""
+    return {**table.task.arguments, **row.task, **(table.quick.task if quick else {})}
+
+
+def groups(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
+    """The rows, together where they share a fit: one model or base, set alike, fitted to the same part of the data.
+
+    Rows of different groups have no fit in common, so that they can be run apart.
+    """
+    found: dict[str, list[Row]] = {}
+    for row in table.rows:
+        fitted = table.bases[row.base] if row.base else row
+        part = fitted_to(arguments_of_row(table, row, quick=quick))
+        found.setdefault(key(fitted.model, fitted.config, part), []).append(row)
+    return [tuple(rows) for rows in found.values()]
+
+
+def sources(table: Table, *, quick: bool) -> dict[str, str]:
+    """For each row the row that its baselines are measured with: the first of the table that has the same ones.
+
+    Baselines depend on the protocol and on the width of the vectors; those about new nodes, on the vectors themselves.
+    """
+    first: dict[str, str] = {}
+    return {row.name: first.setdefault(_baselines(table, row, quick=quick), row.name) for row in table.rows}
+
+
+def key(*parts: Any) -> str:
+    """The same text for the same values."""
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def _baselines(table: Table, row: Row, *, quick: bool) -> str:
+    arguments = arguments_of_row(table, row, quick=quick)
+    if row.base:
+        return key(arguments, table.bases[row.base].model, table.bases[row.base].config)
+    if table.task.name == NEW_NODES:
+        return key(arguments, row.model, row.config)
+    return key(arguments, _width(row, table.quick.config if quick else {}))
+
+
+def _width(row: Row, changed: Mapping[str, Any]) -> int:
+    from netfold.embedder.options import config_from_json
+    from netfold.models import MODELS
+
+    cls = MODELS[row.model]
+    return int(cls(**config_from_json(cls, {**row.config, **changed})).dim)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a table is run: for which seeds, in full or quickly, where, in how many processes, and whom to tell."""
+
+    seeds: Sequence[int] = (0, 1, 2)
+    quick: bool = False
+    device: str = "auto"
+    say: Callable[[str], object] = lambda line: None
+    """Told what is being done, line by line."""
+    progress: bool = False
+    """Whether fits show theirs; where there are several processes, none does."""
+    jobs: int = 1
+    """Processes that run at a time; 1 is this one."""
+    limit: float | None = None
+    """Seconds after which the seeds that are not done are given up; where there is a limit, this process runs none."""
+
+    def __post_init__(self) -> None:
+        if not len(self.seeds):
+            raise InputError("no seed is given to run a table with; give one or more")
+        if self.limit is not None and not self.limit > 0:
+            raise InputError(f"limit={self.limit!r} is not a time; give seconds above 0, or None")
+        if not isinstance(self.jobs, int) or isinstance(self.jobs, bool) or self.jobs < 1:
+            raise InputError(f"jobs={self.jobs!r} is not a number of processes; give 1 or more")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one row gave for one seed; its baselines are empty where they are measured with another row."""
+
+    figures: Mapping[str, float]
+    baselines: Cells
+
+
+def measured(table: Table, rows: Sequence[Row], how: Run, seed: int) -> Iterator[tuple[str, Measured]]:
+    """Each of some rows of a table by its name, one after the other."""
+    how.say(f"{table.name}, seed {seed}: {table.data}")
+    shared = _loaded(table.data, _Fits(table, how, seed))
+    source = sources(table, quick=how.quick)
+    for row in rows:
+        yield row.name, _of_row(table, row, how, shared, baselines=source[row.name] == row.name)
+
+
+@dataclass
+class _Fits:
+    """The models of one seed, each fitted once."""
+
+    table: Table
+    how: Run
+    seed: int
+    kept: dict[str, tuple[Any, float]] = field(default_factory=dict)
+
+    def __call__(
+        self, row: Row, model: str, config: Mapping[str, Any], graph: Any, base: Any = None
+    ) -> tuple[Any, float]:
+        """A model fitted to a graph, and to the vectors of the row's base; and the processor time of that."""
+        quick = self.table.quick.config if self.how.quick else {}
+        options = {**config, **quick, "seed": self.seed, "device": self.how.device}
+        name = key(model, options, graph.fingerprint, "" if base is None else row.base)
+        if name not in self.kept:
+            what = row.name if model == row.model else f"{model} for {row.name}"
+            self.how.say(f"{self.table.name}, seed {self.seed}: {what} is fitted")
+            self.kept[name] = self._fitted(model, options, graph, base)
+        return self.kept[name]
+
+    def _fitted(self, model: str, options: Mapping[str, Any], graph: Any, base: Any) -> tuple[Any, float]:
+        from netfold.embedder.options import config_from_json
+        from netfold.models import MODELS
+
+        _load_optimizers()
+        cls, start = MODELS[model], time.process_time()
+        vectors = {} if base is None else {"embedding": base}
+        fitted = cls(**config_from_json(cls, options)).fit(graph, **vectors, progress=self.how.progress)
+        return fitted, time.process_time() - start
+
+
+def _load_optimizers() -> None:
+    """Let torch load what it loads with the first optimizer of a process: a second, which is not a model's."""
+    import torch
+
+    torch.optim.SGD([torch.zeros(1)])
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What rows of one seed have in common: the data, and the fits."""
+
+    graph: Graph | Hypergraph
+    labels: Callable[[], Mapping[Any, Any]]
+    parts: Callable[..., Any]
+    fits: _Fits
+
+
+def _loaded(data: Data, fits: _Fits) -> _Shared:
+    from netfold.studies import datasets
+
+    drawn = {"seed": fits.seed} if "seed" in datasets.options(data.name) else {}
+    options = {**drawn, **data.options}
+
+    def part(name: str | None = None, **others: Any) -> Any:
+        named = {} if name is None else {"part": name}
+        return datasets.load(data.name, **options | named | others)
+
+    return _Shared(datasets.load(data.name, **options), lambda: datasets.labels(data.name, **options), part, fits)
+
+
+def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: bool) -> Measured:
+    arguments, seed = arguments_of_row(table, row, quick=how.quick), shared.fits.seed
+    try:
+        asked = case(table.task.name, shared.graph, shared.labels, arguments, seed, shared.parts)
+    except InputError as e:
+        raise InputError(f"{table.path}: {e}") from None
+    found = _entered(table, row, asked, partial(shared.fits, row))
+    how.say(f"{table.name}, seed {seed}: {row.name} is evaluated")
+    result = found.evaluate(baselines=baselines)
+    _check_result(table, result, quick=how.quick)
+    beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
+    return Measured({**_plain(result.figures), COST: found.cost}, beside)
+
+
+def _plain(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(x) for name, x in figures.items()}
+
+
+def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> Entry:
+    if row.base:
+        return entry(row, table.bases[row.base], asked, fit)
+    model, cost = fit(row.model, row.config, asked.graph)
+    return Entry(partial(asked.evaluate, model), cost)
+
+
+def _check_result(table: Table, result: Result, *, quick: bool) -> None:
+    """What the table says of its figures is what the task gives."""
+    wanted = [figure for figure in table.figures if figure != COST and not figure.endswith(GAP)]
+    missing = [figure for figure in wanted if figure not in result.figures]
+    if missing and (not quick or len(missing) == len(wanted)):
+        given = ", ".join(result.figures)
+        raise InputError(f"{table.path}: {table.task.name} gave no figure {missing[0]!r}; it gave {given}")
+    odd = [x for x in wanted if x in result.figures and table.smaller(x) != (x in result.smaller_is_better)]
+    if odd:
+        raise InputError(f"{table.path}: smaller_is_better and {table.task.name} disagree about {odd[0]!r}")

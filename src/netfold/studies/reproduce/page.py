@@ -1,0 +1,195 @@
+"""docs/results.md: every table of every paper, with what we reach; made of nothing but the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from netfold.io.files import staged_file
+from netfold.studies.reproduce.new_nodes import WAYS
+from netfold.studies.reproduce.table import Base, Recorded, RecordedRow, Row, Table
+from netfold.studies.reproduce.verdicts import number, ranked_baselines, summary, verdicts
+
+__all__ = ["PAPERS", "Line", "aligned", "last_verdict", "lines", "page", "write_page"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure of one of our rows, as text."""
+
+    row: str
+    figure: str
+    paper: str
+    ours: str
+    spread: str
+    target: str
+    verdict: str
+    baselines: tuple[str, ...]
+    """Each with its number, the best first."""
+
+
+def lines(table: Table, row: Row, found: RecordedRow | None) -> Iterator[Line]:
+    """A line for each figure of which anything is known: ours, the paper's, or the target."""
+    judged = verdicts(table, row, found) if found else {}
+    published = table.published.get(row.published, {})
+    mean, sd = (found.mean, found.sd) if found else ({}, {})
+    for figure in table.figures:
+        if figure in mean or figure in published or figure in row.target:
+            smaller = table.smaller(figure)
+            cheap = ranked_baselines(found, figure, smaller=smaller) if found else []
+            yield Line(
+                row=row.name,
+                figure=figure,
+                paper=_cell(published.get(figure)),
+                ours=_cell(mean.get(figure)) or "-",
+                spread=f" ± {number(sd[figure])}" if figure in sd else "",
+                target=f"{'≤' if smaller else '≥'} {number(row.target[figure])}" if figure in row.target else "",
+                verdict=str(judged.get(figure, "not run yet" if found is None else "not measured")),
+                baselines=tuple(f"{number(x)} ({name})" for name, x in cheap),
+            )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text in columns.
+
+    >>> print(aligned([["figure", "ours"], ["MAP", "0.9"]]))
+    figure  ours
+    MAP     0.9
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _cell(x: float | None) -> str:
+    return "" if x is None else number(x)
+
+
+PAPERS = {
+    "SDNE": "SDNE: D. Wang, P. Cui, W. Zhu, KDD 2016",
+    "DRNE": "DRNE: K. Tu, P. Cui, X. Wang, P. S. Yu, W. Zhu, KDD 2018",
+    "DHNE": "DHNE: K. Tu, P. Cui, X. Wang, F. Wang, W. Zhu, AAAI 2018",
+    "DVNE": "DVNE: D. Zhu, P. Cui, D. Wang, W. Zhu, KDD 2018",
+    "DepthLGP": "DepthLGP: J. Ma, P. Cui, W. Zhu, AAAI 2018",
+    "netfold": "Of our own",
+}
+"""The papers in the page's order, and how each is called there; others follow by name."""
+
+_HEAD = """# Published tables beside ours
+
+Made by `netfold reproduce NAME --record` from [benchmarks/tables](../benchmarks/tables): do not edit. Ours is the mean
+over seeds ± the standard deviation. "Best cheap baseline" is the best of what costs about a second, under the same
+protocol; where it wins, the verdict says so. [Evaluating honestly](evaluating.md) says what the protocols mean.
+"""
+
+
+def page(tables: Sequence[Table]) -> str:
+    """The whole page, as Markdown: the same text for the same tables."""
+    ordered = sorted(tables, key=lambda table: (_place(table.paper), table.paper, table.name))
+    parts = [_HEAD, _index(ordered)]
+    for paper in dict.fromkeys(table.paper for table in ordered):
+        parts += [f"## {PAPERS.get(paper, paper)}\n"]
+        parts += [_section(table) for table in ordered if table.paper == paper]
+    return "\n".join(parts)
+
+
+def write_page(tables: Sequence[Table], path: Path) -> None:
+    """Write the page, whole or not at all."""
+    with staged_file(path) as part:
+        part.write_text(page(tables), encoding="utf-8")
+
+
+def last_verdict(table: Table) -> str:
+    """A table in a few words: why it cannot be run, or how the last run went."""
+    if table.status:
+        return table.status
+    found = {row.name: table.found(row) for row in table.rows}
+    if table.recorded is None:
+        return "not run yet"
+    if not all(found.values()):
+        return "set otherwise since it was run"
+    return summary(v for row in table.rows for v in verdicts(table, row, table.recorded.rows[row.name]).values())
+
+
+def _place(paper: str) -> int:
+    return list(PAPERS).index(paper) if paper in PAPERS else len(PAPERS)
+
+
+def _index(tables: Sequence[Table]) -> str:
+    rows = [[f"[{t.name}](#{t.name})", t.paper, t.title, last_verdict(t)] for t in tables]
+    return _markdown(["table", "paper", "what", "where it stands"], rows)
+
+
+def _section(table: Table) -> str:
+    arguments = "; ".join(f"{name} {_words(value)}" for name, value in table.task.arguments.items())
+    said = [f"### {table.name}\n", f"{table.title}. {table.source}."]
+    said += [f"Data: {table.data}. Task: {table.task.name}{f' ({arguments})' if arguments else ''}."]
+    said += [table.notes] if table.notes else []
+    said += [f"**Not run here: {table.status}.**"] if table.status else []
+    parts = ["\n".join(said) + "\n", *_ours(table)]
+    return "\n".join([*parts, *_published(table)])
+
+
+def _ours(table: Table) -> list[str]:
+    if not table.rows or (table.recorded is None and table.status):
+        return []
+    rows = [cells for row in table.rows for cells in _figures(table, row)]
+    made = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
+    made += [_settings(table)]
+    return made + ([_how(table.recorded)] if table.recorded else [])
+
+
+def _figures(table: Table, row: Row) -> Iterable[list[str]]:
+    for x in lines(table, row, table.found(row)):
+        ours = x.ours if x.ours == "-" else f"**{x.ours}**{x.spread}"
+        yield [x.row, x.figure, x.paper, ours, x.baselines[0] if x.baselines else "", x.target, x.verdict]
+
+
+def _settings(table: Table) -> str:
+    said = [f"- base {name}: {_set(base)}." for name, base in table.bases.items()]
+    for row in table.rows:
+        scored = "".join(f"; {name} {_words(value)}" for name, value in row.task.items())
+        guess = f" Guessed, as the paper is silent: {row.guess}." if row.guess else ""
+        of = f" of {row.base}" if row.base else ""
+        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}")
+    return "\n".join(said) + "\n"
+
+
+def _set(given: Row | Base) -> str:
+    """A model and its options, or one of the ways that have none."""
+    from netfold.models import MODELS
+
+    config = ", ".join(f"{name} {_words(value)}" for name, value in given.config.items()) or "the defaults"
+    return given.model if given.model in WAYS else f"{MODELS[given.model].__name__} with {config}"
+
+
+def _how(run: Recorded) -> str:
+    seeds = ", ".join(map(str, run.seeds))
+    return f"Run on {run.date} with netfold {run.version} and seeds {seeds}: {run.seconds:,.0f} s on {run.machine}.\n"
+
+
+def _published(table: Table) -> list[str]:
+    """All that the paper prints, the longer side downwards."""
+    methods = list(table.published)
+    figures = [figure for figure in table.figures if any(figure in cells for cells in table.published.values())]
+    if not methods:
+        return []
+
+    def cell(method: str, figure: str) -> str:
+        found = table.published[method].get(figure)
+        return "" if found is None else f"{found:g}"
+
+    if len(figures) > len(methods):
+        rows = [[figure, *(cell(method, figure) for method in methods)] for figure in figures]
+        return ["In the paper:\n", _markdown(["figure", *methods], rows)]
+    rows = [[method, *(cell(method, figure) for figure in figures)] for method in methods]
+    return ["In the paper:\n", _markdown(["method", *figures], rows)]
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    listed = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in listed) + "\n"
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

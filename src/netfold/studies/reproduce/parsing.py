@@ -1,0 +1,327 @@
+"""Where the tables are: in the installed package, or in the checkout that netfold is run from."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import reprlib
+import tomllib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from netfold.errors import InputError
+from netfold.studies.reproduce.new_nodes import WAYS
+from netfold.studies.reproduce.table import Base, Cells, Data, Quick, Recorded, RecordedRow, Row, Table, Task
+
+__all__ = [
+    "Section",
+    "folder_of_tables",
+    "is_installed",
+    "page_of",
+    "parse",
+    "read_table",
+    "read_tables",
+    "table_named",
+]
+
+
+class Section:
+    """A part of the file, whose keys are taken one by one; those that are left are unknown."""
+
+    def __init__(self, path: Path, where: str, values: Any):
+        self._path, self._where = path, where
+        if not isinstance(values, dict):
+            raise self.wrong(f"it is {reprlib.repr(values)}; it should be a table of keys")
+        self._left = dict(values)
+        self._asked: list[str] = []
+
+    def wrong(self, problem: str) -> InputError:
+        """The error that names the file and the part."""
+        return InputError(f"{self._path}: " + (f"[{self._where}]: " if self._where else "") + problem)
+
+    def names(self) -> list[str]:
+        """The keys that are left."""
+        return list(self._left)
+
+    def rest(self) -> dict[str, Any]:
+        """All that is left: arguments of a function, which knows its own."""
+        left, self._left = self._left, {}
+        return left
+
+    def end(self) -> None:
+        """Refuse the keys that are left."""
+        for key in self._left:
+            near = get_close_matches(key, self._asked, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self._asked)}"
+            raise self.wrong(f"there is no key {key!r}; {hint}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text."""
+        return str(self._take(key, default, "text", lambda x: isinstance(x, str)))
+
+    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """A list of texts."""
+        good = self._take(key, default, "a list of texts", lambda x: _all(x, str))
+        return tuple(good)
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers, one at least."""
+        good = self._take(key, None, "a list of whole numbers", lambda x: _all(x, int) and bool(x))
+        return tuple(good)
+
+    def number(self, key: str) -> float:
+        """A finite number."""
+        return float(self._take(key, None, "a finite number", _is_number))
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Keys with values of any kind."""
+        return dict(self._take(key, {}, "a table of keys", lambda x: isinstance(x, dict)))
+
+    def numbers(self, key: str) -> dict[str, float]:
+        """Keys with finite numbers."""
+        found = self.mapping(key)
+        for name, value in found.items():
+            if not _is_number(value):
+                raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a finite number")
+        return {name: float(value) for name, value in found.items()}
+
+    def cells(self, key: str) -> Cells:
+        """Figures by method."""
+        inner = self.section(key, {})
+        return {name: inner.numbers(name) for name in inner.names()}
+
+    def section(self, key: str, default: Any = None) -> Section:
+        """A part of this part."""
+        where = f"{self._where}.{key}" if self._where else key
+        return Section(self._path, where, self._take(key, default, "a table of keys", lambda x: isinstance(x, dict)))
+
+    def sections(self, key: str) -> list[Section]:
+        """A list of parts."""
+        found = self._take(key, (), "a list of tables", lambda x: isinstance(x, (list, tuple)))
+        return [Section(self._path, f"{key}, number {i}", x) for i, x in enumerate(found, 1)]
+
+    def _take(self, key: str, default: Any, wanted: str, good: Callable[[Any], bool]) -> Any:
+        self._asked.append(key)
+        if key not in self._left and default is None:
+            raise self.wrong(f"the key {key!r} is missing; it should be {wanted}")
+        value = self._left.pop(key, default)
+        if not good(value):
+            raise self.wrong(f"{key} is {reprlib.repr(value)}; it should be {wanted}")
+        return value
+
+
+def _all(value: Any, kind: type) -> bool:
+    listed = isinstance(value, (list, tuple))
+    return listed and all(isinstance(x, kind) and not isinstance(x, bool) for x in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_LARGEST = 1 << 20
+"""Bytes: a file of more is no table."""
+
+
+def read_table(path: Path) -> Table:
+    """The table in a file."""
+    try:
+        size = path.stat().st_size
+        text = path.read_text(encoding="utf-8") if size <= _LARGEST else None
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}; give the file of a table") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8; save it as UTF-8") from None
+    if text is None:
+        raise InputError(f"{path} has {size:,} bytes, and the file of a table at most {_LARGEST:,}")
+    return parse(path, text)
+
+
+def parse(path: Path, text: str) -> Table:
+    """The table that a file's text describes."""
+    try:
+        values = tomllib.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{path} is not a TOML file: {e}") from None
+    top = Section(path, "", values)
+    table = Table(
+        path=path,
+        title=top.text("title"),
+        paper=top.text("paper"),
+        source=top.text("source"),
+        data=Data(*_named(top.section("data"))),
+        task=Task(*_named(top.section("task"))),
+        figures=top.texts("figures"),
+        published=top.cells("published"),
+        rows=tuple(_row(section) for section in top.sections("rows")),
+        smaller_is_better=top.texts("smaller_is_better", ()),
+        status=top.text("status", ""),
+        notes=top.text("notes", ""),
+        bases=_bases(top.section("bases", {})),
+        quick=_quick(top.section("quick", {})),
+        recorded=_recorded(top.section("recorded")) if "recorded" in values else None,
+    )
+    top.end()
+    _check(table)
+    return table
+
+
+def _named(given: Section) -> tuple[str, dict[str, Any]]:
+    """A name, and arguments that what bears the name must know."""
+    return given.text("name"), given.rest()
+
+
+def _row(given: Section) -> Row:
+    row = Row(
+        name=given.text("name"),
+        model=given.text("model"),
+        config=given.mapping("config"),
+        task=given.mapping("task"),
+        published=given.text("published", ""),
+        target=given.numbers("target"),
+        guess=given.text("guess", ""),
+        base=given.text("base", ""),
+    )
+    given.end()
+    return row
+
+
+def _bases(given: Section) -> dict[str, Base]:
+    return {name: _base(given.section(name)) for name in given.names()}
+
+
+def _base(given: Section) -> Base:
+    base = Base(given.text("model"), given.mapping("config"))
+    given.end()
+    return base
+
+
+def _quick(given: Section) -> Quick:
+    quick = Quick(given.mapping("config"), given.mapping("task"))
+    given.end()
+    return quick
+
+
+def _recorded(given: Section) -> Recorded:
+    rows = given.section("rows")
+    made = Recorded(
+        date=given.text("date"),
+        machine=given.text("machine"),
+        version=given.text("version"),
+        seeds=given.counts("seeds"),
+        seconds=given.number("seconds"),
+        rows={name: _recorded_row(rows.section(name)) for name in rows.names()},
+    )
+    given.end()
+    try:
+        datetime.date.fromisoformat(made.date)
+    except ValueError:
+        raise given.wrong(f"date is {made.date!r}; it is written as 2026-11-30") from None
+    return made
+
+
+def _recorded_row(given: Section) -> RecordedRow:
+    row = RecordedRow(given.text("settings"), given.numbers("mean"), given.numbers("sd"), given.cells("baselines"))
+    given.end()
+    return row
+
+
+# -------------------------------------------------------------------- what the parts must agree in
+
+
+def _check(table: Table) -> None:
+    for what, names in _named_figures(table).items():
+        for name in names:
+            _check_among(table, f"the figure {name!r} of {what}", name, table.figures, "figures")
+    if len({row.name for row in table.rows}) < len(table.rows):
+        raise InputError(f"{table.path}: two rows have the same name; each needs its own")
+    if not table.rows and not table.status:
+        raise InputError(f"{table.path}: there are no rows; add [[rows]], or say in status why it cannot be run")
+    for row in table.rows:
+        if row.published:
+            _check_among(table, f"published = {row.published!r} of row {row.name!r}", row.published, table.published)
+        if row.base:
+            _check_among(table, f"base = {row.base!r} of row {row.name!r}", row.base, table.bases, "bases")
+        if not row.base or row.model not in WAYS:
+            _check_model(table, f"row {row.name!r}", row)
+    for name, base in table.bases.items():
+        _check_model(table, f"base {name!r}", base)
+
+
+def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...]]:
+    named: dict[str, Mapping[str, Any] | tuple[str, ...]] = {f"published {k!r}": v for k, v in table.published.items()}
+    named |= {f"the target of row {row.name!r}": row.target for row in table.rows}
+    return named | {"smaller_is_better": table.smaller_is_better}
+
+
+def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "published") -> None:
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(map(repr, known))}"
+        raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
+
+
+def _check_model(table: Table, what: str, given: Row | Base) -> None:
+    """A model that there is takes the settings; one that there is not has a status that says so."""
+    from netfold.embedder.options import config_from_json
+    from netfold.models import MODELS
+
+    cls = MODELS.get(given.model)
+    if cls is None and not table.status:
+        known = [*MODELS, *(WAYS if isinstance(given, Row) and given.base else ())]
+        raise InputError(f"{table.path}: {what} has model = {given.model!r}, not one of {', '.join(known)}")
+    if cls is None:
+        return
+    try:
+        cls(**config_from_json(cls, {**given.config, **table.quick.config}))
+        cls(**config_from_json(cls, given.config))
+    except InputError as e:
+        raise InputError(f"{table.path}: {what}: {e}") from None
+
+
+_INSTALLED = Path(__file__).parent / "tables"
+_CHECKOUT = Path(__file__).parents[4] / "benchmarks" / "tables"
+
+
+def folder_of_tables(given: str | None = None) -> Path:
+    """The folder given, or else that of the checkout, or else that of the installed package."""
+    if given is not None:
+        if not Path(given).is_dir():
+            raise InputError(f"{given} is not a folder; give one that holds the files of tables (*.toml)")
+        return Path(given)
+    found = [folder for folder in (_CHECKOUT, _INSTALLED) if folder.is_dir()]
+    if not found:
+        raise InputError(f"there are no tables in {_INSTALLED}; give their folder (--tables FOLDER)")
+    return found[0]
+
+
+def page_of(folder: Path) -> Path:
+    """The page that shows the tables of a folder: docs/results.md of the checkout, and results.md beside others."""
+    if folder.resolve() == _CHECKOUT.resolve():
+        return _CHECKOUT.parents[1] / "docs" / "results.md"
+    return folder / "results.md"
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether the folder belongs to the installed package, where nothing is written."""
+    return folder.resolve() == _INSTALLED.resolve()
+
+
+def read_tables(folder: Path) -> list[Table]:
+    """Every table of a folder, by name."""
+    found = sorted(folder.glob("*.toml"), key=lambda path: path.stem)
+    if not found:
+        raise InputError(f"{folder} holds no tables; the file of a table ends in .toml")
+    return [read_table(path) for path in found]
+
+
+def table_named(folder: Path, name: str) -> Table:
+    """The table of this name, which is that of its file."""
+    known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    if name not in known:
+        near = get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "netfold reproduce --list shows them"
+        raise InputError(f"there is no table {name!r} in {folder}; {hint}")
+    return read_table(known[name])
