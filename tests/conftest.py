@@ -29,9 +29,8 @@ def draw() -> np.random.Generator:
 @pytest.fixture(scope="session")
 def sdne() -> SDNE:
     """One of the karate club, hardly trained."""
-    from zoo import karate
-
     from netfold.models import SDNE
+    from zoo import karate
 
     return SDNE(dim=4, hidden=(6,), epochs=5).fit(karate(), progress=False)
 
@@ -109,9 +108,8 @@ def saved_model(tmp_path: Path) -> Path:
 @pytest.fixture
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The catalogue is that of `toy_datasets`, NETFOLD_DATA names their folder `data`, and the cache is empty."""
-    from toy_datasets import written
-
     from netfold.studies.datasets import catalogue
+    from toy_datasets import written
 
     known = written(tmp_path / "data")
     monkeypatch.setattr(catalogue, "known", lambda: known)

@@ -1,0 +1,286 @@
+"""`netfold evaluate`, and the file of classes that it reads."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import netfold as nf
+from command import netfold, refuse, succeed, told
+from netfold.cli import main, protocol_flags
+from netfold.cli.flags import flags
+from netfold.cli.protocol_flags import TASKS
+from netfold.errors import InputError
+from netfold.evaluate import centralities, negatives
+from netfold.evaluate import classes as node_labels
+from netfold.evaluate import scores as pairs
+from netfold.io.classes import read_labels
+from netfold.studies.reproduce.tasks import arguments_of
+
+QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3"]
+BLOCKS, CLASSES = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.05)
+EXTRA = {
+    "reconstruction": ["--k", "10", "--score", "dot"],
+    "link-prediction": ["--k", "5,10", "--hits", "3", "--hide", "0.15"],
+    "classification": ["--train", "0.5", "--repeats", "2", "--labels", "labels.csv"],
+    "clustering": ["--repeats", "2", "--labels", "labels.csv"],
+    "roles": ["--train", "0.5,0.8", "--repeats", "2", "--labels", "labels.csv"],
+    "centrality": ["--measures", "degree,closeness", "--repeats", "2"],
+    "regular-equivalence": [],
+}
+FIGURES = {
+    "reconstruction": {"MAP", "precision@10"},
+    "link-prediction": {"AUC", "AP", "precision@5", "precision@10", "hits@3", "MRR", "MAP"},
+    "classification": {"micro-F1@50%", "macro-F1@50%", "accuracy@50%"},
+    "clustering": {"NMI", "ARI"},
+    "roles": {"accuracy@50%", "accuracy@80%"},
+    "centrality": {"degree MSE/mean", "degree R²", "closeness MSE/mean", "closeness R²"},
+    "regular-equivalence": {"Kendall τ"},
+}
+
+
+def write_edges(path: str, graph: nf.Graph, name: Any = str) -> None:
+    u, v = graph.adjacency.tocoo().coords
+    Path(path).write_text("".join(f"{name(a)},{name(b)}\n" for a, b in zip(u.tolist(), v.tolist()) if a < b))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_edges("edges.csv", BLOCKS)
+    Path("labels.csv").write_text("node,label\n" + "".join(f"{i},block {c}\n" for i, c in CLASSES.items()))
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with training edges, test edges, and a model and an embedding of the training edges."""
+    folder = tmp_path_factory.mktemp("fitted")
+    split = nf.evaluate.split_edges(BLOCKS, 0.15, keep="connected")
+    write_edges(str(folder / "train.csv"), split.train)
+    (folder / "test.csv").write_text("".join(f"{a},{b}\n" for a, b in split.test.tolist()))
+    model = nf.SDNE(dim=3, hidden=(5,), epochs=3).fit(nf.read_edges(folder / "train.csv"), progress=False)
+    model.save(folder / "model")
+    model.embedding_.save(folder / "vectors.parquet")
+    return folder
+
+
+# -------------------------------------------------------------------- the tasks
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_fits_and_prints_the_table_with_baselines(task: str) -> None:
+    args = ["evaluate", task, "sdne", "edges.csv", *EXTRA[task], *QUICK, "--quiet"]
+    found = told(*args)
+    assert FIGURES[task] <= set(found["figures"])
+    assert found["name"] == "SDNE" and found["baselines"] and found["protocol"]
+    text = succeed(*args).stdout
+    assert "SDNE" in text and "best in" in text and "protocol: " in text
+    assert all(baseline in text for baseline in found["baselines"])
+
+
+def test_a_model_is_fitted_as_its_flags_say_and_scored_as_asked() -> None:
+    graph = nf.read_edges("edges.csv")
+    model = nf.SDNE(dim=3, hidden=(5,), epochs=3, seed=7).fit(graph, progress=False)
+    expected = nf.evaluate.reconstruction(model, graph, score="distance", k=[10], seed=7)
+    args = ["evaluate", "reconstruction", "sdne", "edges.csv", *QUICK, "--seed", 7, "--score", "distance", "--k", 10]
+    assert told(*args, "-q") == json.loads(json.dumps(expected.to_dict()))
+    Path("sdne.toml").write_text("dim = 3\nhidden = [5]\nepochs = 9\n")
+    config = ["--config", "sdne.toml", "--epochs", 3, "--seed", 7, "--score", "distance", "--k", 10, "-q"]
+    assert told("evaluate", "reconstruction", "sdne", "edges.csv", *config)["figures"] == expected.figures
+
+
+def test_link_prediction_fits_to_what_is_left() -> None:
+    graph = nf.read_edges("edges.csv")
+    split = nf.evaluate.split_edges(graph, 0.2, keep="connected", seed=3)
+    model = nf.SDNE(dim=3, hidden=(5,), epochs=3, seed=3).fit(split.train, progress=False)
+    expected = nf.evaluate.link_prediction(model, split, seed=3, k=[5], negatives="degree", per_positive=2)
+    args = ["--keep", "connected", "--seed", 3, "--k", 5, "--negatives", "degree", "--per-positive", 2, "-q"]
+    found = told("evaluate", "link-prediction", "sdne", "edges.csv", *QUICK, *args)
+    assert found["figures"] == pytest.approx(expected.figures)
+    assert found["protocol"]["test edges"] == len(split.test)
+
+
+def test_progress_goes_to_standard_error() -> None:
+    args = ["evaluate", "reconstruction", "sdne", "edges.csv", *QUICK]
+    assert "epoch 3/3" in succeed(*args).stderr and "epoch" not in succeed(*args).stdout
+    assert succeed(*args, "--quiet").stderr == ""
+
+
+# -------------------------------------------------------------------- what is saved
+
+
+@pytest.mark.parametrize("saved", ["model", "vectors.parquet"])
+def test_a_saved_model_and_an_exported_embedding(saved: str, fitted: Path) -> None:
+    args = ["evaluate", "reconstruction", fitted / saved, fitted / "train.csv", "--k", 10]
+    model = nf.load(fitted / "model")
+    expected = nf.evaluate.reconstruction(model, nf.read_edges(fitted / "train.csv"), k=[10])
+    assert told(*args)["figures"] == expected.figures
+    assert told(*args)["name"] == ("SDNE" if saved == "model" else "embedding")
+
+
+def test_a_saved_model_predicts_links_that_it_cannot_have_seen(fitted: Path) -> None:
+    args = ["evaluate", "link-prediction", fitted / "model", fitted / "train.csv", "--k", 5]
+    assert "--test" in refuse(*args)
+    found = told(*args, "--test", fitted / "test.csv")
+    assert found["protocol"]["test edges"] == len((fitted / "test.csv").read_text().splitlines())
+    assert 0 <= found["figures"]["AUC"] <= 1
+    assert "leave out one" in refuse(*args, "--test", fitted / "test.csv", "--hide", 0.2)
+    Path("fewer.csv").write_text((fitted / "train.csv").read_text().split("\n", 1)[1])
+    other = ["evaluate", "link-prediction", fitted / "model", "fewer.csv", "--test", fitted / "test.csv", "--k", 5]
+    assert "was not fitted to fewer.csv" in refuse(*other)
+    assert "no such option" in refuse("evaluate", "reconstruction", fitted / "model", "edges.csv", "--test", "x.csv")
+
+
+def test_test_edges_are_those_of_the_graph_whatever_its_labels_are(fitted: Path) -> None:
+    """A file of integers beside a graph where another label is a name."""
+    Path("train.csv").write_text((fitted / "train.csv").read_text() + "0,x\n")
+    nf.SDNE(dim=2, epochs=1).fit(nf.read_edges("train.csv"), progress=False).save("model")
+    args = ["evaluate", "link-prediction", "model", "train.csv", "--test", fitted / "test.csv", "--k", 5]
+    assert told(*args)["protocol"]["test edges"] > 0
+
+
+# -------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "args, said",
+    [
+        (
+            "reconstruction nothing edges.csv",
+            "neither a model (sdne, drne, dvne, node2vec, line, depthlgp, node2vecplus) nor a",
+        ),
+        ("reconstruction sdne nowhere.csv", "nowhere.csv"),
+        ("reconstruction sdne edges.csv --score warm", "--score"),
+        ("reconstruction sdne edges.csv --k 0", "at least 1"),
+        ("reconstruction sdne edges.csv --k many", "'many' is not a list of whole numbers"),
+        ("reconstruction sdne edges.csv --dim 0", "--dim"),
+        ("reconstruction sdne edges.csv --labels labels.csv", "no such option"),
+        ("link-prediction sdne edges.csv --hide 1", "--hide"),
+        ("link-prediction sdne edges.csv --hide 0.9 --keep connected", "hidden=0.9"),
+        ("link-prediction sdne edges.csv --test edges.csv", "no such option"),
+        ("classification sdne edges.csv", "--labels"),
+        ("classification sdne edges.csv --labels nowhere.csv", "nowhere.csv"),
+        ("classification sdne edges.csv --labels labels.csv --train 0.5,1.5", "at most 0.999"),
+        ("centrality sdne edges.csv --measures degree,fame", "'fame' is not one of"),
+        ("reconstruction edges.csv edges.csv", "edges.csv"),
+        ("winning sdne edges.csv", "winning"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_fitted(
+    args: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nf.SDNE, "fit", lambda *a, **k: pytest.fail("it was fitted"))
+    assert said in refuse("evaluate", *args.split())
+
+
+def test_an_interruption_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nf.SDNE, "fit", interrupted)
+    result = netfold("evaluate", "reconstruction", "sdne", "edges.csv")
+    assert result.exit_code == 1 and result.stderr.split("\n") == ["", "netfold: interrupted", ""]  # after the ^C
+
+
+# -------------------------------------------------------------------- the flags are what the functions take
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_flags_are_arguments_of_the_function(task: str) -> None:
+    group = main.get_command(click.Context(main), "evaluate")
+    assert isinstance(group, click.Group)
+    named = group.get_command(click.Context(group), task)
+    assert isinstance(named, click.Group)
+    command = named.get_command(click.Context(named), "sdne")
+    assert command is not None
+    arguments = {str(p.name).removeprefix("protocol_") for p in command.params if str(p.name).startswith("protocol_")}
+    elsewhere = {"alpha", "similarity"}  # --alpha is the model's, and there is one similarity
+    assert arguments == set(arguments_of(TASKS[task].function)) - elsewhere
+    assert {p.name for p in flags(nf.SDNE)} <= {p.name for p in command.params}
+    text = succeed("evaluate", task, "--help").stdout
+    assert all(f"--{x.replace('_', '-')}" in text for x in arguments - {"hidden", "C"})
+
+
+def test_choices_are_those_of_the_functions() -> None:
+    assert set(protocol_flags.SCORES) == set(pairs.SCORES)
+    assert protocol_flags.NEGATIVES == negatives.NEGATIVES
+    classification = importlib.import_module("netfold.evaluate.classification")  # the package has the function
+    assert (classification.CLASSIFIERS, classification.RULES) == (protocol_flags.CLASSIFIERS, protocol_flags.RULES)
+    assert node_labels.NORMALIZE == protocol_flags.NORMALIZE
+    assert tuple(centralities.MEASURES) == protocol_flags.MEASURES
+
+
+# -------------------------------------------------------------------- the file of classes
+
+
+def labels_in(text: str | bytes, nodes: nf.Graph | None = None) -> dict[Any, tuple[Any, ...]]:
+    Path("x.csv").write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_labels("x.csv", None if nodes is None else nodes.nodes)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("node,label\n1,red\n2,blue\n", {1: ("red",), 2: ("blue",)}),
+        ("1,red\n2,blue\n1,green\n1,red\n", {1: ("red", "green"), 2: ("blue",)}),
+        ("1,7\n2,8\n", {1: (7,), 2: (8,)}),
+        ("who,what\n1,7\n2,8\n", {1: (7,), 2: (8,)}),
+        ("7,red\n8,1\n9,2\n", {7: ("red",), 8: ("1",), 9: ("2",)}),
+        ("ann,red\nbob,blue\n", {"ann": ("red",), "bob": ("blue",)}),
+        ("ann\tbright red\n", {"ann": ("bright red",)}),
+        ("ann bob\n", {"ann": ("bob",)}),
+        ("007,red\n8,blue\n9,blue\n", {"007": ("red",), "8": ("blue",), "9": ("blue",)}),
+        ('"Smith, J.",red\n', {"Smith, J.": ("red",)}),
+        ("# a comment\n\n1,red\n", {1: ("red",)}),
+        ("Node;Class\nö;1\n", {"ö": (1,)}),
+    ],
+)
+def test_classes_are_read(text: str, expected: dict[Any, tuple[Any, ...]]) -> None:
+    assert labels_in(text) == expected
+    Path("x.csv.gz").write_bytes(gzip.compress(text.encode()))
+    assert read_labels("x.csv.gz") == expected
+
+
+def test_nodes_are_read_as_the_graph_has_them() -> None:
+    ints = nf.Graph.from_edges([(1, 2), (2, 3)])
+    texts = nf.Graph.from_edges([("1", "2"), ("2", "x")])
+    mixed = nf.Graph.from_edges([(1, "x"), ("x", "2")])
+    assert labels_in("1,a\n2,b\n", ints) == {1: ("a",), 2: ("b",)}
+    assert labels_in("1,a\n2,b\n", texts) == {"1": ("a",), "2": ("b",)}
+    assert labels_in("x,a\n1,b\n", texts) == {"x": ("a",), "1": ("b",)}  # a node, and no header
+    assert labels_in("node,label\n1,b\n", texts) == {"1": ("b",)}
+    assert labels_in("1,a\n2,b\nx,c\n", mixed) == {1: ("a",), "2": ("b",), "x": ("c",)}
+    node = nf.Graph.from_edges([("node", "other")])
+    assert labels_in("node,label\nother,b\n", node) == {"node": ("label",), "other": ("b",)}
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("1,red\n2\n", "line 2"),
+        ("1,red\n2,blue,3\n", "line 2"),
+        ("1,red\n\n2,\n", "line 3"),
+        ('1,"red\n', "line 1"),
+        ("", "empty"),
+        ("# nothing\n", "no classes"),
+        ("node,label\n", "no classes"),
+        (b"1,\xff\n", "line 1"),
+        (b"PAR1....", "parquet"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_classes_is_named(text: str | bytes, said: str) -> None:
+    with pytest.raises(InputError) as e:
+        labels_in(text)
+    assert "x.csv" in str(e.value) and said in str(e.value)
+
+
+@pytest.mark.parametrize("text, said", [("1,a\n9,b\n", "line 2: no node is labelled 9"), ("1,a\n007,b\n", "line 2")])
+def test_a_node_that_the_graph_does_not_have_is_named_with_its_line(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        labels_in(text, nf.Graph.from_edges([(1, 2), (2, 3)]))

@@ -1,0 +1,188 @@
+"""`Embedding.nearest` against loops in float64, whatever the metric, in blocks of any size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embeddings import make
+from memory import peak_memory
+from netfold.data import embedding as module
+from netfold.data.embedding import Embedding
+from netfold.errors import InputError
+
+FLOATS = st.floats(-(2.0**20), 2.0**20, width=32)
+
+
+def naive_score(metric: str, x: list[float], y: list[float]) -> float:
+    dot = sum(a * b for a, b in zip(x, y, strict=True))
+    if metric == "dot":
+        return dot
+    if metric == "euclidean":
+        return math.sqrt(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
+    lengths = math.sqrt(sum(a * a for a in x)) * math.sqrt(sum(b * b for b in y))
+    return dot / lengths if lengths else 0.0
+
+
+def naive_nearest(
+    rows: list[list[float]], query: list[float], k: int, metric: str, own: int = -1
+) -> list[tuple[int, float]]:
+    """The k best by a loop; scores are compared as float32, and Python's sort leaves equals in place."""
+    sign = 1 if metric == "euclidean" else -1
+    scored = [(i, float(np.float32(naive_score(metric, query, row)))) for i, row in enumerate(rows) if i != own]
+    return sorted(scored, key=lambda pair: sign * pair[1])[:k]
+
+
+def assert_same_neighbors(found: list[tuple[Any, float]], wanted: list[tuple[Any, float]], scale: float) -> None:
+    """Equal but for the order of scores that rounding alone tells apart."""
+    tolerance = 1e-6 * scale
+    np.testing.assert_allclose([s for _, s in found], [s for _, s in wanted], rtol=1e-6, atol=tolerance)
+    for (i, s), (j, t) in zip(found, wanted, strict=True):
+        assert i == j or abs(s - t) <= tolerance + 1e-6 * abs(t)
+
+
+MATRICES = st.integers(1, 4).flatmap(
+    lambda dim: st.lists(
+        st.lists(FLOATS | st.sampled_from([0.0, 1.0, -1.0]), min_size=dim, max_size=dim), min_size=1, max_size=12
+    )
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(MATRICES, st.integers(1, 15), st.sampled_from(["cosine", "euclidean", "dot"]), st.data())
+def test_nearest_is_a_loop_over_all(rows: list[list[float]], k: int, metric: str, data: st.DataObject) -> None:
+    emb = Embedding(range(len(rows)), rows)
+    own = data.draw(st.integers(0, len(rows) - 1))
+    scale = 1.0 if metric == "cosine" else max(abs(x) for row in rows for x in row) ** (2 if metric == "dot" else 1)
+    assert_same_neighbors(emb.nearest(own, k, metric=metric), naive_nearest(rows, rows[own], k, metric, own), scale)
+    assert_same_neighbors(emb.nearest(rows[own], k, metric=metric), naive_nearest(rows, rows[own], k, metric), scale)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 17])
+@pytest.mark.parametrize("k", [1, 5, 999, 1000, 5000])
+def test_blocks_do_not_show(metric: str, block: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BLOCK", block)
+    vectors = np.random.default_rng(1).integers(-2, 3, size=(1000, 4)).astype(float)  # full of ties
+    emb = Embedding(range(1000), vectors)
+    wanted = naive_nearest(vectors.tolist(), vectors[500].tolist(), k, metric, own=500)
+    found = emb.nearest(500, k, metric=metric)
+    assert len(found) == min(k, 999)
+    assert [label for label, _ in found] == [label for label, _ in wanted]
+    assert [score for _, score in found] == pytest.approx([score for _, score in wanted], rel=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+@pytest.mark.parametrize("dim", [1, 3, 17, 128])
+def test_equal_vectors_come_in_order(metric: str, dim: int) -> None:
+    row = np.random.default_rng(dim).normal(size=dim)
+    emb = Embedding(range(333), np.tile(row, (333, 1)))
+    found = emb.nearest(7, 20, metric=metric)
+    assert [label for label, _ in found] == [i for i in range(21) if i != 7]
+    assert len({score for _, score in found}) == 1
+
+
+def test_extreme_vectors_are_told_apart() -> None:
+    huge = Embedding("abcd", [[1e30, 0], [1e30, 1e29], [1e30, 1e30], [-1e30, 0]])
+    tiny = Embedding("abcd", huge.vectors.astype(float) / 1e70 * 1e5)  # 1e-35
+    for emb in (huge, tiny):
+        for metric in ("cosine", "euclidean"):
+            assert [x for x, _ in emb.nearest("a", metric=metric)] == ["b", "c", "d"]
+        assert emb.nearest("a", 1, metric="cosine")[0][1] == pytest.approx(1 / math.hypot(1, 0.1))
+    close = Embedding("abc", [[1e4, 1], [1e4, 1.001], [1e4, 1.002]])  # |x|² - 2xy + |y|² in float32 would say 0
+    assert close.nearest("a", metric="euclidean") == [
+        ("b", pytest.approx(1e-3, rel=1e-3)),
+        ("c", pytest.approx(2e-3, rel=1e-3)),
+    ]
+
+
+def test_a_vector_of_zeros_has_no_direction() -> None:
+    emb = Embedding("abc", [[0, 0], [1, 0], [-1, 0]])
+    assert emb.nearest("a") == [("b", 0.0), ("c", 0.0)]
+    assert emb.nearest("b") == [("a", 0.0), ("c", -1.0)]
+    assert math.copysign(1, emb.nearest("a")[0][1]) == 1
+
+
+def naive_wasserstein(m: Any, s: Any, n: Any, t: Any) -> float:
+    """W2² = |m - n|² + tr(A + B - 2 (A^½ B A^½)^½) with A = diag(s²), B = diag(t²), by the general formula."""
+    a, b = np.diag(np.square(s)), np.diag(np.square(t))
+    root = np.diag(np.sqrt(np.diag(a)))
+    middle = np.linalg.eigvalsh(root @ b @ root)
+    return math.sqrt(np.sum((m - n) ** 2) + np.trace(a + b) - 2 * np.sum(np.sqrt(np.maximum(middle, 0))))
+
+
+def test_euclidean_in_coordinates_is_the_wasserstein_distance() -> None:
+    emb = make(range(12), 5, std=True)
+    assert emb.std is not None
+    assert emb.coordinates.shape == (12, 10)
+    m, s = emb.vectors.astype(float), emb.std.astype(float)
+    for i in range(12):
+        found = dict(emb.nearest(i, 11))
+        assert found == dict(emb.nearest(i, 11, metric="euclidean"))
+        assert list(found.values()) == sorted(found.values())
+        for j, distance in found.items():
+            wanted = pytest.approx(naive_wasserstein(m[i], s[i], m[j], s[j]), rel=1e-6)
+            assert distance == wanted
+            assert np.linalg.norm(emb.coordinates[i].astype(float) - emb.coordinates[j]) == wanted
+    assert emb.nearest(emb.coordinates[3], 1) == [(3, 0.0)]
+
+
+def test_the_other_metrics_see_means_only() -> None:
+    emb, points = make(range(9), 4, std=True), make(range(9), 4)
+    for metric in ("cosine", "dot"):
+        assert emb.nearest(2, metric=metric) == points.nearest(2, metric=metric)
+        assert emb.nearest(emb.vectors[2], metric=metric) == points.nearest(points.vectors[2], metric=metric)
+    assert points.nearest(2) == points.nearest(2, metric="cosine")
+    assert points.coordinates is points.vectors
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "why"),
+    [
+        ("a", {"k": 0}, "k=0 asks for no neighbor"),
+        ("a", {"k": -3}, "k is at least 1"),
+        ("a", {"k": 2.5}, "k=2.5 is not a whole number"),
+        ("a", {"k": "5"}, "k='5' is not a whole number"),
+        ("a", {"metric": "manhattan"}, "metric='manhattan' is not one of cosine, euclidean, dot"),
+        ([1.0, 2.0], {}, r"the query has the shape \(2,\); give a label, or a vector: 3 numbers"),
+        (np.ones((1, 3)), {}, "shape"),
+        ([1.0, math.nan, 0.0], {}, "not finite"),
+        (["a", "b", "c"], {}, "real numbers"),
+        ([1, [2]], {}, "rows differ"),
+        (("a", 1), {}, "no node is labelled"),
+    ],
+)
+def test_questions_refused(query: Any, options: Any, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        make("abc").nearest(query, **options)
+
+
+def test_a_query_needs_the_coordinates_of_gaussians() -> None:
+    with pytest.raises(InputError, match=r"the coordinates \[mean, std\] of a node: 6 numbers"):
+        make("abc", std=True).nearest([1.0, 2.0, 3.0])
+
+
+def test_numbers_of_all_kinds_ask() -> None:
+    emb = make([10, 20, 30])
+    assert emb.nearest(np.int32(20), np.int64(2)) == emb.nearest(20, 2)
+    assert emb.nearest(emb.vectors[1].astype(np.float16), 1)[0][0] == 20
+    assert emb.nearest([1, 0, 0], 3) == emb.nearest(np.array([1.0, 0, 0]), 3)
+
+
+def test_nobody_to_find() -> None:
+    assert make("a").nearest("a") == []
+    assert Embedding([], np.empty((0, 3))).nearest([1.0, 2.0, 3.0]) == []
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+def test_a_search_takes_little_memory(metric: str) -> None:
+    emb = Embedding(range(200_000), np.ones((200_000, 64), np.float32))  # 49 MiB, and all of them tie
+    emb.nearest(0, metric="cosine")  # the lengths of the vectors are kept
+    with peak_memory() as peak:
+        emb.nearest(5, 10, metric=metric)
+    assert 1 << 10 < peak[0] < 8 << 20

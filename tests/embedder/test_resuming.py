@@ -1,0 +1,160 @@
+"""A run that was stopped, by whatever and wherever, ends with the same bits."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from checkpointed import assert_same, fit, interrupt_at, lines, manifest, stopped
+from netfold.io import files
+from netfold.learn.checkpoints import Checkpoint
+from netfold.learn.training import OPTIMIZERS, Block, train
+from refusals import refused
+
+# -------------------------------------------------------------------- the same bits
+
+
+@pytest.mark.parametrize("pretrain", ["none", "svd", "dbn"])
+@pytest.mark.parametrize("output", ["linear", "sigmoid"])
+@pytest.mark.parametrize("batch_size", [None, 13])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
+def test_resumed_to_the_same_bits(
+    optimizer: str, batch_size: int | None, output: str, pretrain: str, tmp_path: Path
+) -> None:
+    config = {"optimizer": optimizer, "batch_size": batch_size, "output": output, "pretrain": pretrain}
+    config |= {"activation": "sigmoid" if pretrain == "dbn" else "tanh", "lr": 1e-4 if optimizer == "sgd" else 0.01}
+    whole = fit(**config)
+    stopped(tmp_path, **config)
+    assert len(manifest(tmp_path)["history"]) == 3
+    resumed = fit(tmp_path, **config)
+    assert_same(whole, resumed)
+    assert lines(tmp_path) == resumed.history_
+    assert [r["epoch"] for r in lines(tmp_path)] == [1, 2, 3, 4, 5, 6]
+    moved = np.abs(whole.embedding_.vectors - fit(**config | {"epochs": 3}).embedding_.vectors).max()
+    assert moved > 0, "the last epochs must matter for the test to"
+
+
+def test_resumed_again_and_again(tmp_path: Path) -> None:
+    whole = fit(batch_size=13)
+    for epoch in range(1, 7):
+        stopped(tmp_path, epoch, batch_size=13)
+    assert_same(whole, fit(tmp_path, batch_size=13))
+
+
+def test_early_stopping_counts_the_epochs_before_the_stop(tmp_path: Path) -> None:
+    config = {"epochs": 60, "tolerance": 0.05, "patience": 4}
+    whole = fit(**config)
+    assert 6 < len(whole.history_) < 60, "it must stop early for the test to see"
+    stopped(tmp_path, len(whole.history_) - 2, **config)
+    assert_same(whole, fit(tmp_path, **config))
+    assert_same(whole, fit(tmp_path, **config))
+
+
+class Pair(nn.Module):
+    """Two blocks that pull at each other, one of them with a buffer beside its parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.x = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        self.y = nn.Parameter(torch.tensor([0.5, -0.5]))
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def loss(self, batch: float) -> dict[str, Tensor]:
+        self.calls += 1  # type: ignore[operator]
+        return {"gap": ((self.x - self.y) ** 2).sum() * batch, "size": (self.x**4).sum()}
+
+
+@pytest.mark.parametrize("first", OPTIMIZERS)
+@pytest.mark.parametrize("second", OPTIMIZERS)
+def test_every_block_resumes(first: str, second: str, tmp_path: Path) -> None:
+    def run(folder: str, epochs: int, on_epoch: Any = None) -> Pair:
+        network = Pair()
+        blocks = [Block([network.x], first, 0.003), Block([network.y], second, 0.01)]
+        saved = Checkpoint(tmp_path / folder, {}, every=0)
+        train(
+            network,
+            lambda e: [1.0, 0.5 + e],
+            blocks,
+            epochs=epochs,
+            schedule="linear",
+            checkpoint=saved,
+            on_epoch=on_epoch,
+        )
+        return network
+
+    whole = run("whole", 8)
+    with pytest.raises(KeyboardInterrupt):
+        run("parts", 8, interrupt_at(5))
+    resumed = run("parts", 8)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
+    assert int(resumed.calls) == 8 * 2 * 2
+
+
+# -------------------------------------------------------------------- interrupts
+
+
+def test_sigint_waits_for_the_end_of_the_epoch(tmp_path: Path) -> None:
+    def hook(record: dict[str, float]) -> None:
+        if record["epoch"] == 2:
+            signal.raise_signal(signal.SIGINT)
+            record["reached"] = True  # the signal did not break in here
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path, every=3600, on_epoch=hook)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len(manifest(tmp_path)["history"]) == 2
+    assert_same(fit(), fit(tmp_path))
+
+
+def test_a_second_sigint_does_not_wait(tmp_path: Path) -> None:
+    after: list[int] = []
+
+    def hook(record: dict[str, float]) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        after.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path, on_epoch=hook)
+    assert after == []
+    assert_same(fit(), fit(tmp_path))
+
+
+@pytest.mark.parametrize("epoch", [5, 6])
+def test_a_sigint_in_the_last_epoch_is_not_lost(epoch: int, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path, on_epoch=lambda r: signal.raise_signal(signal.SIGINT) if r["epoch"] == epoch else None)
+    assert_same(fit(), fit(tmp_path))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_a_hook_that_raises_leaves_its_epoch_in_the_checkpoint(error: type[BaseException], tmp_path: Path) -> None:
+    def hook(record: dict[str, float]) -> None:
+        raise error
+
+    with pytest.raises(error):
+        fit(tmp_path, every=3600, on_epoch=hook)
+    assert len(manifest(tmp_path)["history"]) == len(lines(tmp_path)) == 1
+    assert_same(fit(), fit(tmp_path))
+
+
+def test_a_disk_that_fills_up_is_one_sentence_and_keeps_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(tmp_path, 3)
+
+    def full(path: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_fsync", full)
+        assert "cannot be written: No space left on device" in refused(fit, tmp_path)
+    assert_same(fit(), fit(tmp_path))

@@ -1,0 +1,99 @@
+"""Saved models: read back exactly, and nothing in them can be run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import netfold
+from netfold.data.graph import Graph
+from netfold.embedder.store import load
+from netfold.errors import InputError
+from netfold.io.files import sha256
+from netfold.models import SDNE
+from saved_models import GRAPH, LATER, assert_same, model, reseal
+
+
+def test_there_and_back(saved_model: Path) -> None:
+    again = netfold.load(saved_model)
+    assert_same(model(), again)
+    assert again.transform(LATER).vectors.tobytes() == model().transform(LATER).vectors.tobytes()
+    assert list(again.transform(LATER).nodes) == ["eve", "fay"]
+
+
+def test_what_was_loaded_is_saved_again_and_trained_again(saved_model: Path, tmp_path: Path) -> None:
+    again = load(saved_model)
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "tensors.safetensors").read_bytes() == (
+        saved_model / "tensors.safetensors"
+    ).read_bytes()
+    assert again.fit(GRAPH, progress=False).embedding_.vectors.tobytes() == model().embedding_.vectors.tobytes()
+    assert all(p.requires_grad for p in load(saved_model).network_.parameters())
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_integer_and_mixed_labels(directed: bool, tmp_path: Path) -> None:
+    for name, edges in {
+        "int": [(5, -3), (-3, 2**60), (7, 5)],
+        "mixed": [(1, "1"), ("1", (2, None)), ((2, None), 1.5)],
+    }.items():
+        graph = Graph.from_edges(edges, directed=directed)
+        fitted = SDNE(dim=2, hidden=(), epochs=1).fit(graph, progress=False)
+        fitted.save(tmp_path / name)
+        assert_same(fitted, load(tmp_path / name))
+        assert list(load(tmp_path / name).embedding_.nodes) == list(graph.nodes)
+        assert load(tmp_path / name).graph_facts_["directed"] is directed
+
+
+def test_the_manifest_lists_the_folder_and_the_versions(saved_model: Path) -> None:
+    manifest = json.loads((saved_model / "manifest.json").read_text())
+    assert {f["name"] for f in manifest["files"]} | {"manifest.json"} == set(os.listdir(saved_model))
+    for entry in manifest["files"]:
+        assert entry["size"] == (saved_model / entry["name"]).stat().st_size
+        assert entry["sha256"] == sha256(saved_model / entry["name"])
+    assert manifest["versions"]["torch"] == torch.__version__
+    assert manifest["versions"]["numpy"] == np.__version__
+    assert set(manifest["versions"]) == {"netfold", "torch", "numpy", "scipy"}
+    assert (manifest["format"], manifest["kind"], manifest["model"]) == (1, "model", "SDNE")
+    assert manifest["graph"]["fingerprint"] == GRAPH.fingerprint
+    assert manifest["config"] == {**model().get_params(), "hidden": [5, 4]}
+
+
+def test_an_existing_folder_needs_force(saved_model: Path) -> None:
+    (saved_model / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="exists; give another name, or force"):
+        model().save(saved_model)
+    assert (saved_model / "mine.txt").exists()
+    model().save(saved_model, force=True)
+    assert not (saved_model / "mine.txt").exists()
+    assert_same(model(), load(saved_model))
+
+
+def test_an_unfitted_model_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"this SDNE is not fitted yet; call fit\(graph\) first"):
+        SDNE().save(tmp_path / "x")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_sealed_folder_is_read(saved_model: Path) -> None:
+    reseal(saved_model)
+    assert_same(model(), load(saved_model))
+
+
+def test_nothing_in_the_source_can_execute_a_file() -> None:
+    forbidden = re.compile(
+        r"\bpickle\.\w|import pickle|torch\.load\b|torch\.save\b|\beval\(|\bexec\(|allow_pickle=True|joblib"
+    )
+    found = {
+        f"{path.name}:{i}: {line.strip()}"
+        for path in Path(netfold.__file__).parent.rglob("*.py")
+        for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if forbidden.search(line.split("  #")[0])
+    }
+    assert not found

@@ -1,0 +1,93 @@
+"""Schedules and optimisers, step by step, against their formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from bowls import Bowl, one_batch
+from netfold.learn.training import SCHEDULES, Block, RowAdagrad, train
+
+
+@pytest.mark.parametrize(
+    ("name", "factors"),
+    [
+        ("constant", [1, 1, 1, 1]),
+        ("linear", [1, 0.75, 0.5, 0.25]),
+        ("cosine", [1, 0.5 + math.sqrt(0.125), 0.5, 0.5 - math.sqrt(0.125)]),
+    ],
+)
+def test_schedules_scale_the_rate_of_each_epoch(name: str, factors: list[float]) -> None:
+    class Slope(nn.Module):
+        """A slope of 1 everywhere, so that a step of SGD is the rate itself."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+
+        def loss(self, batch: Any) -> dict[str, Tensor]:
+            return {"x": self.x[0]}
+
+    network, steps = Slope(), []
+    at = [0.0]
+
+    def step(record: dict[str, float]) -> None:
+        steps.append(at[0] - network.x.item())
+        at[0] = network.x.item()
+
+    train(network, lambda epoch: [0], [Block([network.x], "sgd", 0.2)], epochs=4, schedule=name, on_epoch=step)
+    assert steps == pytest.approx([0.2 * f for f in factors])
+    assert set(SCHEDULES) == {"constant", "linear", "cosine"}
+
+
+def naive_row_adagrad(weights: Any, gradients: list[Any], lr: float, eps: float = 1e-8) -> Any:
+    """s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps), number by number."""
+    weights = [list(map(float, row)) for row in weights]
+    sums = [0.0] * len(weights)
+    for gradient in gradients:
+        for i, row in enumerate(gradient):
+            sums[i] += sum(g * g for g in row) / len(row)
+            for j, g in enumerate(row):
+                weights[i][j] -= lr * g / (math.sqrt(sums[i]) + eps)
+    return weights
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (4, 1), (6,)])
+def test_row_adagrad_is_its_formula(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    start, gradients = rng.normal(size=shape), [rng.normal(size=shape) * 10.0**k for k in (0, -2, 2, 1)]
+    gradients[1][0] = 0  # a row that is not touched
+    p = torch.tensor(start, requires_grad=True)
+    optimizer = RowAdagrad([p], lr=0.3)
+    for g in gradients:
+        p.grad = torch.tensor(g)
+        optimizer.step()
+    as_rows = [x.reshape(len(x), -1) for x in (start, *gradients)]  # a vector: rows of one number
+    expected = naive_row_adagrad(as_rows[0], as_rows[1:], 0.3)
+    np.testing.assert_allclose(p.detach().numpy().reshape(len(start), -1), expected, rtol=1e-12)
+    assert optimizer.state[p]["squares"].shape == (len(start), 1)
+
+
+def test_row_adagrad_leaves_a_row_without_gradient_where_it_is() -> None:
+    p = torch.ones(2, 2, requires_grad=True)
+    optimizer = RowAdagrad([p], lr=1.0)
+    p.grad = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+    optimizer.step()
+    assert p.detach()[0].tolist() == [1.0, 1.0]
+    assert p.detach()[1].tolist() == pytest.approx([0.0, 0.0])
+
+
+def test_adam_is_its_formula() -> None:
+    network = Bowl(x=2.0, y=0.0)
+    train(network, one_batch, [Block([network.x], "adam", 0.1)], epochs=3)
+    x, m, v = 2.0, 0.0, 0.0
+    for t in (1, 2, 3):
+        g = 2 * x
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        x -= 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    assert network.x.item() == pytest.approx(x, rel=1e-12)

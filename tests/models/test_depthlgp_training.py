@@ -1,0 +1,80 @@
+"""How DepthLGP learns: what is shared, what moves, what is drawn, and runs that were stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import netfold as nf
+import zoo
+from depthlgp_models import FAST, fitted
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.models.depthlgp.model import DepthLGP
+
+
+@pytest.mark.parametrize("sharing", ["all", "halves", "weights", "none"])
+def test_every_sharing_learns(blocks, vectors, sharing):
+    model = fitted(blocks, vectors, sharing=sharing, epochs=12, lr=0.02)
+    assert model.history_[-1]["risk"] < 0.9 * model.history_[0]["risk"]
+    kernel = model.network_.kernel
+    groups = {"all": 1, "halves": 2, "weights": 6, "none": 6}[sharing]
+    assert len(set(kernel.eta.tolist())) == len(set(kernel.zeta.tolist())) == groups
+    assert kernel.weights(kernel.raw_weights).shape == (200, 6 if sharing == "none" else 1)
+    assert np.isfinite(model.transform([("new", 0)]).vectors).all()
+
+
+def test_what_starts_at_zero_stays_there_and_steps_move_the_rest(blocks, vectors):
+    model = fitted(blocks, vectors, zeta=0.0, eta=3.0)
+    assert model.network_.kernel.zeta.item() == 0 and model.network_.kernel.starts.tolist() == [3, 0]
+    assert model.network_.kernel.eta.item() not in (0, 3)
+    held = fitted(blocks, vectors, node_lr=0.0)
+    assert torch.equal(held.network_.latent, held.network_.latent.new_tensor(vectors.vectors) - held.network_.mean)
+    assert not held.network_.kernel.raw_weights.any() and held.network_.kernel.raw_eta.any()
+    moved = fitted(blocks, vectors, node_lr=0.1)
+    assert moved.network_.kernel.raw_weights.any()
+    assert not torch.equal(moved.network_.latent, held.network_.latent)
+
+
+def test_the_options_of_sampling_change_what_is_drawn(blocks, vectors):
+    new, usual = [("new", 0)], fitted(blocks, vectors).transform([("new", 0)]).vectors
+    for changed in ({"seeds": 1}, {"batch_size": 8}, {"two_step": 2}, {"one_step": 3}, {"schedule": "constant"}):
+        assert fitted(blocks, vectors, **changed).transform(new).vectors.tobytes() != usual.tobytes()
+
+
+def test_a_noisy_node_is_weighed_down():
+    """A bot that follows everybody at random, and has a vector of its own, loses its weight."""
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(6), 10)
+    edges = [(i, j) for i in range(60) for j in range(i) if groups[i] == groups[j] and rng.random() < 0.5]
+    edges += [("bot", int(i)) for i in rng.permutation(60)[:50]]
+    places = np.vstack([rng.normal(size=(6, 4))[groups], rng.normal(0, 5, (1, 4))])
+    graph = Graph.from_edges(edges, nodes=[*range(60), "bot"])
+    model = DepthLGP(epochs=0, hidden=0, eta=5.0, zeta=0.0).fit(graph, Embedding(graph.nodes, places), progress=False)
+    network, raw = model.network_, model.network_.kernel.raw_weights
+    batches = list(model._sampler(network, 256, 64)(model._generator(0)))
+    for _ in range(10):  # steps on the weights alone
+        raw.grad = None
+        sum(network.loss(batch)["risk"] for batch in batches).backward()
+        raw.data -= 0.5 * raw.grad.to_dense().sign()
+    a = network.kernel.weights(raw).detach().numpy()[:, 0]
+    assert a[60] < 0.2 < 0.7 < np.median(a[:60])
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(blocks, vectors, tmp_path):
+    whole = fitted(blocks, vectors).transform([("new", 0)]).vectors
+    stop = {"checkpoint": tmp_path / "c", "checkpoint_every": 0.0, "progress": False}
+    DepthLGP(**FAST).fit(blocks, vectors, on_epoch=lambda r: r["epoch"] == 2, **stop)
+    again = DepthLGP(**FAST).fit(blocks, vectors, **stop)
+    assert len(again.history_) == 4
+    assert again.transform([("new", 0)]).vectors.tobytes() == whole.tobytes()
+    other = Embedding(vectors.nodes, vectors.vectors + 1)
+    with pytest.raises(nf.InputError, match="another"):
+        DepthLGP(**FAST).fit(blocks, other, **stop)
+
+
+def test_a_pair_and_a_path_can_be_fitted():
+    for edges in ([("a", "b")], [("a", "b"), ("b", "c"), ("c", "c")]):
+        graph = Graph.from_edges(edges)
+        model = DepthLGP(epochs=1, samples=4).fit(graph, zoo.vectors(graph, 3), progress=False)
+        assert np.isfinite(model.transform([("new", "a")]).std).all()

@@ -1,0 +1,120 @@
+"""What a report tells of a model and its data in facts, and in tables that are what `evaluate` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netfold as nf
+from netfold import evaluate
+from netfold.data.embedding import Embedding
+from netfold.show.report.facts import cost, data_facts, losses, parameters
+from netfold.show.report.tables import graph_tasks, label_tasks, table, tuple_tasks
+from report_pages import hypergraph, points, rng
+from zoo import karate, scattered
+
+# -------------------------------------------------------------------- facts
+
+
+def test_parameters_say_what_was_changed(sdne: nf.SDNE) -> None:
+    rows = {row["name"]: row for row in parameters(sdne)}
+    assert rows["dim"]["value"] == "4" and rows["dim"]["changed"] and not rows["seed"]["changed"]
+    assert rows["hidden"]["value"] == "6" and len(rows["alpha"]["help"]) > 10
+    assert parameters(points()) == []
+
+
+def test_losses_are_thinned_evenly() -> None:
+    model = nf.SDNE()
+    model.history_ = [
+        {"epoch": i + 1, "a": float(i), "b": 1.0, "objective": i + 1.0, "seconds": 0.1} for i in range(1000)
+    ]
+    found = losses(model)
+    assert len(found["epochs"]) == 400 and found["epochs"][0] == 1 and found["epochs"][-1] == 1000
+    assert list(found["terms"]) == ["objective", "b", "a"]
+    assert found["terms"]["a"] == [e - 1 for e in found["epochs"]]
+    assert max(np.diff(found["epochs"])) <= 3
+    assert losses(points()) == {"epochs": [], "terms": {}}
+    model.history_[0]["a"] = float("nan")
+    assert losses(model)["terms"]["a"][0] is None  # json has no such number
+    assert dict(cost(model_with_network(model), points()))["training"] == "1 min 40 s"
+
+
+def model_with_network(model: Any) -> Any:
+    import torch
+
+    model.network_ = torch.nn.Linear(3, 2)
+    return model
+
+
+def test_cost_counts_numbers_and_bytes(sdne: nf.SDNE) -> None:
+    found = dict(cost(sdne, sdne.embedding_))
+    count = sum(x.numel() for x in sdne.network_.state_dict().values())
+    assert found["numbers in the network"] == f"{count:,}" and found["memory of the vectors"] == "544 bytes"
+    assert found["epochs"] == "5"
+    assert dict(cost(points(), points())) == {"memory of the vectors": "600 bytes"}
+
+
+def test_facts_of_data() -> None:
+    found = dict(data_facts(scattered()))
+    assert found["nodes without an edge"] == "2" and found["nodes"] == str(scattered().n_nodes)
+    typed = dict(data_facts(hypergraph()))
+    assert typed["types"] == "user 6, film 5" and typed["hyperedges"] == "15"
+
+
+# -------------------------------------------------------------------- tables
+
+
+def test_a_table_is_what_evaluate_says(sdne: nf.SDNE) -> None:
+    graph = karate()
+    made = table("reconstruction", graph_tasks(graph)["reconstruction"], {"SDNE": sdne, "points": sdne.embedding_})
+    expected = evaluate.reconstruction(sdne, graph, k=[100], nodes=34, per_positive=1)
+    assert made["figures"] == list(expected.figures)
+    rows = {row["name"]: row for row in made["rows"]}
+    assert rows["SDNE"]["values"] == rows["points"]["values"] == list(expected.figures.values())
+    assert rows["spectral"]["values"] == list(expected.baselines["spectral"].values())
+    assert [row["of"] for row in made["rows"][:3]] == ["model", "model", "baseline"]
+    assert "score cosine" in made["protocol"]
+
+
+def test_what_cannot_be_measured_says_why(sdne: nf.SDNE) -> None:
+    other = Embedding(range(5), np.eye(5))
+    made = table("reconstruction", graph_tasks(karate())["reconstruction"], {"other": other, "SDNE": sdne})
+    assert made["rows"][0]["name"] == "SDNE" and made["rows"][1]["of"] == "baseline"
+    assert made["notes"][0].startswith("other: no node is labelled")
+    none = table("x", graph_tasks(karate())["reconstruction"], {"other": other})
+    assert none["rows"] == [] and len(none["notes"]) == 1
+
+
+def test_tasks_of_labels_take_several_classes() -> None:
+    embedding = points(20)
+    one = {f"node {i}": i % 2 for i in range(20)}
+    several = {f"node {i}": (i % 2, 2) for i in range(20)}
+    assert list(label_tasks(one, None)) == ["classification", "clustering"]
+    assert list(label_tasks(several, None)) == ["classification"]
+    made = table("classes", label_tasks(one, None)["classification"], {"points": embedding})
+    assert made["figures"] == ["micro-F1@10%", "macro-F1@10%", "micro-F1@50%", "macro-F1@50%"]
+    assert made["rows"][-1]["name"] == "most frequent classes" and made["rows"][0]["spread"][0] is not None
+
+
+def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from netfold.show.report import tables
+
+    monkeypatch.setattr(tables, "_NODES", 10)
+    assert graph_tasks(karate()) == {} and tuple_tasks(hypergraph()) == {}
+    monkeypatch.setattr(tables, "_NODES", 100)
+    monkeypatch.setattr(tables, "_WHOLE", 20)
+    monkeypatch.setattr(tables, "_SOME", 8)
+    monkeypatch.setattr(tables, "_COMPARED", 20)
+    monkeypatch.setattr(tables, "_TUPLES", 4)
+    monkeypatch.setattr(tables, "_LABELLED", 12)
+    tasks = graph_tasks(karate())
+    assert "regular equivalence" not in tasks
+    made = tasks["reconstruction"](Embedding(range(34), rng().normal(size=(34, 3))), True)
+    assert made.protocol["nodes"] == 8 and not made.baselines
+    known = hypergraph()
+    vectors = Embedding(known.nodes, rng().normal(size=(known.n_nodes, 3)))
+    assert tuple_tasks(known)["reconstruction of hyperedges"](vectors, True).protocol["positives"] == 4
+    told = label_tasks({i: i % 2 for i in range(34)}, None)["classification"](Embedding(range(34), np.eye(34)), False)
+    assert told.protocol["labelled nodes"] == 12

@@ -1,0 +1,155 @@
+"""`nf.choose`: rules that hold together, and a choice that says what speaks for it and against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netfold as nf
+from netfold.cli import choose as cli_choose
+from netfold.errors import InputError
+from netfold.models import MODELS
+from netfold.studies.choose import RULES, TASKS, Cost, Facts, choose
+from netfold.studies.choose.rules import Evidence, rule_for, rules_table, task_named
+from netfold.studies.reproduce.verdicts import number
+from zoo import directed, karate, scattered, weighted
+from zoo_hypergraphs import tags
+
+# -------------------------------------------------------------------- the rules
+
+GRAPHS = [
+    Facts(nodes, 5 * nodes, two_steps=paths)
+    for nodes in (50, 5000, 10**6)
+    for paths in (100.0, 1e12)
+] + [Facts(50, edges, hyperedges=True, types=("a", "b")) for edges in (90, 10**5)]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.task}: {r.case}")
+def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes(rule: Any) -> None:
+    assert MODELS[rule.model](**rule.settings).get_params().items() >= dict(rule.settings).items()
+    taken = [x for x in GRAPHS if not (x.hyperedges and rule.task in ("roles", "uncertainty"))]
+    assert any(rule_for(rule.task, x) is rule for x in taken)
+    assert rule.why and rule.but and set(rule.others) <= set(MODELS) and rule.over in ("", *MODELS)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.task}: {r.case}")
+def test_evidence_is_there_and_was_measured_with_the_settings_where_it_says_so(rule: Any) -> None:
+    for evidence in rule.evidence:
+        table, row = evidence.found()
+        assert table.status or (row is not None and evidence.figure in table.figures)
+        assert evidence.table in str(evidence)
+        assert evidence.beside in ("", *(other.name for other in table.rows))
+        if rule.measured:
+            assert row is not None and row.model == rule.model
+            config = {name: tuple(x) if isinstance(x, list) else x for name, x in row.config.items()}
+            assert config == rule.settings and table.found(row) is not None
+            assert " beside " in str(evidence)
+
+
+def test_every_task_has_a_rule_for_all_data() -> None:
+    for task in TASKS:
+        for facts in GRAPHS:
+            if facts.hyperedges and task in ("roles", "uncertainty"):
+                with pytest.raises(InputError, match="clique_expansion"):
+                    rule_for(task, facts)
+            else:
+                assert rule_for(task, facts).task == task
+
+
+def test_the_page_has_the_rules() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text()
+    assert rules_table() in page
+
+
+def test_task_names() -> None:
+    assert task_named("new_nodes") == "new-nodes" and set(cli_choose.TASKS) == set(TASKS) - {"near"}
+    with pytest.raises(InputError, match="did you mean 'link'"):
+        task_named("links")
+
+
+# -------------------------------------------------------------------- the choice
+
+
+def test_five_lines() -> None:
+    choice = choose(weighted(), "roles", probe=False)
+    data, model, why, but, cost = choice.lines()
+    assert data.startswith("data: 77 nodes, 254 edges, undirected, weighted")
+    assert model == "for roles of nodes: DRNE(dim=36, rounds=2, vectors='all', lambda_=0.1)"
+    assert "beside" in why and "(drne-europe)" in why
+    assert "degrees" in but and "reads neither weights nor directions" in but
+    assert cost.startswith("cost: not probed on ")
+    assert repr(choice).splitlines()[-1] == f"fit: nf.{choice.model!r}.fit(graph)"
+
+
+@pytest.mark.parametrize(
+    ("graph", "task", "words"),
+    [
+        (scattered(), "link", r"isolated nodes (2)"),
+        (directed(), "roles", "neither weights nor directions"),
+        (nf.Graph.from_edges([("a", "b", 1), ("b", "c", 1), ("c", "a", 500)]), None, "500 times their median"),
+    ],
+)
+def test_what_in_the_data_speaks_against_it(graph: nf.Graph, task: str | None, words: str) -> None:
+    assert words in choose(graph, task, probe=False).lines()[3]
+    assert words not in choose(karate(), task, probe=False).lines()[3]
+
+
+def test_figures_that_there_are_not_yet() -> None:
+    why = choose(tags(), "new-nodes", probe=False).lines()[2]
+    assert why.endswith("; not measured by us yet")
+    missing = Evidence("sdne-grqc-links", "no such figure")
+    assert missing.measured() is None and str(missing) == "not measured yet (sdne-grqc-links)"
+
+
+def test_a_row_beside_another() -> None:
+    one = Evidence("sdne-grqc-removed", "MAP", "SDNE, 20% removed", beside="SDNE, 60% removed")
+    other = Evidence("sdne-grqc-removed", "MAP", "SDNE, 60% removed").measured()
+    assert other is not None and f"beside {number(other.mean['MAP'])} by SDNE, 60% removed" in str(one)
+
+
+def test_a_model_over_another_says_so() -> None:
+    choice = choose(karate(), "new-nodes", probe=False, seed=3)
+    assert choice.lines()[1].endswith("DepthLGP() over the vectors of node2vec")
+    assert repr(choice).endswith("nf.DepthLGP(seed=3).fit(graph, nf.Node2Vec(seed=3).fit(graph).embedding_)")
+    assert [x.split()[2] for x in choice.commands()] == ["node2vec", "depthlgp"]
+
+
+def test_times() -> None:
+    assert "hiding the latest" in choose(karate(), "link", time_column="year", probe=False).lines()[3]
+    assert "hiding the latest" not in choose(karate(), "classify", time_column="year", probe=False).lines()[3]
+
+
+def test_a_choice_is_frozen_and_fits() -> None:
+    choice = choose(karate(), "uncertainty", seed=5)
+    assert choice.model.seed == 5 and isinstance(choice.cost, Cost)
+    with pytest.raises(AttributeError):
+        choice.task = "link"  # type: ignore[misc]
+    facts = json.loads(json.dumps(choice.to_dict()))
+    assert facts["model"] == "dvne" and facts["cost"]["seconds"] > 0 and facts["facts"]["nodes"] == 34
+
+
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [(nf.Graph.from_edges([], nodes="ab"), "no edges"), ("edges.csv", "read_edges"), (7, "cannot be read")],
+)
+def test_what_choose_refuses(graph: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        choose(graph)
+
+
+# -------------------------------------------------------------------- a trial
+
+
+def test_a_trial_compares_the_choice_with_its_rivals() -> None:
+    graph, blocks = nf.datasets.stochastic_block_model((15, 15), 0.5, 0.05)
+    choice = choose(graph, "roles", probe=False)
+    found = choice.trial(graph, labels=blocks, nodes=25, progress=False)
+    assert found.data.startswith("Graph(25 nodes") and found.tasks == ["roles"]
+    assert {"DRNE", "SDNE", "degree features"} <= set(found.methods)
+    with pytest.raises(InputError, match="nodes=3"):
+        choice.trial(graph, nodes=3)
+    with pytest.raises(InputError, match="--labels FILE"):
+        choose(graph, "classify", probe=False).trial(graph)
