@@ -211,7 +211,9 @@ def test_a_third_column_is_a_weight_by_its_name_or_without_one(tmp_path: Path) -
         assert same(read_edges(path, weighted=False), plain)
     year = write(tmp_path, "source,target,year\n1,2,3\n2,3,0.5\n")
     assert same(read_edges(year), plain)
-    assert same(read_edges(year, weighted=True), weighted)
+    with pytest.raises(InputError, match="a time is no weight unless it is named"):
+        read_edges(year, weighted=True)
+    assert same(read_edges(year, weight="year"), weighted)
 
 
 def test_a_header_is_guessed_or_said(tmp_path: Path) -> None:
@@ -232,7 +234,7 @@ def test_a_header_is_guessed_or_said(tmp_path: Path) -> None:
 
 def test_a_delimiter_can_be_said(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b|c,d\ne|f\n")
-    assert list(read_edges(path, delimiter="|").nodes) == ["a,b", "c,d", "e", "f"]
+    assert list(read_edges(path, delimiter="|", header=False).nodes) == ["a,b", "c,d", "e", "f"]
     for bad in ("", ",,", "x", "1", '"', "\n", "é", "#"):
         with pytest.raises(InputError, match="delimiter="):
             read_edges(path, delimiter=bad)

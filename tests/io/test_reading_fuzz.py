@@ -17,6 +17,9 @@ from netfold.errors import InputError
 from netfold.io.edges import read_edges
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*was taken for a header")
+
+
 def fuzz(examples: int) -> settings:
     return settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -178,3 +178,30 @@ def _mirrored(upper: sparse.csr_array) -> sparse.csr_array:
     lower.has_sorted_indices = lower.has_canonical_format = True
     whole: sparse.csr_array = lower + upper
     return whole
+
+
+# -------------------------------------------------------------------- times
+
+
+def entry_times(
+    matrix: sparse.csr_array, pieces: list[Piece], times: npt.NDArray[np.float64], *, directed: bool
+) -> npt.NDArray[np.float64]:
+    """For each stored entry of a matrix, the earliest time of the edges that made it; NaN where none has one.
+
+    >>> pieces = [(np.array([0, 1, 1]), np.array([1, 0, 2]))]
+    >>> matrix = adjacency(pieces[:], None, 3, directed=False)
+    >>> entry_times(matrix, pieces, np.array([7.0, 5.0, 9.0]), directed=False).tolist()
+    [5.0, 5.0, 9.0, 9.0]
+    """
+    n, found = matrix.shape[0], np.full(matrix.nnz, np.nan)
+    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices
+    start = 0
+    for u, v in pieces:
+        part = times[start : start + len(u)]
+        start += len(u)
+        for a, b in ((u, v),) if directed else ((u, v), (v, u)):
+            wanted = a.astype(np.int64) * n + b
+            at = np.minimum(np.searchsorted(keys, wanted), max(matrix.nnz - 1, 0))
+            there = keys[at] == wanted if matrix.nnz else np.zeros(len(wanted), bool)  # an edge of weight 0 is not
+            np.fmin.at(found, at[there], part[there])
+    return found

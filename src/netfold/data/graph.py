@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import os
 from collections.abc import Callable, Iterable
@@ -16,8 +17,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
-from netfold.data.edges import adjacency
+from netfold.data.columns import Chosen
+from netfold.data.edges import adjacency, entry_times
 from netfold.data.nodes import Labels
+from netfold.data.reading import Reading
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,6 +50,10 @@ class Graph:
     nodes: Labels
     """The label of each row."""
     directed: bool = field(default=False, kw_only=True)
+    times: npt.NDArray[np.float64] | None = field(default=None, kw_only=True)
+    """When each edge was first there, a number for each stored entry of `adjacency`; None where nothing said so."""
+    reading: Reading | None = field(default=None, kw_only=True)
+    """Which columns of a table became what, and what was passed over; None where the graph is not from a table."""
 
     def __post_init__(self) -> None:
         given = sparse.csr_array(self.adjacency)  # shares arrays that fit already
@@ -66,6 +73,8 @@ class Graph:
             raise InputError(f"{len(nodes):,} labels do not fit an adjacency matrix of {matrix.shape[0]:,} rows")
         object.__setattr__(self, "adjacency", _read_only(matrix))
         object.__setattr__(self, "nodes", nodes)
+        if self.times is not None:
+            object.__setattr__(self, "times", _checked_times(self.times, given, matrix))
 
     # ---------------------------------------------------------------- made from
 
@@ -77,8 +86,18 @@ class Graph:
         nodes: Iterable[Any] | None = None,
         directed: bool = False,
         duplicates: str | None = None,
+        weighted: bool | None = None,
+        source: Any = None,
+        target: Any = None,
+        weight: Any = None,
+        time: Any = None,
+        type: Any = None,
     ) -> Graph:
-        """A graph of pairs (u, v), or of triples (u, v, weight), of labels.
+        """A graph of pairs (u, v), of triples (u, v, weight), of an array, or of a table (pandas, polars).
+
+        `source`, `target`, `weight`, `time`, `type` and `weighted` say which columns of a table or an array are what,
+        as in `read_edges`: by name, or by position from 0 where there are no names. An array has a row for each edge,
+        or is the 2 x E integers that PyTorch Geometric calls edge_index.
 
         `nodes` fixes the order of the nodes and admits isolated ones; otherwise they come in the order of their
         labels where all are integers, and as they first appear where not. An edge given twice (in an undirected
@@ -88,13 +107,23 @@ class Graph:
         >>> Graph.from_edges([("a", "b", 2.0), ("b", "a", 0.5)]).adjacency[0, 1].item()
         2.5
         """
-        u, v, w = interop.columns(edges, weights)
+        table = interop.columns(edges, weights, Chosen(source, target, weight, time, type), weighted)
+        u, v = table.sources, table.targets
         if nodes is None:
             labels, u_codes, v_codes = _factorize(u, v)
         else:
             labels = Labels.of(nodes)
             u_codes, v_codes = labels.positions(u), labels.positions(v)
-        return Graph.from_codes(u_codes, v_codes, w, nodes=labels, directed=directed, duplicates=duplicates)
+        graph = Graph.from_codes(
+            u_codes, v_codes, table.weights, nodes=labels, directed=directed, duplicates=duplicates
+        )
+        if table.times is None and table.reading is None:
+            return graph
+        a, times = graph.adjacency, table.times
+        times = None if times is None else entry_times(a, [(u_codes, v_codes)], times, directed=directed)
+        zeros = 0 if table.weights is None else int(np.count_nonzero(table.weights == 0))
+        reading = table.reading and table.reading.counted(len(u_codes), graph.n_edges, table.weights, zeros=zeros)
+        return unchecked(a, labels, directed, times=times, reading=reading)
 
     @staticmethod
     def from_codes(
@@ -144,16 +173,22 @@ class Graph:
         return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
 
     @staticmethod
-    def of(x: Any) -> Graph:
-        """Whatever can be read as a graph: a Graph, networkx, igraph, PyG data, a sparse or square matrix, edges.
+    def of(x: Any, **columns: Any) -> Graph:
+        """Whatever can be read as a graph: a Graph, networkx, igraph, PyG data, a matrix, edges, a table.
+
+        `columns` are those arguments of `from_edges` that say which column of a table is what (`source`, `target`,
+        `weight`, `time`, `type`), and its others.
 
         >>> Graph.of([(1, 2), (2, 3)])
         Graph(3 nodes, 2 edges, undirected)
         """
+        kind = "graph" if isinstance(x, Graph) else interop.kind_of(x)
+        said = next((name for name, value in columns.items() if value is not None), None)
+        if said is not None and kind in ("graph", "networkx", "igraph", "pyg", "scipy"):
+            raise InputError(f"{said}= is for a table or edges; a {builtins.type(x).__name__} is none")
         if isinstance(x, Graph):
             return x
-        kind = interop.kind_of(x)
-        readers: dict[str, Callable[[Any], Graph]] = {
+        readers: dict[str, Callable[..., Graph]] = {
             "networkx": Graph.from_networkx,
             "igraph": Graph.from_igraph,
             "pyg": Graph.from_pyg,
@@ -162,7 +197,7 @@ class Graph:
         }
         if kind not in readers:
             raise InputError(kind)
-        return readers[kind](x)
+        return readers[kind](x, **columns) if kind == "edges" else readers[kind](x)
 
     # ---------------------------------------------------------------- facts
 
@@ -194,7 +229,9 @@ class Graph:
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         weighted = ", weighted" if self.is_weighted else ""
-        return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted})"
+        over = self.reading.unused if self.reading is not None else ()
+        passed_over = f"; passed over: {', '.join(over)}" if over else ""
+        return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted}{passed_over})"
 
     def positions(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The row of each label."""
@@ -221,7 +258,18 @@ class Graph:
         """The graph among these rows, in this order; each row once."""
         nodes = self.nodes.take(rows)
         rows = np.asarray(rows, dtype=np.int64)
-        return Graph(self.adjacency[rows][:, rows], nodes, directed=self.directed)
+        chosen = self.adjacency[rows][:, rows]
+        times = None if self.times is None else self._entries(self.times)[rows][:, rows]
+        if times is None:
+            return Graph(chosen, nodes, directed=self.directed)
+        for matrix in (chosen, times):
+            matrix.sort_indices()
+        return Graph(chosen, nodes, directed=self.directed, times=times.data)
+
+    def _entries(self, values: npt.NDArray[np.float64]) -> sparse.csr_array:
+        """A matrix of one value for each edge, where the adjacency matrix has weights."""
+        a = self.adjacency
+        return sparse.csr_array((values, a.indices, a.indptr), shape=a.shape)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -246,22 +294,41 @@ class Graph:
         """Write a folder of arrays that `Graph.load` maps into memory."""
         from netfold.io import graph_folder
 
-        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force)
+        more = {"times": self.times, "reading": self.reading}
+        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force, **more)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
         """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
         from netfold.io import graph_folder
 
-        return unchecked(*graph_folder.read(Path(path)))
+        matrix, nodes, directed, more = graph_folder.read(Path(path))
+        return unchecked(matrix, nodes, directed, **more)
 
 
-def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:
+def unchecked(
+    matrix: sparse.csr_array,
+    nodes: Labels,
+    directed: bool,
+    *,
+    times: npt.NDArray[np.float64] | None = None,
+    reading: Reading | None = None,
+) -> Graph:
     """A graph of a float32 matrix known to be sorted, free of duplicates and zeros, and symmetric where it must be."""
     graph = object.__new__(Graph)
-    for name, value in (("adjacency", _read_only(matrix)), ("nodes", nodes), ("directed", directed)):
+    values = {"adjacency": _read_only(matrix), "nodes": nodes, "directed": directed, "times": times, "reading": reading}
+    for name, value in values.items():
         object.__setattr__(graph, name, value)
     return graph
+
+
+def _checked_times(times: Any, given: sparse.csr_array, matrix: sparse.csr_array) -> npt.NDArray[np.float64]:
+    """A read-only array with a time for each entry of a matrix that was in order already."""
+    array = np.array(times, dtype=np.float64)
+    if array.shape != (matrix.nnz,) or given.nnz != matrix.nnz or not np.array_equal(given.indices, matrix.indices):
+        raise InputError(f"times has the shape {array.shape}; it needs one for each of {matrix.nnz:,} sorted entries")
+    array.flags.writeable = False
+    return array
 
 
 def _factorize(u: Any, v: Any) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -8,14 +8,16 @@ import reprlib
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.columns import Chosen, Roles, edge_roles, times_of
 from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Labels
+from netfold.data.reading import Reading
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LABEL", "Named", "as_label", "from_xgi", "named_edge", "own_label", "to_xgi", "type_of", "with_roles"]
 
+
+_SAMPLE = 200
+"""Rows of a table that are looked at before its columns have roles."""
 
 _MAX_FACTS = 1 << 24
 """No json beside our arrays is longer than this many bytes."""
@@ -38,6 +43,8 @@ def kind_of(x: Any) -> str:
         return "networkx"
     if "igraph" in origins:
         return "igraph"
+    if type(x).__name__ == "HeteroData":
+        return "HeteroData holds several types of nodes; give the edges of one type, as data['a', 'to', 'b'].edge_index"
     if getattr(x, "edge_index", None) is not None:
         return "pyg"
     if sparse.issparse(x) or (
@@ -57,28 +64,131 @@ def kind_of(x: Any) -> str:
     )
 
 
-def columns(edges: Any, weights: Any) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
-    """Sources, targets and weights of pairs, of triples, of an array, or of a table's first columns."""
-    if hasattr(edges, "columns") and hasattr(edges, "__getitem__"):  # pandas, polars
-        names = list(edges.columns)
-        parts = [np.asarray(edges[name]) for name in names[:3]]
-    elif isinstance(edges, np.ndarray):
-        if edges.ndim != 2:
-            raise InputError(f"an array of edges has one row per edge, not {edges.ndim} axes")
-        parts = [edges[:, j] for j in range(min(edges.shape[1], 3))]
-        if edges.dtype.kind == "f" and np.all(np.abs(edges[:, :2]) < 2**53) and not np.any(edges[:, :2] % 1):
-            parts[:2] = [x.astype(np.int64) for x in parts[:2]]  # one dtype for all columns made floats of them
+class EdgeTable(NamedTuple):
+    """The columns of edges that some object held."""
+
+    sources: Any
+    targets: Any
+    weights: npt.NDArray[np.float64] | None = None
+    times: npt.NDArray[np.float64] | None = None
+    reading: Reading | None = None
+    """What was read of a table; its counts are still to come."""
+
+
+def columns(edges: Any, weights: Any, chosen: Chosen | None = None, weighted: bool | None = None) -> EdgeTable:
+    """The columns of pairs, of triples, of an array (a row per edge, or 2 x E), or of a table."""
+    if is_table(edges):
+        table = _of_frame(edges, chosen, weighted if weights is None else False)
+    elif isinstance(edges, np.ndarray) or hasattr(edges, "detach"):
+        table = _of_array(edges, chosen, weighted if weights is None else False)
     else:
+        if chosen is not None and any(x is not None for x in chosen):
+            raise InputError("source=, target=, weight=, time= and type= name columns of a table; these are edges")
         parts = _transposed(edges)
-    if len(parts) < 2:
-        raise InputError("an edge needs two ends: give pairs (source, target) or triples (source, target, weight)")
-    if weights is None:
-        weights = parts[2] if len(parts) > 2 else None
+        if len(parts) < 2:
+            raise InputError("an edge needs two ends: give pairs (source, target) or triples (source, target, weight)")
+        table = EdgeTable(parts[0], parts[1], _as_weights(parts[2]) if len(parts) > 2 and weights is None else None)
     if weights is not None:
-        weights = _as_weights(weights)
-        if weights.shape != (len(parts[0]),):
-            raise InputError(f"{len(weights):,} weights do not fit {len(parts[0]):,} edges")
-    return parts[0], parts[1], weights
+        table = table._replace(weights=_as_weights(weights))
+    if table.weights is not None and table.weights.shape != (len(table.sources),):
+        raise InputError(f"{len(table.weights):,} weights do not fit {len(table.sources):,} edges")
+    return table
+
+
+def is_table(x: Any) -> bool:
+    """Whether an object has named columns, as those of pandas and polars do."""
+    return hasattr(x, "columns") and hasattr(x, "__getitem__")
+
+
+def _of_frame(frame: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeTable:
+    """Edges in a table with named columns; names that count from 0 are none."""
+    labels = list(frame.columns)
+    names = None if labels == list(range(len(labels))) else [str(label) for label in labels]
+    rows = list(zip(*(map(_cell, np.asarray(frame[label])[:_SAMPLE]) for label in labels), strict=True))
+    roles = _roles(names, rows, len(labels), chosen, weighted)
+    parts = {i: np.asarray(frame[labels[i]]) for i in roles[:4] if i is not None}
+    for i in roles[:2]:
+        _check_whole(parts[i], labels[i])
+    reading = Reading.of(names, roles, len(labels))
+    weights = None if roles.weight is None else _as_weights(parts[roles.weight])
+    times = None if roles.time is None else _as_times(parts[roles.time], labels[roles.time])
+    return EdgeTable(parts[roles.source], parts[roles.target], weights, times, reading)
+
+
+def _of_array(edges: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeTable:
+    """Edges in an array with a row for each, or in the 2 x E integers that PyG calls edge_index."""
+    array = _as_array(edges)
+    if array.ndim != 2:
+        raise InputError(f"an array of edges has one row per edge, not {array.ndim} axes")
+    n, width = array.shape
+    plain = chosen is None or all(x is None for x in chosen)
+    if plain and n == 2 and array.dtype.kind in "iu" and (width > 3 or (hasattr(edges, "detach") and width != 2)):
+        return EdgeTable(array[0], array[1])
+    if plain and n == 2 and width == 3 and array.dtype.kind in "iu":
+        raise InputError("an array of 2 x 3 integers is two weighted edges, or three (edge_index); give pairs")
+    if plain and width > 4:
+        shape = f"{n:,} x {width:,} of {array.dtype}"
+        raise InputError(f"an array of edges has 2 to 4 columns, or 2 rows of integers (edge_index); this is {shape}")
+    rows = [[_cell(x) for x in row] for row in array[:_SAMPLE]]
+    roles = _roles(None, rows, width, chosen, weighted)
+    ends = [array[:, i] for i in roles[:2]]
+    if array.dtype.kind == "f" and all(np.all(np.abs(x) < 2**53) and not np.any(x % 1) for x in ends):
+        ends = [x.astype(np.int64) for x in ends]  # one dtype for all columns made floats of them
+    weights = None if roles.weight is None else _as_weights(array[:, roles.weight])
+    times = None if roles.time is None else _as_times(array[:, roles.time], roles.time)
+    return EdgeTable(*ends, weights, times, Reading.of(None, roles, width))
+
+
+def _roles(
+    names: list[str] | None, rows: Sequence[Any], width: int, chosen: Chosen | None, weighted: bool | None
+) -> Roles:
+    if width < 2:
+        raise InputError("an edge needs two ends: give pairs (source, target) or triples (source, target, weight)")
+    try:
+        return edge_roles(names, rows, width, chosen, weighted)
+    except ValueError as e:
+        raise InputError(str(e)) from None
+
+
+def _cell(x: Any) -> str:
+    """A value as a file of text would hold it; empty where it is missing."""
+    if _is_missing(x):
+        return ""
+    if isinstance(x, np.datetime64):
+        return str(x.astype("datetime64[s]"))
+    return x.isoformat(" ") if hasattr(x, "isoformat") else str(x)
+
+
+def _is_missing(x: Any) -> bool:
+    """None, NaN, NaT, and pandas' NA, which does not say whether it equals itself."""
+    return x is None or type(x).__name__ == "NAType" or bool(x != x)
+
+
+def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
+    """Refuse an end that is missing, with its row."""
+    missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), bool)
+    if column.dtype.kind == "O":
+        missing = np.array([_is_missing(x) for x in column], bool)
+    if np.any(missing):
+        at = int(np.argmax(missing))
+        raise InputError(
+            f"row {at} has no node in the column {name!r} (the label {column[at]!r}); drop such rows, as with "
+            f"dropna(subset=[{name!r}])"
+        )
+
+
+def _as_times(column: npt.NDArray[Any], name: Any) -> npt.NDArray[np.float64]:
+    """Times as numbers; dates are seconds since 1970."""
+    if column.dtype.kind == "M":
+        whole = column.astype("datetime64[us]")
+        return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / 1e6)
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64)
+    try:
+        return times_of([_cell(x) for x in column])
+    except ValueError as e:
+        bad = column[int(str(e))]
+        raise InputError(f"row {e} of {name!r} holds {bad!r}; a time is a number or a date, as 2024-01-31") from None
 
 
 def _transposed(edges: Iterable[Any]) -> list[Any]:

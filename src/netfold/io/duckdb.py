@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from netfold.io.fields import Rows, joined_rows, named_roles
+from netfold.data.columns import Chosen, edge_roles, times_of
+from netfold.io.fields import Rows, joined_rows
 from netfold.io.lines import weight_of
 from netfold.io.source import BLOCK, MAX_LINE, excerpt, refusal
 
@@ -97,60 +98,106 @@ def zstd_blocks(path: Path) -> Iterator[bytes]:
             yield "".join([f"{line or ''}\n" for (line,) in lines]).encode()
 
 
-Piece = tuple["npt.NDArray[np.int64] | Rows", "npt.NDArray[np.float64] | None"]
-"""Some rows of a parquet file: integers (rows x 2) or texts, and weights."""
+_Floats = npt.NDArray[np.float64]
+Piece = tuple["npt.NDArray[np.int64] | Rows", "_Floats | None", "_Floats | None"]
+"""Some rows of a parquet file: integers (rows x 2) or texts, weights and times."""
+
+_SAMPLE = 200
+_PARQUET = "read_parquet(?, hive_partitioning = false"
+
+
+def parquet_sample(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns of a parquet file, and its first rows as texts."""
+    with opened(path, "parquet") as (connection, name):
+        names, types = _described(connection, name)
+        return names, _sampled(connection, name, names, types)
+
+
+def _described(connection: Any, name: str) -> tuple[list[str], list[str]]:
+    columns = connection.execute(f"SELECT * FROM {_PARQUET}) LIMIT 0", [name]).description
+    return [str(column[0]) for column in columns], [str(column[1]) for column in columns]
+
+
+def _sampled(connection: Any, name: str, names: list[str], types: list[str]) -> list[list[str]]:
+    """The first rows as texts: dates alike whatever their unit, and nothing of a column that is nested."""
+    picked = []
+    for column, kind in zip(names, types, strict=True):
+        plain = kind in _NUMBERS or kind == "VARCHAR" or kind.startswith(("ENUM", "DECIMAL"))
+        some = f"{quoted(column)}::VARCHAR" if plain else "'2000-01-01'" if _is_date(kind) else "'...'"
+        picked.append(some)
+    rows = connection.execute(f"SELECT {', '.join(picked)} FROM {_PARQUET}) LIMIT {_SAMPLE}", [name]).fetchall()
+    return [["" if cell is None else cell for cell in row] for row in rows]
+
+
+def _is_date(kind: str) -> bool:
+    return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
 class Table:
     """A parquet file whose columns have been found."""
 
-    def __init__(self, path: Path, connection: Any, name: str, weighted: bool | None):
+    def __init__(self, path: Path, connection: Any, name: str, weighted: bool | None, chosen: Chosen | None = None):
         self._path, self._connection, self._name = path, connection, name
-        shown = connection.execute(
-            "SELECT * FROM read_parquet(?, hive_partitioning = false) LIMIT 0", [name]
-        ).description
-        names, types = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
+        self.names, types = _described(connection, name)
         try:
-            self._roles = named_roles(names, weighted)
+            rows = _sampled(connection, name, self.names, types) if len(self.names) > 2 else []
+            self.roles = edge_roles(self.names, rows, len(self.names), chosen, weighted)
         except ValueError as e:
             raise refusal(path, str(e)) from None
-        source, target, weight = self._roles
+        source, target, weight, time, _ = self.roles
         self.integers = types[source] in INTEGERS and types[target] in INTEGERS
         for i in (source, target):
             if types[i] not in INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
-                raise refusal(path, f"the column {names[i]!r} holds {types[i]}; labels are integers or strings")
+                raise refusal(path, f"the column {self.names[i]!r} holds {types[i]}; labels are integers or strings")
         if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
             raise refusal(
-                path, f"the column {names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
+                path, f"the column {self.names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
             )
-        label = "BIGINT" if self.integers else "VARCHAR"
-        picked = [f"{quoted(names[i])}::{label}" for i in (source, target)]
-        picked += [] if weight is None else [f"{quoted(names[weight])}::DOUBLE"]
-        self._query = f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
+        self._picked = [] if weight is None else [f"{quoted(self.names[weight])}::DOUBLE"]
+        if time is not None:
+            self._picked.append(self._time(time, types[time]))
 
-    def pieces(self) -> Iterator[Piece]:
+    def _time(self, column: int, kind: str) -> str:
+        """A column of times as a number, or as a text that may be a date."""
+        name = quoted(self.names[column])
+        if _is_date(kind):
+            return f"epoch_us({name}::TIMESTAMP) / 1e6"
+        if kind == "VARCHAR":
+            return name
+        if kind not in _NUMBERS and not kind.startswith("DECIMAL"):
+            raise refusal(self._path, f"the column {self.names[column]!r} holds {kind}; times are numbers or dates")
+        return f"{name}::DOUBLE"
+
+    def _query(self, label: str) -> str:
+        picked = [f"{quoted(self.names[i])}::{label}" for i in self.roles[:2]] + self._picked
+        return f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
+
+    def pieces(self, *, integers: bool) -> Iterator[Piece]:
         """The rows in the order of the file, some at a time."""
-        return self._integer_pieces() if self.integers else self._text_pieces()
+        return self._integer_pieces() if integers else self._text_pieces()
 
     def _integer_pieces(self) -> Iterator[Piece]:
         query = (
-            f"{self._query}, hive_partitioning = false, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
+            f"{self._query('BIGINT')}, hive_partitioning = false, file_row_number = true)"
+            " WHERE file_row_number BETWEEN ? AND ?"
         )
         count = "SELECT count(*) FROM read_parquet(?, hive_partitioning = false)"
         total = self._connection.execute(count, [self._name]).fetchone()[0]
+        weighted = self.roles.weight is not None
         for start in range(0, total, _ROWS):
             found = self._connection.execute(query, [self._name, start, start + _ROWS - 1]).fetchnumpy()
             columns = [found[f"c{i}"] for i in range(len(found))]
-            for column in columns:
+            for column in columns[: 2 + weighted]:
                 if np.ma.is_masked(column):
                     raise self._missing(start + int(np.flatnonzero(np.ma.getmaskarray(column))[0]))
-            yield np.stack(columns[:2], axis=1), self._checked(columns[2:], start)
+            times = self._times(columns[2 + weighted :], start)
+            yield np.stack(columns[:2], axis=1), self._checked(columns[2 : 2 + weighted], start), times
 
     def _text_pieces(self) -> Iterator[Piece]:
-        result = self._connection.execute(f"{self._query}, hive_partitioning = false)", [self._name])
-        start = 0
+        result = self._connection.execute(f"{self._query('VARCHAR')}, hive_partitioning = false)", [self._name])
+        start, weighted = 0, self.roles.weight is not None
         while rows := result.fetchmany(_LINES):
-            missing = next((i for i, row in enumerate(rows) if None in row), None)
+            missing = next((i for i, row in enumerate(rows) if None in row[: 2 + weighted]), None)
             if missing is not None:
                 raise self._missing(start + missing)
             labels = [text.encode() for row in rows for text in row[:2]]
@@ -160,9 +207,27 @@ class Table:
                     self._path,
                     f"row {start + strange // 2 + 1}: the label {excerpt(labels[strange])} holds a NUL byte; remove it",
                 )
-            weights = self._checked([np.array([row[2] for row in rows])] if len(rows[0]) > 2 else [], start)
-            yield joined_rows(labels, weights), weights
+            weights = self._checked([np.array([row[2] for row in rows])] if weighted else [], start)
+            times = self._times([[row[-1] for row in rows]] if self.roles.time is not None else [], start)
+            yield joined_rows(labels, weights, times), weights, times
             start += len(rows)
+
+    def _times(self, times: list[Any], start: int) -> _Floats | None:
+        """Times as numbers; NaN where one is missing."""
+        if not times:
+            return None
+        column = times[0]
+        if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+            return np.ma.filled(np.ma.asarray(column, np.float64), np.nan)
+        cells = np.ma.filled(np.ma.asarray(column, object), None).tolist() if isinstance(column, np.ndarray) else column
+        if not any(isinstance(cell, str) for cell in cells):
+            return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
+        try:
+            return times_of(["" if cell is None else cell for cell in cells])
+        except ValueError as e:
+            at = int(str(e))
+            problem = f"the time {excerpt(cells[at].encode())} is neither a number nor a date, as 2024-01-31"
+            raise refusal(self._path, f"row {start + at + 1}: {problem}") from None
 
     def _checked(self, weights: list[Any], start: int) -> npt.NDArray[np.float64] | None:
         if not weights:
@@ -183,10 +248,10 @@ class Table:
 
 
 @contextmanager
-def open_table(path: Path, weighted: bool | None) -> Iterator[Table]:
+def open_table(path: Path, weighted: bool | None, chosen: Chosen | None = None) -> Iterator[Table]:
     """A parquet file, opened."""
     with opened(path, "parquet") as (connection, name):
-        yield Table(path, connection, name, weighted)
+        yield Table(path, connection, name, weighted, chosen)
 
 
 def quoted(name: str) -> str:

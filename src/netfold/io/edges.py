@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
 import numpy as np
 
-from netfold.data.edges import adjacency
+from netfold.data.columns import Chosen, Roles
+from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
+from netfold.data.reading import Reading
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
@@ -21,64 +27,215 @@ _NEAR = 1 << 16
 _OFTEN = 8
 
 
+Name = str | os.PathLike[str]
+
+
 def read_edges(
-    path: str | os.PathLike[str],
+    path: Name | Sequence[Name],
     *,
     directed: bool = False,
     weighted: bool | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    source: str | int | None = None,
+    target: str | int | None = None,
+    weight: str | int | None = None,
+    time: str | int | None = None,
+    type: str | int | None = None,
 ) -> Graph:
-    """The graph in a file with one edge per line: two labels, and perhaps a weight.
+    """The graph in a file with one edge per line: two nodes, and perhaps a weight, a time and more.
 
-    Text parted by commas, semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet; what it is shows
+    Text separated by commas, semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet; what it is shows
     in its first bytes. Text is UTF-8. Blank lines and lines that begin with # or % are passed over; a field in double
-    quotes may hold the delimiter (and a label that begins with # needs them).
+    quotes may hold the delimiter (and a node that begins with # needs them). A list of files, or a pattern such as
+    "edges-*.csv", is read as one. GraphML, GML, GEXF, Pajek, Matrix Market, node-link JSON and networkx's edge lists
+    and adjacency lists are recognised and read too (`netfold.io.formats`).
 
-    - `delimiter` is one character, " " for any run of blanks and tabs; None finds it out.
-    - `header` says whether the first line names the columns. None guesses: it does where it names both ends (source
-      and target, src and dst, from and to, u and v, ...), or where it holds text and all other lines numbers.
-    - Named columns are found by those names in any order; failing that, the first two are the ends. A column called
-      weight, w, value, count, frequency or the like is the weight, and others (a year, a kind) are passed over.
-      Without names there are two columns, or three, and the third is the weight.
-    - `weighted=True` insists on a weight: where no column is called one, the next after the ends is. `weighted=False`
-      reads none.
+    - `delimiter` is one character, " " for any run of blanks and tabs; None detects it.
+    - `header` says whether the first line names the columns. None decides: it does where none of its cells occurs again
+      in its column and they differ in kind (words over numbers, names over ids); where nothing tells, it does if none
+      of its cells occurs again anywhere, and a warning says so.
+    - `source`, `target`, `weight`, `time` and `type` name the columns, or give their positions from 0 where no line
+      names them. What is not said is detected (see `netfold.data.columns.edge_roles`): ends by their names, or the
+      first two columns that may be; a weight by its name (weight, w, value, count, ...), or as the third of three
+      columns without names; a time by its name and values. A time is never a weight unless `weight` says so.
+    - `weighted=True` insists on a weight: where no column is called one, the next column of numbers is.
+      `weighted=False` reads none.
 
-    Labels are integers where all of them are written as such (7 or -7, not 007 or 7.0; within 64 bits), and nodes
-    then come in ascending order. Otherwise all labels are strings, and nodes come as they first appear. In parquet
-    the types of the columns decide. An edge listed twice, in an undirected graph in either direction, is one edge;
-    where there are weights they are summed. An edge of weight 0 is none, but its nodes are there.
+    Nodes are integers where all of them are written as such (7 or -7, not 007 or 7.0; within 64 bits), and then
+    come in ascending order. Otherwise all are strings, and come as they first appear. In parquet the types of the
+    columns decide. An edge listed twice, in an undirected graph in either direction, is one edge; where there are
+    weights they are summed, of times the earliest is kept (`graph.times`). Edges of weight 0 are dropped, but their
+    nodes are there. `graph.reading` says what was read and what was passed over.
 
     Whatever is wrong with the file is said in one `InputError` that names the line.
 
     >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.csv")
-    >>> _ = path.write_text("source,target,weight\\nValjean,Javert,17\\nValjean,Cosette,31\\n")
-    >>> read_edges(path)
-    Graph(3 nodes, 2 edges, undirected, weighted)
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "sales.csv")
+    >>> _ = path.write_text("user_id,item,amount,day\\nu1,i7,9.5,2024-01-31\\nu1,i8,2,2024-02-01\\n")
+    >>> graph = read_edges(path)
+    >>> graph
+    Graph(3 nodes, 2 edges, undirected; passed over: amount)
+    >>> print(graph.reading)
+    user_id - item, time day; 2 rows, 2 edges; passed over: amount; line 1 is a header
+    >>> read_edges(path, weight="amount").is_weighted
+    True
     """
-    path = Path(path)
+    paths = _files(path)
+    chosen = Chosen(source, target, weight, time, type)
     _keep_freed_memory()
-    kind = kind_of(path)
-    if kind == "parquet":
-        ends, found = _parquet(path, weighted)
-    else:
-        layout = layout_of(path, kind, delimiter, header, weighted)
-        try:
-            ends, found = _text(path, kind, layout, IntegerEnds() if layout.integers else TextEnds())
-        except NotIntegersError:
-            ends, found = _text(path, kind, layout, TextEnds())
+    files: list[_File] = []
+    for each in paths:
+        if (kind := kind_of(each)) == "parquet":
+            files.append(_Parquet(each, weighted, chosen))
+        else:
+            files.append(_Text(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
+    _check_alike(files)
+    try:
+        ends, found = _collected(files, IntegerEnds() if all(file.integers for file in files) else TextEnds())
+    except NotIntegersError:
+        ends, found = _collected(files, TextEnds())
+    graph = _graph(files, ends, found, directed)
+    if any(file.undecided for file in files):
+        warnings.warn(_undecided(files), stacklevel=2)
+    return graph
+
+
+def _files(path: Name | Sequence[Name]) -> list[Path]:
+    """The files that a name, a pattern or a list of either means."""
+    if not isinstance(path, (str, os.PathLike)):
+        if not isinstance(path, Sequence):
+            kind = type(path).__name__
+            raise InputError(f"a {kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
+        paths = [file for each in path for file in _files(each)]
+        if not paths:
+            raise InputError("no file is given; read_edges takes the name of a file, or a list of names")
+        return paths
+    text = os.fspath(path)
+    if "://" in text:
+        raise InputError(f"{text} is not a file on this machine; fetch it first, and give the file's name")
+    if any(mark in text for mark in "*?[") and "\0" not in text and not Path(text).exists():
+        matches = sorted(glob(text))  # noqa: PTH207  (patterns are not of a folder)
+        if not matches:
+            raise InputError(f"{text}: no file matches the pattern; check the name and the folder")
+        return [Path(match) for match in matches]
+    return [Path(path)]
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A file of text whose layout is known."""
+
+    path: Path
+    kind: str
+    layout: Layout
+
+    @property
+    def integers(self) -> bool:
+        return self.layout.integers
+
+    @property
+    def undecided(self) -> bool:
+        return self.layout.undecided
+
+    @property
+    def roles(self) -> Roles:
+        return self.layout.roles
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        return self.layout.names
+
+    @property
+    def width(self) -> int:
+        return self.layout.width
+
+    def add_to(self, found: Collected, ends: Ends) -> None:
+        for line, text in chunks(self.path, self.kind, self.layout.start):
+            try:
+                rows = rows_of(line, text, self.layout)
+            except LineError as e:
+                raise refusal(self.path, e.problem, e.line) from None
+            edges = (*ends.add(rows), rows.weights, rows.times)
+            found.count(len(rows.starts), rows.weights)
+            found.add(*(_merged(*edges) if _repeats(text) else edges))
+
+
+class _Parquet:
+    """A parquet file after a look at its columns."""
+
+    undecided = False
+
+    def __init__(self, path: Path, weighted: bool | None, chosen: Chosen):
+        from netfold.io.duckdb import open_table
+
+        self.path, self._options = path, (weighted, chosen)
+        with open_table(path, *self._options) as table:
+            self.integers, self.roles, self.names = table.integers, table.roles, tuple(table.names)
+        self.width = len(self.names)
+
+    def add_to(self, found: Collected, ends: Ends) -> None:
+        from netfold.io.duckdb import open_table
+
+        with open_table(self.path, *self._options) as table:
+            for part, weights, times in table.pieces(integers=isinstance(ends, IntegerEnds)):
+                if isinstance(part, Rows):
+                    u, v = ends.add(part)
+                else:
+                    assert isinstance(ends, IntegerEnds)
+                    u, v = ends.add_values(part)
+                found.count(len(u), weights)
+                found.add(u, v, weights, times)
+
+
+_File = _Text | _Parquet
+
+
+def _check_alike(files: Sequence[_File]) -> None:
+    """Several files are one table: each has a weight, and a time, or none has."""
+    for file in files[1:]:
+        for role in ("weight", "time"):
+            has = [getattr(each.roles, role) is not None for each in (files[0], file)]
+            if has[0] != has[1]:
+                one, other = (files[0].path, file.path) if has[0] else (file.path, files[0].path)
+                raise InputError(f"{one} has a column of {role} and {other} has none; give files with the same columns")
+
+
+def _undecided(files: Sequence[_File]) -> str:
+    file = next(file for file in files if file.undecided)
+    cells = ",".join(file.names or ())
+    return f"{file.path}: line 1 ({cells[:60]}) was taken for a header; header=False (--no-header) reads it as an edge"
+
+
+def _collected(files: Sequence[_File], ends: Ends) -> tuple[Ends, Collected]:
+    found = Collected()
+    for file in files:
+        file.add_to(found, ends)
+    return ends, found
+
+
+def _graph(files: Sequence[_File], ends: Ends, found: Collected, directed: bool) -> Graph:
     columns, weights = found.take()
+    times, first = found.take_times(), files[0]
     if not columns:
-        raise refusal(path, "there are no edges; it should hold one edge per line, after the header if there is one")
+        problem = "there are no edges; it should hold one edge per line, after the header if there is one"
+        raise refusal(first.path, problem)
     labels = ends.finish(columns)
     pairs = list(zip(columns[0::2], columns[1::2], strict=True))
+    timed = [] if times is None else pairs[:]
     columns.clear()
     try:
         matrix = adjacency(pairs, weights, len(labels), directed=directed)
     except InputError as e:
-        raise refusal(path, str(e)) from None
-    return unchecked(matrix, labels, directed)
+        raise refusal(first.path, str(e)) from None
+    times = None if times is None else entry_times(matrix, timed, times, directed=directed)
+    n_loops = 0 if directed else int(np.count_nonzero(matrix.diagonal()))
+    edges = matrix.nnz if directed else (matrix.nnz + n_loops) // 2
+    header = first.names is not None if isinstance(first, _Text) else None
+    facts = {"header": header, "undecided": first.undecided, "files": len(files)}
+    reading = Reading.of(first.names, first.roles, first.width, **facts)
+    reading = reading.counted(found.rows, edges, weights, zeros=found.zeros)
+    return unchecked(matrix, labels, directed, times=times, reading=reading)
 
 
 def _keep_freed_memory() -> None:
@@ -90,30 +247,6 @@ def _keep_freed_memory() -> None:
     np.empty(12 << 20, np.uint8)
 
 
-def _text(path: Path, kind: str, layout: Layout, ends: Ends) -> tuple[Ends, Collected]:
-    found = Collected()
-    for line, text in chunks(path, kind, layout.start):
-        try:
-            rows = rows_of(line, text, layout)
-        except LineError as e:
-            raise refusal(path, e.problem, e.line) from None
-        edges = (*ends.add(rows), rows.weights)
-        found.add(*(_merged(*edges) if _repeats(text) else edges))
-    return ends, found
-
-
-def _parquet(path: Path, weighted: bool | None) -> tuple[Ends, Collected]:
-    from netfold.io.duckdb import open_table
-
-    found = Collected()
-    with open_table(path, weighted) as table:
-        integers, texts = IntegerEnds(), TextEnds()
-        for part, weights in table.pieces():
-            u, v = texts.add(part) if isinstance(part, Rows) else integers.add_values(part)
-            found.add(u, v, weights)
-        return integers if table.integers else texts, found
-
-
 def _repeats(text: bytes) -> bool:
     """Whether a piece of text says the same over and over, as what is packed to a thousandth of its size does."""
     at = len(text) // 2
@@ -121,9 +254,10 @@ def _repeats(text: bytes) -> bool:
     return text.find(probe, at + 1, at + _NEAR) >= 0 and text.count(probe) >= _OFTEN
 
 
-def _merged(u: Column, v: Column, weights: Weights) -> tuple[Column, Column, Weights]:
-    """The same edges, each once and with its weights summed: a small file that unpacks to a huge one stays small."""
+def _merged(u: Column, v: Column, weights: Weights, times: Weights) -> tuple[Column, Column, Weights, Weights]:
+    """The same edges, each once, its weights summed and its first time: a small file that unpacks to a huge one."""
     order = np.lexsort((v, u))
     u, v = u[order], v[order]
     first = np.flatnonzero(np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
-    return u[first], v[first], None if weights is None else np.add.reduceat(weights[order], first)
+    weights = None if weights is None else np.add.reduceat(weights[order], first)
+    return u[first], v[first], weights, None if times is None else np.fmin.reduceat(times[order], first)

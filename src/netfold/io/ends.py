@@ -29,10 +29,19 @@ class Collected:
     def __init__(self) -> None:
         self._ends: list[Column] = []
         self._weights: list[npt.NDArray[np.float64]] = []
+        self._times: list[npt.NDArray[np.float64]] = []
         self._used = _BLOCK
+        self.rows = self.zeros = 0
+        """How many rows were counted, and those of weight 0."""
 
-    def add(self, u: Column, v: Column, weights: Weights) -> None:
+    def count(self, rows: int, weights: Weights) -> None:
+        """Count rows, which may be fewer by the time they are added."""
+        self.rows += rows
+        self.zeros += 0 if weights is None else len(weights) - int(np.count_nonzero(weights))
+
+    def add(self, u: Column, v: Column, weights: Weights, times: Weights = None) -> None:
         """Copy some edges to the end."""
+        self._times += [] if times is None else [times]
         done = 0
         while done < len(u):
             if self._used == _BLOCK or self._ends[-1].dtype != u.dtype:
@@ -55,6 +64,11 @@ class Collected:
         weights = np.concatenate(self._weights) if self._weights else None
         self._ends, self._weights = [], []
         return columns, weights
+
+    def take_times(self) -> npt.NDArray[np.float64] | None:
+        """The times of all edges; nothing is kept."""
+        times, self._times = self._times, []
+        return np.concatenate(times) if times else None
 
     def _close(self) -> None:
         if self._ends and self._used < _BLOCK:

@@ -6,96 +6,18 @@ Both ways give the same `Rows`; the slow one also finds the line that is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.columns import Roles, times_of
 from netfold.io.lines import BLANK, COMMENT, LARGEST_WEIGHT, QUOTE, LineError, data_lines, split_fields, weight_of
 from netfold.io.numbers import PAD, decimals, words_of
 from netfold.io.source import excerpt
 
 __all__ = []
-
-
-_ENDS = (
-    ("source", "target"),
-    ("source_id", "target_id"),
-    ("source_node", "target_node"),
-    ("src", "dst"),
-    ("src", "dest"),
-    ("source", "destination"),
-    ("from", "to"),
-    ("from_id", "to_id"),
-    ("from_node", "to_node"),
-    ("start", "end"),
-    ("head", "tail"),
-    ("u", "v"),
-    ("node1", "node2"),
-    ("node_1", "node_2"),
-    ("id1", "id2"),
-    ("id_1", "id_2"),
-)
-_SOURCE, _TARGET = (frozenset(names) for names in zip(*_ENDS, strict=True))
-_WEIGHT = frozenset(
-    ("weight", "weights", "edge_weight", "w", "value", "val", "count", "counts", "freq", "frequency", "strength")
-)
-
-
-class Roles(NamedTuple):
-    """Positions of the columns that matter; `weight` is None where edges have none."""
-
-    source: int
-    target: int
-    weight: int | None
-
-
-def names_ends(names: Sequence[str]) -> bool:
-    """Whether names say which column is the source and which the target."""
-    found = {_plain(name) for name in names}
-    return bool(found & _SOURCE) and bool(found & _TARGET)
-
-
-def named_roles(names: Sequence[str], weighted: bool | None) -> Roles:
-    """The roles of named columns; a ValueError says what is missing."""
-    plain = [_plain(name) for name in names]
-    if len(plain) < 2:
-        raise ValueError("there is only one column; an edge needs two ends, in two columns")
-    weight = next((i for i, name in enumerate(plain) if name in _WEIGHT), None)
-    if names_ends(names):
-        source, target = (next(i for i, x in enumerate(plain) if x in known) for known in (_SOURCE, _TARGET))
-    else:
-        source, target = [i for i in range(len(plain)) if i != weight or len(plain) == 2][:2]
-    if weight in (source, target):
-        weight = None
-    rest = [i for i in range(len(plain)) if i not in (source, target)]
-    if weighted and weight is None and rest:
-        weight = rest[0]
-    if weighted and weight is None:
-        raise ValueError("there is no column of weights; add a third column, or leave weighted=True (--weighted) out")
-    return Roles(source, target, None if weighted is False else weight)
-
-
-def unnamed_roles(width: int, weighted: bool | None) -> Roles:
-    """The roles where no header names the columns; a ValueError says what is wrong."""
-    if width < 2:
-        raise ValueError(
-            "there is only one column; an edge needs two ends, in two columns (say which delimiter parts them)"
-        )
-    if width > 3:
-        raise ValueError(
-            f"there are {width} columns and no header; name them in a first line (source,target,weight),"
-            " or keep two or three"
-        )
-    if weighted and width == 2:
-        raise ValueError("there is no column of weights; add a third column, or leave weighted=True (--weighted) out")
-    return Roles(0, 1, 2 if width == 3 and weighted is not False else None)
-
-
-def _plain(name: str) -> str:
-    return name.strip().casefold().replace(" ", "_").replace("-", "_")
 
 
 _MARGIN = bytes(PAD)
@@ -114,6 +36,10 @@ class Layout:
     """The line where the edges begin, after a header."""
     integers: bool
     """Whether the labels look like integers."""
+    names: tuple[str, ...] | None = None
+    """What the columns are called; None where no line says so."""
+    undecided: bool = False
+    """Whether line 1 was taken for a header although nothing tells."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +53,7 @@ class Rows:
     weights: npt.NDArray[np.float64] | None
     digits: bool
     """Whether both ends of every edge are known to be digits only."""
+    times: npt.NDArray[np.float64] | None = None
 
 
 def rows_of(line: int, text: bytes, layout: Layout) -> Rows:
@@ -149,25 +76,34 @@ def parted_lines(line: int, text: bytes, layout: Layout) -> Iterator[tuple[int, 
 
 def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
     """Line by line, in plain Python."""
-    source, target, weight = layout.roles
+    source, target, weight, time, _ = layout.roles
     fields: list[bytes] = []
     weights: list[float] = []
+    times: list[float] = []
     for number, parts in parted_lines(line, text, layout):
         if not parts[source] or not parts[target]:
             raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
         fields += parts[source], parts[target]
         if weight is not None:
             weights.append(_weight(number, parts[weight]))
-    return joined_rows(fields, np.array(weights) if weight is not None else None)
+        if time is not None:
+            times.append(_time(number, parts[time]))
+    return joined_rows(
+        fields,
+        np.array(weights) if weight is not None else None,
+        np.array(times) if time is not None else None,
+    )
 
 
-def joined_rows(fields: list[bytes], weights: npt.NDArray[np.float64] | None) -> Rows:
+def joined_rows(
+    fields: list[bytes], weights: npt.NDArray[np.float64] | None, times: npt.NDArray[np.float64] | None = None
+) -> Rows:
     """Rows of labels that are apart already: source, target, source, target, ..."""
     bounds = np.zeros(len(fields) + 1, np.int64)
     np.cumsum([len(field) for field in fields], out=bounds[1:])
     bounds += PAD
     buffer = np.frombuffer(b"".join([_MARGIN, *fields, _MARGIN]), np.uint8)
-    return Rows(buffer, bounds[:-1].reshape(-1, 2), bounds[1:].reshape(-1, 2), weights, False)
+    return Rows(buffer, bounds[:-1].reshape(-1, 2), bounds[1:].reshape(-1, 2), weights, False, times)
 
 
 def ragged(found: int, layout: Layout) -> str:
@@ -183,6 +119,13 @@ def _weight(line: int, text: bytes) -> float:
     except ValueError as e:
         otherwise = "weighted=False, or --unweighted, reads the edges without it"
         raise LineError(line, f"the weight {excerpt(text)} {e} ({otherwise})") from None
+
+
+def _time(line: int, text: bytes) -> float:
+    try:
+        return float(times_of([text.decode()])[0])
+    except ValueError:
+        raise LineError(line, f"the time {excerpt(text)} is neither a number nor a date, as 2024-01-31") from None
 
 
 # -------------------------------------------------------------------- with numpy
@@ -221,7 +164,7 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
     starts, ends = fields
     if layout.delimiter == b" " and np.any(starts >= ends):
         return None  # a run of blanks, which parts fields but once
-    source, target, weight = layout.roles
+    source, target, weight, time, _ = layout.roles
     if (source, target, layout.width) != (0, 1, 2):
         fields = starts[:, (source, target)], ends[:, (source, target)]
     if np.any(fields[0] >= fields[1]):
@@ -231,7 +174,12 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
         weights = _weights(buffer, starts[:, weight], ends[:, weight])
         if weights is None:
             return None
-    return Rows(buffer, *fields, weights, only_digits)
+    times = None
+    if time is not None:
+        times = _times(buffer, starts[:, time], ends[:, time])
+        if times is None:
+            return None
+    return Rows(buffer, *fields, weights, only_digits, times)
 
 
 def _tidied(text: bytes, delimiter: bytes) -> bytes | None:
@@ -337,3 +285,19 @@ def _weights(
             return None
     fine = not weights.size or (weights.min() >= 0 and weights.max() <= LARGEST_WEIGHT)
     return weights if fine else None
+
+
+def _times(
+    buffer: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64] | None:
+    """The times in these places, or None where one of them cannot be used."""
+    times, good = decimals(buffer, words_of(buffer), starts, ends)
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        whole = buffer.tobytes()
+        texts = [whole[a:b].decode() for a, b in zip(starts[rest].tolist(), ends[rest].tolist(), strict=True)]
+        try:
+            times[rest] = times_of(texts)
+        except ValueError:
+            return None
+    return times

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from netfold.data.interop import read_facts
 from netfold.data.nodes import Labels
+from netfold.data.reading import Reading
 from netfold.errors import InputError
 from netfold.io.files import staged_folder
 
@@ -24,11 +25,19 @@ _FORMAT = 1
 
 
 def write(
-    path: str | os.PathLike[str], matrix: sparse.csr_array, labels: Labels, directed: bool, *, force: bool
+    path: str | os.PathLike[str],
+    matrix: sparse.csr_array,
+    labels: Labels,
+    directed: bool,
+    *,
+    force: bool,
+    times: npt.NDArray[np.float64] | None = None,
+    reading: Reading | None = None,
 ) -> None:
-    """Write the folder."""
+    """Write the folder; `times`, where there are any, in an array of their own."""
     arrays: dict[str, npt.NDArray[Any]] = {f"label_{k}": v for k, v in labels.arrays().items()}
     arrays |= {"indptr": matrix.indptr.astype(np.int64), "indices": matrix.indices, "weights": matrix.data}
+    arrays |= {} if times is None else {"times": times}
     with staged_folder(path, force=force) as folder:
         for name, array in arrays.items():
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
@@ -39,11 +48,13 @@ def write(
             "labels": labels.kind,
             "n_nodes": len(labels),
         }
+        facts |= {} if times is None else {"times": True}
+        facts |= {} if reading is None else {"reading": reading.to_dict()}
         (folder / "graph.json").write_text(json.dumps(facts, indent=1))
 
 
-def read(folder: Path) -> tuple[sparse.csr_array, Labels, bool]:
-    """The matrix, the labels, and whether the graph is directed."""
+def read(folder: Path) -> tuple[sparse.csr_array, Labels, bool, dict[str, Any]]:
+    """The matrix, the labels, whether the graph is directed, and its `times` and `reading` where it has those."""
     facts = read_facts(folder / "graph.json", _FORMAT, "graph")
     kind, directed = facts.get("labels"), facts.get("directed")
     label_arrays = ["ints"] if kind == "int" else ["offsets", "bytes"]
@@ -53,10 +64,14 @@ def read(folder: Path) -> tuple[sparse.csr_array, Labels, bool]:
         csr = _stored_csr(weights, indices, indptr, len(labels))
         if facts.get("n_nodes") != len(labels) or not isinstance(directed, bool):
             raise InputError(f"graph.json does not describe its {len(labels):,} labels")
+        times = _mapped(folder, "times") if facts.get("times") else None
+        if times is not None and (times.dtype != np.float64 or times.shape != weights.shape):
+            raise InputError("times.npy does not fit indices.npy")
+        reading = Reading.from_dict(facts["reading"]) if "reading" in facts else None
     except (OSError, ValueError, TypeError, OverflowError, TokenError, UserWarning) as e:
         raise InputError(f"{folder} is damaged: {e}") from None
     csr.has_sorted_indices = csr.has_canonical_format = True
-    return csr, labels, directed
+    return csr, labels, directed, {"times": times, "reading": reading}
 
 
 def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:

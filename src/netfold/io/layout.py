@@ -4,43 +4,91 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from netfold.data.columns import Chosen, Roles, edge_roles, header_verdict, occurs_again, tuple_columns
 from netfold.errors import InputError
-from netfold.io.fields import _WEIGHT, Layout, Roles, named_roles, names_ends, unnamed_roles
-from netfold.io.lines import data_lines, is_integer, is_number, is_unbounded, split_fields
+from netfold.io.fields import Layout
+from netfold.io.lines import data_lines, is_integer, split_fields
 from netfold.io.source import chunks, kind_of, refusal
 
 __all__ = ["FileColumns", "file_columns"]
 
 
 _SAMPLE = 200
-"""How many lines are looked at."""
+"""How many lines are looked at ..."""
+_LOOK_AGAIN = 10_000
+"""... and where they do not tell whether line 1 is a header."""
 
 _DELIMITERS = (b"\t", b";", b",", b" ")
 """In this order: blanks may stand inside fields that tabs part, and decimal commas inside those that semicolons do."""
 
 
-def layout_of(path: Path, kind: str, delimiter: str | None, header: bool | None, weighted: bool | None) -> Layout:
-    """How to read the lines of a text file."""
-    given = None if delimiter is None else checked_delimiter(delimiter)
+@dataclass(frozen=True)
+class TextTable:
+    """The first lines of a text file, cut into fields, after it was decided whether line 1 names the columns."""
+
+    delimiter: bytes
+    line: int
+    """The number of the first line that is neither blank nor a comment."""
+    width: int
+    names: tuple[str, ...] | None
+    """What the columns are called; None where no line says so."""
+    rows: list[list[str]]
+    """What follows the header."""
+    undecided: bool = False
+    """Whether line 1 was taken for a header only because none of its cells occurs again."""
+
+
+def table_of(
+    path: Path, kind: str, delimiter: str | None = None, header: bool | None = None, names: Sequence[str] = ()
+) -> TextTable | None:
+    """Look at the first lines of a text file; None where there are none. `names` are columns that it should have."""
+    said = None if delimiter is None else checked_delimiter(delimiter)
     lines = sample(path, kind)
     if not lines:
-        raise refusal(path, "there are no edges, only comments or blank lines; it should hold one edge per line")
-    chosen = given or likely_delimiter(lines)
-    first, rest = lines[0][0], [fields for _, line in lines[1:] if (fields := fields_of(line, chosen))]
+        return None
+    chosen = said or likely_delimiter(lines)
     try:
-        fields = split_fields(lines[0][1], chosen)
-        named = _has_header(fields, rest) if header is None else header
-        if named:
-            roles = named_roles([field.decode() for field in fields], weighted)
-        else:
-            roles = unnamed_roles(len(fields), weighted)
+        first = [field.decode() for field in split_fields(lines[0][1], chosen)]
     except ValueError as e:
-        raise refusal(path, str(e), first) from None
-    body = rest if named else [fields, *rest]
-    return Layout(chosen, len(fields), roles, first + named, _all_integers(body, roles))
+        raise refusal(path, str(e), lines[0][0]) from None
+    rows = _cells(lines[1:], chosen)
+    verdict = (True if names else header_verdict(first, rows)) if header is None else header
+    named = verdict
+    if verdict is None:
+        named = not occurs_again(first, _cells(sample(path, kind, _LOOK_AGAIN)[1:], chosen))
+    names_here = tuple(first) if named else None
+    undecided = verdict is None and bool(named)
+    return TextTable(chosen, lines[0][0], len(first), names_here, rows if named else [first, *rows], undecided)
+
+
+def _cells(lines: list[tuple[int, bytes]], delimiter: bytes) -> list[list[str]]:
+    return [[cell.decode() for cell in cells] for _, line in lines if (cells := fields_of(line, delimiter))]
+
+
+def layout_of(
+    path: Path,
+    kind: str,
+    delimiter: str | None,
+    header: bool | None,
+    weighted: bool | None,
+    chosen: Chosen | None = None,
+) -> Layout:
+    """How to read the lines of a text file."""
+    chosen = chosen or Chosen()
+    table = table_of(path, kind, delimiter, header, chosen.names)
+    if table is None:
+        raise refusal(path, "there are no edges, only comments or blank lines; it should hold one edge per line")
+    try:
+        roles = edge_roles(table.names, table.rows, table.width, chosen, weighted)
+    except ValueError as e:
+        raise refusal(path, str(e), table.line) from None
+    start = table.line + (table.names is not None)
+    integers = _all_integers(table.rows, roles)
+    return Layout(table.delimiter, table.width, roles, start, integers, table.names, table.undecided)
 
 
 def checked_delimiter(delimiter: str) -> bytes:
@@ -52,13 +100,13 @@ def checked_delimiter(delimiter: str) -> bytes:
     return delimiter.encode()
 
 
-def sample(path: Path, kind: str) -> list[tuple[int, bytes]]:
-    """The first lines that are neither blank nor comments, with their numbers."""
+def sample(path: Path, kind: str, count: int = _SAMPLE) -> list[tuple[int, bytes]]:
+    """The first `count` lines that are neither blank nor comments, with their numbers."""
     lines: list[tuple[int, bytes]] = []
     for number, text in chunks(path, kind):
         for line in data_lines(number, text):
             lines.append(line)
-            if len(lines) == _SAMPLE:
+            if len(lines) == count:
                 return lines
     return lines
 
@@ -81,35 +129,9 @@ def likely_delimiter(lines: list[tuple[int, bytes]]) -> bytes:
     return max(_DELIMITERS, key=agreement)
 
 
-def _has_header(first: list[bytes], rest: list[list[bytes]]) -> bool:
-    """Whether the first line names the columns: by known names, or by being text where the others hold numbers."""
-    seen = {field for fields in rest for field in fields}
-    if names_ends([field.decode() for field in first]) and not seen.intersection(first):
-        return True
-    alike = [fields for fields in rest if len(fields) == len(first)]
-    if not alike or len(first) < 2:
-        return False
-    if not any(map(is_integer, first[:2])) and all(is_integer(x) for fields in alike for x in fields[:2]):
-        return True
-    return len(first) > 2 and not _is_float(first[2]) and all(is_number(fields[2]) for fields in alike)
-
-
-def _is_float(field: bytes) -> bool:
-    """Whether Python reads a number: nan and inf are no weights, but no names of columns either."""
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _all_integers(rows: list[list[bytes]], roles: Roles) -> bool:
+def _all_integers(rows: list[list[str]], roles: Roles) -> bool:
     ends = (roles.source, roles.target)
-    return all(is_integer(fields[i]) for fields in rows for i in ends if i < len(fields))
-
-
-_TIMES = frozenset(("time", "timestamp", "date", "datetime", "year", "month", "day", "t", "ts", "created_at"))
-_NUMBERS = _WEIGHT | {"rating", "score"}
+    return all(is_integer(fields[i].encode()) for fields in rows for i in ends if i < len(fields))
 
 
 @dataclass(frozen=True)
@@ -117,38 +139,41 @@ class FileColumns:
     """The first look at a file."""
 
     hyperedges: bool = False
-    """Whether it has three roles or more: none of its columns are called ends, and a third one holds nodes."""
+    """Whether it has three roles or more (see `tuple_columns`)."""
     time: str | None = None
-    """The column that is called a time."""
+    """The column that holds times."""
+    roles: tuple[str, ...] = field(default=(), compare=False)
+    """The roles of its hyperedges, as `read_hyperedges` takes them."""
 
 
-def file_columns(path: str | os.PathLike[str], delimiter: str | None = None) -> FileColumns:
-    """Look at the first lines of a text file; a json file holds hyperedges, and of parquet nothing is guessed.
+def file_columns(path: str | os.PathLike[str], delimiter: str | None = None, header: bool | None = None) -> FileColumns:
+    """Look at the first lines of a file of text, or rows of parquet; a json file holds hyperedges.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "tags.csv")
     >>> _ = path.write_text("user,movie,tag,year\\n1,7,slow,1999\\n2,7,fast,2001\\n")
     >>> file_columns(path)
-    FileColumns(hyperedges=True, time='year')
+    FileColumns(hyperedges=True, time='year', roles=('user', 'movie', 'tag'))
     """
+    path = Path(path)
     if str(path).endswith((".json", ".json.gz")):
         return FileColumns(hyperedges=True)
-    if Path(path).is_dir() or kind_of(Path(path)) == "parquet":
+    if path.is_dir():
         return FileColumns()
-    lines = sample(Path(path), kind_of(Path(path)))
-    parted = checked_delimiter(delimiter) if delimiter else likely_delimiter(lines)
-    rows = [fields for _, line in lines if (fields := fields_of(line, parted))]
-    return _of_rows(rows) if rows else FileColumns()
+    kind = kind_of(path)
+    if kind == "parquet":
+        from netfold.io.duckdb import parquet_sample
+
+        names, rows = parquet_sample(path)
+        return _of_columns(names, rows)
+    table = table_of(path, kind, delimiter, header)
+    return FileColumns() if table is None or table.names is None else _of_columns(table.names, table.rows)
 
 
-def _of_rows(rows: list[list[bytes]]) -> FileColumns:
-    names = [field.decode("utf-8", "replace").strip() for field in rows[0]]
-    plain = [name.casefold().replace(" ", "_") for name in names]
-    times = [name for name, x in zip(names[2:], plain[2:], strict=True) if x in _TIMES]
-    nodes = [i for i, x in enumerate(plain) if x not in _TIMES | _NUMBERS and not _numbers(rows, i)]
-    return FileColumns(not names_ends(names) and len(nodes) >= 3, times[0] if times else None)
-
-
-def _numbers(rows: list[list[bytes]], column: int) -> bool:
-    """Whether a column holds numbers throughout, its first line included: a weight that has no name, good or bad."""
-    return all(is_number(x) or is_unbounded(x) for x in (fields[column] for fields in rows if column < len(fields)))
+def _of_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> FileColumns:
+    roles = tuple_columns(names, rows)
+    try:
+        time = edge_roles(names, rows, len(names)).time
+    except ValueError:
+        time = None
+    return FileColumns(bool(roles), None if time is None else names[time], roles)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.columns import Roles
 from netfold.data.nodes import Labels
 from netfold.io.ends import TextEnds
-from netfold.io.fields import Layout, Roles, Rows, cut_tidied, digit_grid, field_grid, parted_lines
+from netfold.io.fields import Layout, Rows, cut_tidied, digit_grid, field_grid, parted_lines
 from netfold.io.lines import LineError, is_integer
 from netfold.io.numbers import PAD
 

@@ -1,0 +1,412 @@
+"""What the columns of a table of edges are, decided once for text, parquet, frames and arrays.
+
+`header_verdict` says whether line 1 names the columns, `edge_roles` which column is what, `tuple_columns` whether a
+table holds tuples rather than edges. They see names and some rows as texts, so that every format is read alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ROLES", "Chosen", "Roles", "edge_roles", "header_verdict", "names_ends", "times_of", "tuple_columns"]
+
+_ENDS = (
+    ("source", "target"),
+    ("source_id", "target_id"),
+    ("source_node", "target_node"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("from_id", "to_id"),
+    ("from_node", "to_node"),
+    ("start", "end"),
+    ("head", "tail"),
+    ("subject", "object"),
+    ("u", "v"),
+    ("s", "t"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+)
+_SOURCE, _TARGET = (frozenset(names) for names in zip(*_ENDS, strict=True))
+_WEIGHT = frozenset(
+    ("weight", "weights", "edge_weight", "w", "value", "val", "count", "counts", "freq", "frequency", "strength")
+)
+_TIME = frozenset(
+    ("time", "timestamp", "date", "datetime", "year", "month", "day", "t", "ts", "when", "epoch", "unixtime",
+     "unix_time")
+)  # fmt: skip
+_TIME_ENDING = ("_at", "_on", "_time", "_timestamp", "_ts", "_date", "_datetime", "_year", "_day")
+_RELATION = frozenset(("relation", "relationship", "predicate", "rel", "relation_type"))
+_TYPE = _RELATION | {"type", "kind", "edge_type", "label", "interaction"}
+_MEASURE = frozenset(
+    ("amount", "price", "cost", "total", "sum", "quantity", "qty", "rating", "score", "stars", "clicks", "views",
+     "duration", "distance", "sign", "votes", "size", "share", "probability", "confidence")
+)  # fmt: skip
+_INDEX = frozenset(("", "index", "row", "rowid", "row_id", "id", "edge_id", "unnamed:_0"))
+"""Names of columns that number the rows."""
+
+ROLES = ("source", "target", "weight", "time", "type")
+"""What a column can be, in the order in which a reading names them."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_INTEGER = re.compile(r"-?[0-9]+")
+_DATE = re.compile(
+    r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}"
+    r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+)
+_PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?")
+_EPOCH = (5e8, 2.5e9)
+"""Seconds since 1970 of the years 1985 to 2049; as many thousands, millions or billions are its parts."""
+_DIGITS = re.compile(r"[0-9]+")
+_MARKS = "@:/|#"
+
+Rows = Sequence[Sequence[str]]
+"""Some rows of a table, as texts; an empty one is a value that is missing."""
+
+
+class Roles(NamedTuple):
+    """Positions of the columns that matter; None where there is none."""
+
+    source: int
+    target: int
+    weight: int | None = None
+    time: int | None = None
+    type: int | None = None
+
+
+class Chosen(NamedTuple):
+    """What the caller says of the columns: the name of each, or its position from 0; None to find it out."""
+
+    source: str | int | None = None
+    target: str | int | None = None
+    weight: str | int | None = None
+    time: str | int | None = None
+    type: str | int | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are chosen by name."""
+        return [x for x in self if isinstance(x, str)]
+
+
+# -------------------------------------------------------------------- is line 1 a header?
+
+
+def header_verdict(first: Sequence[str], rows: Rows) -> bool | None:
+    """Whether the first line names the columns; None where nothing tells.
+
+    No cell of a header occurs again in its column, and its kind differs from the column's: words over numbers, or
+    names over ids that have a digit, a prefix or a mark in common.
+
+    >>> header_verdict(["customer_id", "product_id"], [["C1", "P1"], ["C2", "P1"]])
+    True
+    >>> header_verdict(["C7", "P4"], [["C1", "P1"], ["C2", "P1"]])
+    False
+    >>> header_verdict(["ann", "bob"], [["cid", "dan"]]) is None
+    True
+    """
+    alike = [row for row in rows if len(row) == len(first)]
+    if names_ends(first):
+        cells = {cell for row in rows for cell in row}
+        return not cells.intersection(cell for cell in first if cell)
+    if any(_NUMBER.fullmatch(cell) for cell in first) or not alike or not any(first):
+        return False
+    columns = [[cell for cell in column if cell] for column in zip(*alike, strict=True)]
+    pairs = [(cell, column) for cell, column in zip(first, columns, strict=True) if cell and column]
+    if any(cell in column or _is_alike(cell, column) for cell, column in pairs):
+        return False
+    return True if any(_differs(cell, column) for cell, column in pairs) else None
+
+
+def occurs_again(first: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
+    """Whether a cell of the first line occurs anywhere below."""
+    cells = {cell for cell in first if cell}
+    return any(not cells.isdisjoint(row) for row in rows)
+
+
+def _differs(name: str, column: Sequence[str]) -> bool:
+    """Whether a cell is of another kind than all below it."""
+    if _are_numbers(column) or all(_DATE.fullmatch(cell) for cell in column):
+        return True
+    if not _DIGITS.search(name) and all(_DIGITS.search(cell) for cell in column):
+        return True
+    if any(mark not in name and all(mark in cell for cell in column) for mark in _MARKS):
+        return True
+    shapes = {_shape(cell) for cell in column}
+    return len(shapes) == 1 and len(set(column)) > 1 and "0" in next(iter(shapes)) and _shape(name) not in shapes
+
+
+def _is_alike(name: str, column: Sequence[str]) -> bool:
+    """Whether a cell is an id like all below it: C7 over C1 and C2."""
+    shapes = {_shape(cell) for cell in column}
+    return "0" in _shape(name) and shapes == {_shape(name)}
+
+
+def _shape(cell: str) -> str:
+    return _DIGITS.sub("0", cell)
+
+
+# -------------------------------------------------------------------- which column is what?
+
+
+def names_ends(names: Sequence[str]) -> bool:
+    """Whether names say which column is the source and which the target."""
+    plain = {_plain(name) for name in names}
+    return bool(plain & _SOURCE) and bool(plain & _TARGET)
+
+
+def edge_roles(
+    names: Sequence[str] | None, rows: Rows, width: int, chosen: Chosen | None = None, weighted: bool | None = None
+) -> Roles:
+    """The role of each column; a ValueError says what is missing.
+
+    What is chosen is taken. Otherwise the ends are the columns called so (source and target, from and to, ...), or the
+    first two that are no time, weight, type or number of the row; a weight is a column called weight, w, value, count,
+    frequency, strength, or the third of three columns without names; a time is a column called one (time, date, year,
+    created_at, ...) that holds numbers or dates, or one that holds dates or seconds since 1970, and is never a weight.
+    Four columns without names are KONECT's: source, target, weight, time.
+
+    >>> edge_roles(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]], 4)
+    Roles(source=0, target=1, weight=None, time=3, type=None)
+    """
+    table = _Table(names, rows, width)
+    places = table.places(chosen or Chosen())
+    if width < 2:
+        delimiter = "" if names else " (say which delimiter separates them)"
+        raise ValueError(f"there is only one column; an edge needs two ends, in two columns{delimiter}")
+    if weighted is False and "weight" in places:
+        raise ValueError("weight= names a column, and weighted=False (--unweighted) passes it over; leave one out")
+    if names is None:
+        return table.unnamed_roles(places, weighted)
+    return table.named_roles(places, weighted)
+
+
+class _Table:
+    """The columns of a table: their names, and some of their values."""
+
+    def __init__(self, names: Sequence[str] | None, rows: Rows, width: int):
+        self.names, self.width = names, width
+        self.plain = [_plain(name) for name in names] if names is not None else [""] * width
+        self._columns = [[row[i] for row in rows if len(row) == width and row[i]] for i in range(width)]
+
+    def places(self, chosen: Chosen) -> dict[str, int]:
+        """Where the chosen columns stand."""
+        places: dict[str, int] = {}
+        for role, column in zip(ROLES, chosen, strict=True):
+            if column is None:
+                continue
+            place = self._place(role, column)
+            other = next((name for name, taken in places.items() if taken == place), None)
+            if other is not None:
+                raise ValueError(f"{other} and {role} are the same column, {column!r}; a column has one role")
+            places[role] = place
+        return places
+
+    def _place(self, role: str, column: str | int) -> int:
+        if isinstance(column, str):
+            if self.names is None:
+                raise ValueError(
+                    f"{role} is to be the column {column!r}, and no line names the columns; give its place "
+                    f"(--{role} 1 is the first, in Python {role}=0), or say header=True (--header)"
+                )
+            exact = [i for i, name in enumerate(self.names) if name == column]
+            place = next(iter(exact or [i for i, name in enumerate(self.plain) if name == _plain(column)]), None)
+            if place is None:
+                raise ValueError(f"there is no column {column!r} for {role}; there are {', '.join(self.names)}")
+            return place
+        if not 0 <= column < self.width:
+            raise ValueError(f"there is no column {column + 1} for {role}; there are {self.width}")
+        return column
+
+    def named_roles(self, places: dict[str, int], weighted: bool | None) -> Roles:
+        source, target = self._ends(places)
+        left = [i for i in range(self.width) if i not in (source, target, *places.values())]
+        weight = places.get("weight")
+        if weight is None and weighted is not False:
+            weight = next((i for i in left if self.plain[i] in _WEIGHT), None)
+        if weight is None and weighted:
+            weight = next((i for i in left if not self._is_time(i) and _are_numbers(self._columns[i])), None)
+            if weight is None:
+                raise ValueError(_NO_WEIGHT)
+        left = [i for i in left if i != weight]
+        time = places.get("time", next((i for i in left if self._is_time(i)), None))
+        left = [i for i in left if i != time]
+        return Roles(
+            source, target, weight, time, places.get("type", next((i for i in left if self.plain[i] in _TYPE), None))
+        )
+
+    def _ends(self, places: dict[str, int]) -> tuple[int, int]:
+        source, target = places.get("source"), places.get("target")
+        free = [i for i in range(self.width) if i not in places.values()]
+        if source is None and target is None:
+            known = [next((i for i in free if self.plain[i] in ends), None) for ends in (_SOURCE, _TARGET)]
+            if None not in known:
+                source, target = known
+        likely = [i for i in free if self._may_be_end(i)]
+        for role in ("source", "target"):
+            if (source if role == "source" else target) is None:
+                known_names = _SOURCE if role == "source" else _TARGET
+                taken = {source, target}
+                names_it = [i for i in free if self.plain[i] in known_names] if taken != {None} else []
+                options = [i for i in (*names_it, *likely, *free) if i not in taken]
+                if not options:
+                    raise ValueError(f"there is no column left for {role}; an edge needs two ends, in two columns")
+                source, target = (options[0], target) if role == "source" else (source, options[0])
+        assert source is not None and target is not None
+        return source, target
+
+    def _may_be_end(self, i: int) -> bool:
+        name = self.plain[i]
+        return not (name in _WEIGHT | _MEASURE | _TYPE | _INDEX or self._is_time(i))
+
+    def unnamed_roles(self, places: dict[str, int], weighted: bool | None) -> Roles:
+        free = [i for i in range(self.width) if i not in places.values()]
+        ends = [places.get("source"), places.get("target")]
+        chosen = None not in ends
+        ends = [i if i is not None else free.pop(0) if free else None for i in ends]
+        source, target = ends
+        if source is None or target is None:
+            raise ValueError("there is no column left for an end; an edge needs two, in two columns")
+        weight, time = places.get("weight"), places.get("time")
+        if time is None and not chosen:
+            time = next((i for i in free if _are_times(self._columns[i])), None)
+        left = [i for i in free if i != time]
+        usual = not chosen and len(left) == 1 and (self.width == 3 or time is not None)
+        if weight is None and weighted is not False and (usual or (weighted and left)):
+            weight = left.pop(0)
+            if weighted is None and not self._has_number(weight):
+                raise ValueError(_TEXTS.format(column=weight + 1, cell=self._columns[weight][0]))
+        if weighted and weight is None:
+            raise ValueError(_NO_WEIGHT)
+        if left and not chosen and not (weighted is False and self.width < 5):
+            raise ValueError(
+                f"there are {self.width} columns and no header; name them in a first line (source,target,weight), say "
+                "which are the ends (source=0, target=1, or --source 1 --target 2), or keep two or three"
+            )
+        return Roles(source, target, weight, time, places.get("type"))
+
+    def _has_number(self, i: int) -> bool:
+        return not self._columns[i] or any(_NUMBER.fullmatch(cell) for cell in self._columns[i])
+
+    def _is_time(self, i: int) -> bool:
+        column, name = self._columns[i], self.plain[i]
+        called = name in _TIME or name.endswith(_TIME_ENDING)
+        return (called and (not column or _are_numbers(column) or _are_dates(column))) or _are_times(column)
+
+    def tuple_columns(self) -> tuple[str, ...]:
+        """See `tuple_columns`."""
+        assert self.names is not None
+        relation = next((i for i, name in enumerate(self.plain) if name in _RELATION), None)
+        if names_ends(self.names):
+            if relation is None:
+                return ()
+            source, target = self._ends({"type": relation})
+            names = [self.names[i] for i in (source, relation, target)]
+            return f"{names[0]}:entity", names[1], f"{names[2]}:entity"
+        nodes = [i for i in range(self.width) if self._is_role(i)]
+        return tuple(self.names[i] for i in nodes) if len(nodes) >= 3 else ()
+
+    def _is_role(self, i: int) -> bool:
+        """Whether a column holds nodes: neither times, nor measures, nor the numbers of the rows."""
+        name, column = self.plain[i].partition(":")[0], self._columns[i]
+        if ":" in self.plain[i]:
+            return True
+        if not column or name in _WEIGHT | _MEASURE | _INDEX or self._is_time(i):
+            return False
+        if not _are_numbers(column):
+            return True
+        ids = all(_INTEGER.fullmatch(cell) for cell in column)
+        return ids and all(_are_numbers(self._columns[j]) for j in (0, 1))  # numbers beside names are measures
+
+
+_NO_WEIGHT = (
+    "there is no column of weights; add a third column, or leave weighted=True (--weighted) out "
+    "(a time is no weight unless it is named: weight=, --weight)"
+)
+_TEXTS = (
+    "column {column} holds text ({cell!r}), which is no weight; leave it out (weighted=False, --unweighted), say what "
+    "the columns are (--source 1 --target 3), or read tuples (read_hyperedges, netfold fit dhne)"
+)
+
+
+def tuple_columns(names: Sequence[str], rows: Rows) -> tuple[str, ...]:
+    """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
+
+    Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
+    numbers of rows are not. Two ends and a relation are tuples whose ends are of one type.
+
+    >>> tuple_columns(["user", "movie", "tag", "year"], [["1", "7", "slow", "1999"]])
+    ('user', 'movie', 'tag')
+    >>> tuple_columns(["head", "relation", "tail", "split"], [["paris", "in", "france", "train"]])
+    ('head:entity', 'relation', 'tail:entity')
+    >>> tuple_columns(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]])
+    ()
+    """
+    return _Table(names, rows, len(names)).tuple_columns() if len(names) >= 3 else ()
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+# -------------------------------------------------------------------- kinds of values
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def _are_dates(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(_DATE.fullmatch(cell) for cell in cells)
+
+
+def _are_times(cells: Sequence[str]) -> bool:
+    """Dates, or seconds since 1970, or parts of seconds."""
+    if _are_dates(cells):
+        return True
+    if not _are_numbers(cells):
+        return False
+    values = [abs(float(cell)) for cell in cells]
+    return any(_EPOCH[0] * part <= min(values) and max(values) <= _EPOCH[1] * part for part in (1, 1e3, 1e6, 1e9))
+
+
+def times_of(cells: Sequence[Any]) -> npt.NDArray[np.float64]:
+    """Times as numbers: numbers stay as they are, dates are seconds since 1970 (UTC), empty cells NaN.
+
+    A ValueError holds the position of the first that is neither.
+
+    >>> times_of(["1999", ""]).tolist(), times_of(["1970-01-02", "1970-01-01T01:00:00+01:00"]).tolist()
+    ([1999.0, nan], [86400.0, 0.0])
+    """
+    if len(cells) and _PLAIN_DATE.fullmatch(cells[0]) and len(set(map(len, cells))) == 1:
+        try:
+            return np.array(cells, "datetime64[us]").astype(np.int64) / 1e6
+        except ValueError:
+            pass  # one of them is none: below says which
+    times = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        try:
+            times[i] = _time(cell)
+        except ValueError:
+            raise ValueError(i) from None
+    return times
+
+
+def _time(cell: str) -> float:
+    if not cell:
+        return float("nan")
+    if _DATE.fullmatch(cell):
+        moment = datetime.fromisoformat(cell.replace("/", "-"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if not _NUMBER.fullmatch(cell):
+        raise ValueError
+    return float(cell)

@@ -1,0 +1,109 @@
+"""`Reading`: what was read of a table, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from netfold.data.columns import ROLES, Roles
+
+__all__ = ["Reading"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which columns of a table became what, how many rows there were, and what was passed over.
+
+    >>> roles = {"source": "user_id", "target": "item", "time": "timestamp"}
+    >>> print(Reading(roles, ("amount",), rows=50_461, edges=45_208, repeated=5_253, header=True))
+    user_id - item, time timestamp; 50,461 rows, 45,208 edges (5,253 rows repeat an edge: one edge each); passed over: \
+amount; line 1 is a header
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """From role to column: source, target, weight, time, type."""
+    passed_over: tuple[str, ...] = ()
+    """The columns that nothing was read of."""
+    rows: int = 0
+    edges: int = 0
+    repeated: int = 0
+    """Rows whose edge another row has already; an undirected edge in either direction."""
+    summed: bool = False
+    """Whether the weights of repeated rows were summed; otherwise they are one edge."""
+    dropped: int = 0
+    """Rows of weight 0, which are no edge."""
+    header: bool | None = None
+    """Whether line 1 names the columns; None where there are no lines."""
+    undecided: bool = False
+    """Whether nothing told if line 1 is a header, and it was taken for one because none of its cells occurs again."""
+    files: int = 1
+
+    @staticmethod
+    def of(names: Sequence[str] | None, roles: Roles, width: int, **facts: Any) -> Reading:
+        """What was read of columns with these names, or without."""
+        called = [name or f"column {i + 1}" for i, name in enumerate(names or [""] * width)]
+        by_role = {role: called[i] for role, i in zip(ROLES, roles, strict=True) if i is not None}
+        over = tuple(name for i, name in enumerate(called) if i not in roles)
+        return Reading(by_role, over, **facts)
+
+    def counted(self, rows: int, edges: int, weights: Sized | None, *, zeros: int = 0) -> Reading:
+        """The same after so many rows became so many edges, `zeros` of them of weight 0."""
+        repeated = max(0, rows - zeros - edges)
+        return replace(self, rows=rows, edges=edges, repeated=repeated, dropped=zeros, summed=weights is not None)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The columns that no edge keeps: those passed over, and the type."""
+        return (*((self.roles["type"],) if "type" in self.roles else ()), *self.passed_over)
+
+    def __str__(self) -> str:
+        parts = [self._columns(), self._rows()]
+        if self.unused:
+            parts.append(f"passed over: {', '.join(self.unused)}")
+        if self.undecided:
+            parts.append("line 1 was taken for a header, as none of its cells occurs again (header=False, --no-header)")
+        elif self.header:
+            parts.append("line 1 is a header")
+        return "; ".join(parts)
+
+    def _columns(self) -> str:
+        ends = " - ".join(self.roles[role] for role in ("source", "target"))
+        return ", ".join([ends, *(f"{role} {self.roles[role]}" for role in ("weight", "time") if role in self.roles)])
+
+    def _rows(self) -> str:
+        notes = []
+        if self.repeated:
+            what = "weights summed" if self.summed else "one edge each"
+            notes.append(f"{_count(self.repeated, 'row repeats', 'rows repeat')} an edge: {what}")
+        if self.dropped:
+            notes.append(f"{_count(self.dropped, 'row', 'rows')} of weight 0 dropped")
+        files = f" of {self.files:,} files" if self.files > 1 else ""
+        beside = f" ({'; '.join(notes)})" if notes else ""
+        return f"{_count(self.rows, 'row', 'rows')}{files}, {_count(self.edges, 'edge', 'edges')}{beside}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return {
+            "roles": dict(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
+            "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
+            "undecided": self.undecided, "files": self.files,
+        }  # fmt: skip
+
+    @staticmethod
+    def from_dict(facts: Any) -> Reading:
+        """What `to_dict` wrote; a ValueError where it did not."""
+        try:
+            roles = {str(role): str(column) for role, column in facts["roles"].items() if role in ROLES}
+            counts = {name: int(facts[name]) for name in ("rows", "edges", "repeated", "dropped", "files")}
+            flags = {name: bool(facts[name]) for name in ("summed", "undecided")}
+            header = None if facts["header"] is None else bool(facts["header"])
+            reading = Reading(roles, tuple(map(str, facts["passed_over"])), header=header, **counts, **flags)
+            str(reading)
+        except (KeyError, TypeError, AttributeError) as e:
+            raise ValueError(f"graph.json does not say what was read ({e})") from None
+        return reading
+
+
+def _count(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}"
