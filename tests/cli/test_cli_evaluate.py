@@ -12,7 +12,7 @@ import click
 import pytest
 
 import netfold as nf
-from command import netfold, refuse, succeed, told
+from command import netfold, refuse, sentences, succeed, told
 from netfold.cli import main, protocol_flags
 from netfold.cli.flags import flags
 from netfold.cli.protocol_flags import TASKS
@@ -185,7 +185,11 @@ def test_an_interruption_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(nf.SDNE, "fit", interrupted)
     result = netfold("evaluate", "reconstruction", "sdne", "edges.csv")
-    assert result.exit_code == 1 and result.stderr.split("\n") == ["", "netfold: interrupted", ""]  # after the ^C
+    assert result.exit_code == 1 and sentences(result.stderr).split("\n") == [
+        "",
+        "netfold: interrupted",
+        "",
+    ]  # after the ^C
 
 
 # -------------------------------------------------------------------- the flags are what the functions take

@@ -80,6 +80,7 @@ def test_ctrl_c_leaves_a_checkpoint_from_which_the_same_command_goes_on() -> Non
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environ(), "text": True}
     with subprocess.Popen(command, **pipes) as first:
         assert first.stderr is not None
+        assert first.stderr.readline().startswith("read edges.csv: ")
         assert "epoch 1/500" in first.stderr.readline()
         first.send_signal(signal.SIGINT)
         out, err = first.communicate(timeout=60)

@@ -60,7 +60,9 @@ def test_nearest_is_a_loop_over_all(rows: list[list[float]], k: int, metric: str
     own = data.draw(st.integers(0, len(rows) - 1))
     scale = 1.0 if metric == "cosine" else max(abs(x) for row in rows for x in row) ** (2 if metric == "dot" else 1)
     assert_same_neighbors(emb.nearest(own, k, metric=metric), naive_nearest(rows, rows[own], k, metric, own), scale)
-    assert_same_neighbors(emb.nearest(rows[own], k, metric=metric), naive_nearest(rows, rows[own], k, metric), scale)
+    assert_same_neighbors(
+        emb.nearest(np.array(rows[own]), k, metric=metric), naive_nearest(rows, rows[own], k, metric), scale
+    )
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
@@ -149,11 +151,11 @@ def test_the_other_metrics_see_means_only() -> None:
         ("a", {"k": 2.5}, "k=2.5 is not a whole number"),
         ("a", {"k": "5"}, "k='5' is not a whole number"),
         ("a", {"metric": "manhattan"}, "metric='manhattan' is not one of cosine, euclidean, dot"),
-        ([1.0, 2.0], {}, r"the query has the shape \(2,\); give a label, or a vector: 3 numbers"),
+        (np.array([1.0, 2.0]), {}, r"the query has the shape \(2,\); give a label, or a vector: 3 numbers"),
         (np.ones((1, 3)), {}, "shape"),
-        ([1.0, math.nan, 0.0], {}, "not finite"),
-        (["a", "b", "c"], {}, "real numbers"),
-        ([1, [2]], {}, "rows differ"),
+        (np.array([1.0, math.nan, 0.0]), {}, "not finite"),
+        (np.array(["a", "b", "c"]), {}, "real numbers"),
+        ([1.0, 2.0], {}, "a list is a list of nodes, and 1.0 is none; give a vector as an array"),
         (("a", 1), {}, "no node is labelled"),
     ],
 )
@@ -164,19 +166,37 @@ def test_questions_refused(query: Any, options: Any, why: str) -> None:
 
 def test_a_query_needs_the_coordinates_of_gaussians() -> None:
     with pytest.raises(InputError, match=r"the coordinates \[mean, std\] of a node: 6 numbers"):
-        make("abc", std=True).nearest([1.0, 2.0, 3.0])
+        make("abc", std=True).nearest(np.array([1.0, 2.0, 3.0]))
 
 
 def test_numbers_of_all_kinds_ask() -> None:
     emb = make([10, 20, 30])
     assert emb.nearest(np.int32(20), np.int64(2)) == emb.nearest(20, 2)
     assert emb.nearest(emb.vectors[1].astype(np.float16), 1)[0][0] == 20
-    assert emb.nearest([1, 0, 0], 3) == emb.nearest(np.array([1.0, 0, 0]), 3)
+    assert emb.nearest(np.array([1, 0, 0]), 3) == emb.nearest(np.array([1.0, 0, 0]), 3)
+
+
+def test_a_list_is_a_list_of_nodes_and_vectors_are_arrays() -> None:
+    emb = make([0, 1, 2])  # in three dimensions: [0, 1, 2] could be a vector
+    assert emb.nearest([0, 1, 2], 2) == [emb.nearest(node, 2) for node in (0, 1, 2)]
+    assert emb.nearest([]) == []
+    for query in ([0.5, 1.0, 2.0], [0, 7], [[1.0, 2.0, 3.0]]):
+        with pytest.raises(InputError, match="a list is a list of nodes.*give a vector as an array"):
+            emb.nearest(query)
+    with pytest.raises(InputError, match="'d'"):
+        make("abc").nearest(["a", "d"])
+
+
+def test_numpy_sees_the_vectors() -> None:
+    emb = make("abc")
+    assert np.array_equal(np.asarray(emb), emb.vectors)
+    assert np.asarray(emb, dtype=np.float64).dtype == np.float64
+    assert np.array(emb).flags.writeable and emb.vectors.tolist() == np.array(emb).tolist()
 
 
 def test_nobody_to_find() -> None:
     assert make("a").nearest("a") == []
-    assert Embedding([], np.empty((0, 3))).nearest([1.0, 2.0, 3.0]) == []
+    assert Embedding([], np.empty((0, 3))).nearest(np.array([1.0, 2.0, 3.0])) == []
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])

@@ -16,7 +16,6 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.io.edges import read_edges
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*was taken for a header")
 
 

@@ -34,14 +34,13 @@ def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
     of a few epochs to small graphs like this one, in about ten seconds. The rules of choice, with their evidence, are
     in docs/choosing.md.
     """
-    from netfold.io.layout import file_columns
     from netfold.studies.choose import choose as chosen
 
     _check(given)
     data = data_of(edges, given)
     if given["probe"] and not given["quiet"]:
         click.echo("choose: short fits, about ten seconds", err=True)
-    time = file_columns(edges, given["delimiter"]).time
+    time = data.reading.time if data.reading is not None else None
     choice = chosen(data, task, time_column=time, probe=given["probe"], seed=given["seed"])
     commands = choice.commands(edges, typed_flags(given))
     facts, text = choice.to_dict() | {"commands": commands}, choice.lines()

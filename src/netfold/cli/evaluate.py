@@ -134,7 +134,7 @@ def _split(graph: Graph, given: Mapping[str, Any]) -> Any:
 
 
 def _without_splitting(arguments: dict[str, Any]) -> dict[str, Any]:
-    names = {"hidden": "--hide", "keep": "--keep"}
+    names = {"hidden": "--hide", "by": "--by", "keep": "--keep"}
     odd = next((flag for name, flag in names.items() if name in arguments), None)
     if odd:
         raise InputError(f"{odd} hides edges and --test gives those that are hidden; leave out one of them")

@@ -99,7 +99,7 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
     facts |= {"isolated": found.isolated, "components": found.components, **_degrees(found)}
     if found.weights is not None:
         facts["weights"] = {"min": found.weights.least, "max": found.weights.largest}
-    return facts | {"labels": graph.nodes[:_EXAMPLES]}
+    return facts | _reading(graph) | {"labels": graph.nodes[:_EXAMPLES]}
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
@@ -108,7 +108,13 @@ def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
     found = hypergraph_counts(hypergraph)
     facts: dict[str, Any] = {"kind": "hypergraph", "nodes": found.nodes, "hyperedges": found.edges}
     facts |= {"types": found.types, "kinds": {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}}
-    return facts | {"isolated": found.isolated, **_degrees(found), "labels": hypergraph.nodes[:_EXAMPLES]}
+    facts |= {"isolated": found.isolated, **_degrees(found), **_reading(hypergraph)}
+    return facts | {"labels": hypergraph.nodes[:_EXAMPLES]}
+
+
+def _reading(data: Graph | Hypergraph) -> dict[str, Any]:
+    """What was read of a file; the table leaves it out, as it is said on standard error."""
+    return {} if data.reading is None else {"reading": data.reading.to_dict()}
 
 
 def _degrees(found: Counts) -> dict[str, Any]:
@@ -117,7 +123,8 @@ def _degrees(found: Counts) -> dict[str, Any]:
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
-    return [(name.replace("_", " "), _words(value)) for name, value in facts.items() if value is not None]
+    listed = {name: value for name, value in facts.items() if value is not None and name != "reading"}
+    return [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
 
 
 def _words(value: Any) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
     from netfold.data.nodes import Labels
+    from netfold.data.reading import HyperedgeReading, Reading
     from netfold.embedder.embedder import Embedder
 
 __all__ = [
@@ -46,13 +48,16 @@ __all__ = [
     "plain_labels",
     "reading_flags",
     "refuse_reading_flags",
+    "role_flags",
+    "say_reading",
     "text_flags",
     "typed_flags",
     "weighted_flag",
 ]
 
 
-READING = ("directed", "weighted", "delimiter", "header")
+ROLES = ("source", "target", "weight", "time", "type")
+READING = ("directed", "weighted", "delimiter", "header", *ROLES)
 """The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
 
 directed_flag: Callable[[Any], Any] = click.option(
@@ -65,9 +70,41 @@ weighted_flag: Callable[[Any], Any] = click.option(
 )
 
 
+class ColumnName(click.ParamType):  # type: ignore[type-arg]
+    """The name of a column, or its place from 1, which Python counts from 0."""
+
+    name = "column"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return "COLUMN"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or not value.isdecimal():
+            return value
+        if int(value) < 1:
+            self.fail("columns are counted from 1; give a name, or 1 for the first", param, ctx)
+        return int(value) - 1
+
+
+_ROLE_HELP = {
+    "source": "The column of the nodes that edges start from: its name, or 1 for the first.  [default: detected]",
+    "target": "The column of the nodes that edges lead to.  [default: detected]",
+    "weight": "The column of weights.  [default: one called weight, w, value, count, ...]",
+    "time": "The column of times, which is never a weight.  [default: detected]",
+    "type": "The column that says what kind of edge it is; graphs pass it over.",
+}
+
+
+def role_flags(command: Any) -> Any:
+    """The flags that say which column of a file of edges is what."""
+    for role in reversed(ROLES):
+        command = click.option(f"--{role}", type=ColumnName(), help=_ROLE_HELP[role])(command)
+    return command
+
+
 def reading_flags(command: Any) -> Any:
     """The flags that every command with a file of edges has."""
-    return weighted_flag(text_flags(command))
+    return role_flags(weighted_flag(text_flags(command)))
 
 
 def text_flags(command: Any) -> Any:
@@ -92,7 +129,19 @@ def graph_of(path: str, **reading: Any) -> Graph:
         return Graph.load(path)
     from netfold.io.edges import read_edges
 
-    return read_edges(path, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what it would say of the header, the line below says
+        graph = read_edges(path, **given)
+    say_reading(path, graph.reading)
+    return graph
+
+
+def say_reading(path: str, reading: Reading | HyperedgeReading | None) -> None:
+    """Say on standard error what was read; --quiet leaves that out, unless a header was guessed."""
+    context = click.get_current_context(silent=True)
+    quiet = context is not None and bool(context.params.get("quiet"))
+    if reading is not None and (not quiet or reading.undecided):
+        click.echo(f"read {path}: {reading}", err=True)
 
 
 def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
@@ -132,12 +181,10 @@ def labelled_as(graph: Graph, known: Labels) -> Graph:
 
     A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
     """
-    from netfold.data.graph import Graph
-
     if {graph.nodes.kind, known.kind} != {"int", "text"}:
         return graph
     labels = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
-    return Graph(graph.adjacency, labels, directed=graph.directed)  # type: ignore[arg-type]
+    return replace(graph, nodes=labels)  # type: ignore[arg-type]
 
 
 HYPEREDGES = ("columns", "skip_loops", "delimiter", "header")
@@ -166,7 +213,9 @@ def hypergraph_of(paths: Sequence[str], **reading: Any) -> Hypergraph:
 
     if "columns" in given:
         given["columns"] = columns_of(given["columns"], header=given.get("header", True))
-    return read_hyperedges(list(paths), **given)
+    hypergraph = read_hyperedges(list(paths), **given)
+    say_reading(", ".join(map(str, paths)), hypergraph.reading)
+    return hypergraph
 
 
 def columns_of(text: str, *, header: bool = True) -> list[str | None] | dict[str, str]:
@@ -248,9 +297,9 @@ def _looks_typed(path: str, given: Mapping[str, Any]) -> bool:
     """Three columns or more that are called after roles; --weighted, or that there is no header, says otherwise."""
     from netfold.io.layout import file_columns
 
-    if given["header"] is False or given["weighted"] is not None or given["directed"]:
+    if given["header"] is False or any(given[x] is not None for x in ("directed", "weighted", *ROLES)):
         return path.endswith((".json", ".json.gz"))
-    return file_columns(path, given["delimiter"]).hyperedges
+    return file_columns(path, given["delimiter"], given["header"]).hyperedges
 
 
 def typed_flags(given: Mapping[str, Any]) -> list[str]:
@@ -266,8 +315,9 @@ def typed_flags(given: Mapping[str, Any]) -> list[str]:
         "skip_loops": ("--skip-loops", ""),
     }
     words = [switches[x][0 if given[x] else 1] for x in switches if given.get(x) is not None]
-    for name in ("delimiter", "columns"):
-        words += [f"--{name}", given[name]] if given.get(name) is not None else []
+    for name in ("delimiter", "columns", *ROLES):
+        value = given.get(name)
+        words += [] if value is None else [f"--{name}", str(value + 1) if isinstance(value, int) else value]
     return [word for word in words if word]
 
 
@@ -322,7 +372,7 @@ INPUTS = {
 
 def later_flags(command: Any) -> Any:
     """The flags of either, for a command that learns only from the model which of them it reads."""
-    return column_flags(weighted_flag(text_flags(command)))
+    return column_flags(reading_flags(command))
 
 
 def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) -> Any:

@@ -18,6 +18,7 @@ NEGATIVES = ("uniform", "degree", "all")
 SAMPLERS = ("replaced", "uniform", "all")
 AGGREGATES = ("mean", "min")
 KEEP = ("none", "connected")
+BY = ("random", "time")
 CLASSIFIERS = ("logistic", "svm")
 RULES = ("top-k", "threshold")
 NORMALIZE = ("none", "rows", "centred", "columns")
@@ -116,6 +117,7 @@ TASKS = {
         "EDGES are then those it was fitted to, and --test names a file of others.",
         (
             _flag("hide", "hidden", "The share of edges to hide.  [default: 0.2]", type=_SHARE),
+            _choice("by", BY, "Hide random edges, or the latest by their time column.  [default: random]"),
             _choice("keep", KEEP, "connected: no hidden edge may cross components.  [default: none]"),
             _SCORE,
             _choice("negatives", NEGATIVES, "How pairs that are no edges are drawn.  [default: uniform]"),

@@ -95,6 +95,10 @@ class Embedding:
         row: Floats = self.vectors[self._row(label)]
         return row
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """The vectors (n x dim), as numpy sees an embedding."""
+        return np.array(self.vectors, dtype=dtype, copy=copy)
+
     def __repr__(self) -> str:
         spread = "" if self.std is None else ", Gaussian"
         return f"Embedding({len(self):,} nodes, {self.dim:,} dimensions{spread})"
@@ -118,19 +122,25 @@ class Embedding:
 
     # ---------------------------------------------------------------- neighbors
 
-    def nearest(self, query: Any, k: int = 10, *, metric: str | None = None) -> list[tuple[Any, float]]:
-        """The k nodes nearest to a label, itself left out, or to a vector: (label, score), the best first.
+    def nearest(self, query: Any, k: int = 10, *, metric: str | None = None) -> Any:
+        """The k nodes nearest to a node, itself left out, or to a vector: (node, score), the best first.
+
+        Of a list of nodes it is a list of such lists, one for each.
 
         `metric` is "cosine" or "dot" (a similarity of `vectors`, the largest first) or "euclidean" (a distance in
         `coordinates`, the smallest first: W2 where there is `std`). By default it is "euclidean" with `std`, "cosine"
-        without. A vector is an array or a list, a tuple is a label; a vector of zeros has the cosine 0 to all.
+        without. A vector is an array; a list is a list of nodes, a tuple is a node; a vector of zeros has the cosine 0
+        to all.
         The search is exact, and of equal scores the earlier node comes first.
         """
         metric = metric or ("cosine" if self.std is None else "euclidean")
         if metric not in _METRICS:
             raise InputError(f"metric={metric!r} is not one of {', '.join(_METRICS)}")
         k = _as_count(k)
-        if isinstance(query, list) or _is_array(query):
+        if isinstance(query, list):
+            self._check_nodes(query)
+            return [self.nearest(node, k, metric=metric) for node in query]
+        if _is_array(query):
             return self._search(self._as_query(query, metric), k, metric)
         own = self._row(query)
         vector = self.vectors[own]
@@ -192,6 +202,13 @@ class Embedding:
         if not np.isfinite(vector).all():
             raise InputError("the query holds a number that is not finite")
         return vector
+
+    def _check_nodes(self, query: list[Any]) -> None:
+        """Refuse a list that holds other things than nodes; one of numbers may have been meant as a vector."""
+        unknown = [x for x in query if isinstance(x, list) or x not in self.nodes][:1]
+        if unknown and isinstance(unknown[0], (list, float, int)):
+            raise InputError(f"a list is a list of nodes, and {unknown[0]!r} is none; give a vector as an array")
+        self.nodes.positions(unknown)
 
     def _row(self, label: Any) -> int:
         return int(self.nodes.positions([label])[0])

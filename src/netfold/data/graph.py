@@ -294,7 +294,7 @@ class Graph:
         """Write a folder of arrays that `Graph.load` maps into memory."""
         from netfold.io import graph_folder
 
-        more = {"times": self.times, "reading": self.reading}
+        more: dict[str, Any] = {"times": self.times, "reading": self.reading}
         graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force, **more)
 
     @staticmethod

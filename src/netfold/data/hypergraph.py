@@ -26,6 +26,7 @@ from netfold.data.kinds import (
     types_of,
 )
 from netfold.data.nodes import Labels
+from netfold.data.reading import HyperedgeReading
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "adjacency", "incidence"]
@@ -152,6 +153,8 @@ class Hypergraph:
     """The type of each node, as a position in `types`."""
     _sequence: Ints | None
     """The kind of each edge; None where edges come kind after kind."""
+    reading: HyperedgeReading | None = None
+    """Which columns of files became what; None where it is not from files of columns."""
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
         given = list(map(_as_edge, edges))
@@ -279,7 +282,9 @@ class Hypergraph:
 
     def __repr__(self) -> str:
         several = f", {len(self.types)} types" if len(self.types) > 1 else ""
-        return f"Hypergraph({self.n_nodes:,} nodes, {self.n_edges:,} edges{several})"
+        over = self.reading.passed_over if self.reading is not None else ()
+        passed_over = f"; passed over: {', '.join(over)}" if over else ""
+        return f"Hypergraph({self.n_nodes:,} nodes, {self.n_edges:,} edges{several}{passed_over})"
 
     def incidence(self) -> sparse.csr_array:
         """H (n x m): H[i, e] = 1 where node i is in edge e."""

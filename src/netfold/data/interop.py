@@ -136,7 +136,7 @@ def _of_array(edges: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeT
         ends = [x.astype(np.int64) for x in ends]  # one dtype for all columns made floats of them
     weights = None if roles.weight is None else _as_weights(array[:, roles.weight])
     times = None if roles.time is None else _as_times(array[:, roles.time], roles.time)
-    return EdgeTable(*ends, weights, times, Reading.of(None, roles, width))
+    return EdgeTable(ends[0], ends[1], weights, times, Reading.of(None, roles, width))
 
 
 def _roles(

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from netfold.data.graph import Graph
 
-__all__ = ["Pairs", "edge_pairs", "keys_of", "linked", "pairs_of", "with_pairs", "without_pairs"]
+__all__ = ["Pairs", "edge_pairs", "keys_of", "linked", "pair_times", "pairs_of", "with_pairs", "without_pairs"]
 
 Pairs = npt.NDArray[np.int64]
 """m x 2 positions of nodes."""
@@ -23,6 +23,14 @@ def edge_pairs(graph: Graph) -> Pairs:
     u, v = (x.astype(np.int64) for x in graph.adjacency.tocoo().coords)
     kept = u != v if graph.directed else u < v
     return np.stack([u[kept], v[kept]], axis=1)
+
+
+def pair_times(graph: Graph) -> npt.NDArray[np.float64] | None:
+    """When each of `edge_pairs` was first there; None where the graph does not say."""
+    if graph.times is None:
+        return None
+    u, v = graph.adjacency.tocoo().coords
+    return graph.times[u != v if graph.directed else u < v]
 
 
 def keys_of(pairs: Pairs, n: int, *, directed: bool) -> npt.NDArray[np.int64]:
@@ -66,4 +74,5 @@ def without_pairs(graph: Graph, pairs: Pairs) -> Graph:
     gone = keys_of(pairs, n, directed=graph.directed)
     kept = ~np.isin(keys_of(np.stack([u, v], axis=1), n, directed=graph.directed), gone)
     left = sparse.coo_array((entries.data[kept], (u[kept], v[kept])), shape=(n, n))
-    return Graph(left.tocsr(), graph.nodes, directed=graph.directed)
+    times = None if graph.times is None else graph.times[kept]
+    return Graph(left.tocsr(), graph.nodes, directed=graph.directed, times=times)

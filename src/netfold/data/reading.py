@@ -8,7 +8,7 @@ from typing import Any
 
 from netfold.data.columns import ROLES, Roles
 
-__all__ = ["Reading"]
+__all__ = ["HyperedgeReading", "Reading"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ amount; line 1 is a header
         return replace(self, rows=rows, edges=edges, repeated=repeated, dropped=zeros, summed=weights is not None)
 
     @property
+    def time(self) -> str | None:
+        """The column of times."""
+        return self.roles.get("time")
+
+    @property
     def unused(self) -> tuple[str, ...]:
         """The columns that no edge keeps: those passed over, and the type."""
         return (*((self.roles["type"],) if "type" in self.roles else ()), *self.passed_over)
@@ -95,14 +100,48 @@ amount; line 1 is a header
         """What `to_dict` wrote; a ValueError where it did not."""
         try:
             roles = {str(role): str(column) for role, column in facts["roles"].items() if role in ROLES}
-            counts = {name: int(facts[name]) for name in ("rows", "edges", "repeated", "dropped", "files")}
-            flags = {name: bool(facts[name]) for name in ("summed", "undecided")}
-            header = None if facts["header"] is None else bool(facts["header"])
-            reading = Reading(roles, tuple(map(str, facts["passed_over"])), header=header, **counts, **flags)
+            values: dict[str, Any] = {x: int(facts[x]) for x in ("rows", "edges", "repeated", "dropped", "files")}
+            values |= {x: bool(facts[x]) for x in ("summed", "undecided")}
+            values["header"] = None if facts["header"] is None else bool(facts["header"])
+            reading = Reading(roles, tuple(map(str, facts["passed_over"])), **values)
             str(reading)
         except (KeyError, TypeError, AttributeError) as e:
             raise ValueError(f"graph.json does not say what was read ({e})") from None
         return reading
+
+
+@dataclass(frozen=True)
+class HyperedgeReading:
+    """Which columns of files became roles of hyperedges, and what was passed over.
+
+    >>> print(HyperedgeReading(("user", "movie", "tag"), ("timestamp",), rows=100, edges=98, time="timestamp"))
+    user, movie, tag; 100 rows, 98 hyperedges (2 rows name a node twice: left out); passed over: timestamp
+    """
+
+    roles: tuple[str, ...]
+    """As `read_hyperedges` takes them, each column once: head:entity where the type has another name."""
+    passed_over: tuple[str, ...] = ()
+    rows: int = 0
+    edges: int = 0
+    time: str | None = None
+    """The column of times, which no hyperedge keeps."""
+    files: int = 1
+    undecided: bool = False
+
+    def __str__(self) -> str:
+        files = f" of {self.files:,} files" if self.files > 1 else ""
+        counts = f"{_count(self.rows, 'row', 'rows')}{files}, {_count(self.edges, 'hyperedge', 'hyperedges')}"
+        skipped = self.rows - self.edges
+        notes = f" ({_count(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
+        over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
+        return f"{', '.join(self.roles)}; {counts}{notes}{over}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return {
+            "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
+            "time": self.time, "files": self.files,
+        }  # fmt: skip
 
 
 def _count(n: int, one: str, several: str) -> str:

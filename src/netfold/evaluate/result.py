@@ -46,6 +46,12 @@ class Result:
         known = {name: sign * row[figure] for name, row in rows.items() if not math.isnan(row.get(figure, math.nan))}
         return max(known, key=known.__getitem__, default=self.name)
 
+    def has_winner(self, figure: str) -> bool:
+        """Whether a figure tells methods apart: not where all of them have 0."""
+        rows = [self.figures, *self.baselines.values()]
+        values = [row[figure] for row in rows if not math.isnan(row.get(figure, math.nan))]
+        return figure in self.smaller_is_better or any(values)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: a figure that could not be computed is None."""
         return {
@@ -54,7 +60,7 @@ class Result:
             "figures": _plain(self.figures),
             "deviations": _plain(self.deviations),
             "baselines": {name: _plain(row) for name, row in self.baselines.items()},
-            "best": {x: self.best(x) for x in self.figures},
+            "best": {x: self.best(x) if self.has_winner(x) else None for x in self.figures},
             "protocol": dict(self.protocol),
         }
 
@@ -76,8 +82,11 @@ class Result:
             return []
         wins: dict[str, list[str]] = {}
         for figure in self.figures:
-            wins.setdefault(self.best(figure), []).append(figure)
-        return [f"best in {', '.join(figures)}: {name}" for name, figures in wins.items()]
+            if self.has_winner(figure):
+                wins.setdefault(self.best(figure), []).append(figure)
+        zeros = [figure for figure in self.figures if not self.has_winner(figure)]
+        lines = [f"best in {', '.join(figures)}: {name}" for name, figures in wins.items()]
+        return [*lines, *([f"0 for all, without a winner: {', '.join(zeros)}"] if zeros else [])]
 
 
 def embedding_of(model: Any) -> Embedding:

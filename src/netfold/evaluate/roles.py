@@ -54,6 +54,7 @@ def centrality(
     `MSE/mean` is the mean squared error over the hidden nodes, divided by the mean of the centrality over all nodes, as
     DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands beside
     it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them all.
+    Where vectors have as many columns as there are nodes to learn from, regression fits anything and there is no figure.
     Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from 1,000.
     The baselines are five numbers about degrees, and the mean of the nodes that are not hidden.
     """
@@ -79,6 +80,9 @@ def centrality(
     protocol = {"regression": "linear", "nodes": known.n_nodes, "hidden": hidden, "MSE divided by": "mean of all nodes"}
     if set(asked) & set(_BY_PATHS):
         protocol["shortest paths from"] = "all nodes" if starts is None else f"{len(starts):,} random nodes"
+    learned = len(splits[0][0])
+    if vectors.shape[1] >= learned:
+        protocol["no figures"] = f"{vectors.shape[1]:,} columns are too many for {learned:,} nodes to learn from"
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     smaller = [x for x in figures if x.endswith("MSE/mean")]
     return Result("centrality", name_of(model), figures, protocol, rows, deviations, smaller)
@@ -90,6 +94,8 @@ def _regression(x: Floats, truth: Floats, split: Split) -> Floats:
     center, middle = x[learned].mean(axis=0), truth[learned].mean(axis=0)
     if not x.shape[1]:
         return np.tile(middle, (len(hidden), 1))
+    if x.shape[1] >= len(learned):
+        return np.full((len(hidden), truth.shape[1]), np.nan)
     scale = np.abs(x[learned] - center).max(axis=0)
     centered = (x - center) / np.where(scale > 0, scale, 1)  # columns of any size, for a solution of full accuracy
     weights = np.linalg.lstsq(centered[learned], truth[learned] - middle, rcond=None)[0]

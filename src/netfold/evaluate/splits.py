@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from netfold.data.checks import check_choice, is_between
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, keys_of, linked, pairs_of, with_pairs, without_pairs
+from netfold.data.links import Pairs, edge_pairs, keys_of, linked, pair_times, pairs_of, with_pairs, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
 
@@ -160,6 +160,7 @@ def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random
 
 
 _KEEP = ("none", "connected")
+_EDGES_BY = ("random", "time")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,8 +216,10 @@ class EdgeSplit:
         return f"EdgeSplit of {self.whole}\n{facts_in_words(self.figures)}\nprotocol: {facts_in_words(self.protocol)}"
 
 
-def split_edges(graph: Any, hidden: float = 0.2, *, keep: str = "none", seed: int = 0) -> EdgeSplit:
-    """Hide a random share of the edges between two different nodes.
+def split_edges(graph: Any, hidden: float = 0.2, *, by: str = "random", keep: str = "none", seed: int = 0) -> EdgeSplit:
+    """Hide a share of the edges between two different nodes: random ones, or with `by="time"` the latest.
+
+    Times are those of the graph (`graph.times`, from the time column of its table); equals are in random order.
 
     `keep="none"` hides any; `keep="connected"` never hides those of a random spanning forest, so that no test edge
     crosses components of the training graph and no node loses all of its edges. Self-loops are never hidden, weights
@@ -229,6 +232,7 @@ def split_edges(graph: Any, hidden: float = 0.2, *, keep: str = "none", seed: in
     """
     whole = Graph.of(graph)
     check_choice(_KEEP, keep=keep)
+    check_choice(_EDGES_BY, by=by)
     if not is_between(hidden, 0, 1):
         raise InputError(f"hidden={hidden!r} is no share of the edges; give a number between 0 and 1")
     edges = edge_pairs(whole)
@@ -245,9 +249,20 @@ def split_edges(graph: Any, hidden: float = 0.2, *, keep: str = "none", seed: in
                 f"hidden={hidden:g} hides {count:,} edges, and only {len(free):,} can be hidden with keep='connected'; "
                 f"hide at most {most:g}, or use keep='none'"
             )
-    test = edges[np.sort(rng.choice(free, count, replace=False))]
-    protocol = {"hidden": float(hidden), "keep": keep, "seed": seed}
+    chosen = rng.choice(free, count, replace=False) if by == "random" else _latest(whole, free, count, rng)
+    test = edges[np.sort(chosen)]
+    protocol = {"hidden": float(hidden), **({} if by == "random" else {"by": by}), "keep": keep, "seed": seed}
     return EdgeSplit(without_pairs(whole, test), test, whole, protocol)
+
+
+def _latest(graph: Graph, free: Rows, count: int, rng: np.random.Generator) -> Rows:
+    """The latest of these edges."""
+    times = pair_times(graph)
+    if times is None:
+        raise InputError("by='time' needs edges with times; read them with a time column (time=, --time)")
+    if np.isnan(times).any():
+        raise InputError(f"{int(np.isnan(times).sum()):,} edges have no time; by='time' needs one for each")
+    return free[np.lexsort((rng.random(len(free)), times[free]))[-count:]]
 
 
 def _forest(edges: Pairs, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.columns import edge_roles
 from netfold.errors import InputError
-from netfold.io.duckdb import INTEGERS, opened, quoted
+from netfold.io.duckdb import INTEGERS, opened, parquet_sample, quoted
 from netfold.io.layout import checked_delimiter, fields_of, likely_delimiter, sample
 from netfold.io.lines import LineError, data_lines, is_integer
 from netfold.io.roles import Columns, Role
@@ -31,6 +32,10 @@ class HyperedgeFile(Protocol):
     names: list[str]
     roles: tuple[str, ...]
     types: tuple[str, ...]
+    read_names: tuple[str, ...]
+    """What the columns that are read are called."""
+    time: str | None
+    """The column of times."""
 
     def read(self, labels: dict[str, TypeLabels]) -> Codes:
         """The hyperedges (m x N), each node as its number within its type."""
@@ -60,7 +65,9 @@ class TextFile:
         chosen = given or likely_delimiter(lines)
         number, first = lines[0]
         self.names = [field.decode() for field in fields_of(first, chosen)]
-        roles = _roles(path, columns, self.names, number)
+        rows = [[cell.decode() for cell in fields_of(line, chosen)] for _, line in lines[1:]]
+        roles = _roles(path, columns, self.names, rows, number)
+        self.read_names, self.time = tuple(self.names[r.column] for r in roles), _time(columns, self.names, rows)
         self.roles, self.types = tuple(r.name for r in roles), tuple(r.type for r in roles)
         body = [fields_of(line, chosen) for _, line in lines[columns.unnamed is None :]]
         self._start = number + (columns.unnamed is None)
@@ -107,9 +114,20 @@ def by_type(types: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
         yield name, [j for j, other in enumerate(types) if other == name]
 
 
-def _roles(path: Path, columns: Columns, names: Sequence[str], line: int | None) -> list[Role]:
+def _time(columns: Columns, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
+    """The column of times of a file whose columns have names."""
     try:
-        return columns.roles(names)
+        place = edge_roles(names, rows, len(names)).time if columns.unnamed is None else None
+    except ValueError:
+        return None
+    return None if place is None else names[place]
+
+
+def _roles(
+    path: Path, columns: Columns, names: Sequence[str], rows: Sequence[Sequence[str]], line: int | None
+) -> list[Role]:
+    try:
+        return columns.roles(names, rows)
     except ValueError as e:
         raise refusal(path, str(e), line) from None
 
@@ -126,14 +144,16 @@ class ParquetFile:
         with opened(path, "parquet") as (connection, name):
             shown = connection.execute(f"SELECT * FROM {_SOURCE}) LIMIT 0", [name]).description
         self.names, held = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
+        _, rows = parquet_sample(path)
         if columns.unnamed is not None:
             raise refusal(path, "the columns of a parquet file have names; leave header=False out")
         try:
-            roles = columns.roles(self.names)
+            roles = columns.roles(self.names, rows)
         except ValueError as e:
             raise refusal(path, str(e)) from None
         self.roles, self.types = tuple(r.name for r in roles), tuple(r.type for r in roles)
         self._columns = [self.names[role.column] for role in roles]
+        self.read_names, self.time = tuple(self._columns), _time(columns, self.names, rows)
         self._whole = dict.fromkeys(self.types, True)
         """Whether all columns of a type hold integers."""
         for role in roles:

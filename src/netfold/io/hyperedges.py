@@ -12,6 +12,7 @@ import numpy.typing as npt
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
 from netfold.data.nodes import typed_labels
+from netfold.data.reading import HyperedgeReading
 from netfold.errors import InputError
 from netfold.io.hyperedge_files import HyperedgeFile, opened_file
 from netfold.io.roles import Columns
@@ -38,6 +39,10 @@ def read_hyperedges(
     role head, played by nodes of the type "entity". Columns of one type share their nodes, in one file or in several;
     each file of a list is a kind of hyperedges, or those with the same columns are. Text parted by commas, semicolons,
     tabs or blanks, plain or compressed (gzip, zstd), or parquet, as for `read_edges`.
+
+    Without `columns`, every column that holds nodes is a role: columns of times, of measures (amount, rating, decimals)
+    and of row numbers are passed over where three others are left, and two ends with a relation (head, relation, tail)
+    are roles whose ends are of the type "entity". `reading` says what was read.
 
     - `columns` chooses: names of columns, each perhaps with a type ("user", "head:entity"), or a dict from the name of
       a column to the role it is to be ({"userId": "user", "from": "head:entity"}). Others are passed over. Of several
@@ -87,7 +92,17 @@ def _assembled(
     if not any(map(len, kinds)):
         raise refusal(files[0].path, "every hyperedge names a node twice, so that none is left")
     node_types = np.repeat(np.arange(len(counts)), counts)
-    return Hypergraph.from_kinds(kinds, nodes=nodes, node_types=node_types, types=tuple(done))
+    hypergraph = Hypergraph.from_kinds(kinds, nodes=nodes, node_types=node_types, types=tuple(done))
+    object.__setattr__(hypergraph, "reading", _reading(files, sum(map(len, codes)), hypergraph.n_edges))
+    return hypergraph
+
+
+def _reading(files: Sequence[HyperedgeFile], rows: int, edges: int) -> HyperedgeReading:
+    roles = [r if r == t else f"{r}:{t}" for file in files for r, t in zip(file.roles, file.types, strict=True)]
+    over = [name for file in files if len(file.names) > len(file.roles) for name in file.names
+            if name not in file.read_names]  # fmt: skip
+    time = next((file.time for file in files if file.time is not None and file.time in over), None)
+    return HyperedgeReading(tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(over)), rows, edges, time, len(files))
 
 
 def _without_loops(file: HyperedgeFile, rows: Ints, skip: bool) -> Ints:

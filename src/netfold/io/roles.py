@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from netfold.data.columns import tuple_columns
 from netfold.errors import InputError
 from netfold.io.lines import is_number
 
@@ -48,8 +49,10 @@ class Columns:
             raise InputError(f"columns holds {odd[0]!r}; it is a list of names of columns, or a dict from name to role")
         return Columns(given, None)
 
-    def roles(self, names: Sequence[str]) -> list[Role]:
+    def roles(self, names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> list[Role]:
         """The roles of a file whose header has these names; a ValueError says why there are none.
+
+        Where none are chosen, they are what `tuple_columns` makes of the names and of some rows, or all columns.
 
         >>> Columns.of(["who:person", "what"], True).roles(["year", "what", "who"])
         [Role(column=2, name='who', type='person'), Role(column=1, name='what', type='what')]
@@ -57,7 +60,11 @@ class Columns:
         if self.unnamed is not None:
             return self._by_place(len(names))
         if self.chosen is None:
-            return _checked([_role(i, name) for i, name in enumerate(names)])
+            known = {name.partition(":")[0]: name for name in tuple_columns(names, rows)} if rows else {}
+            if not known:
+                return _checked([_role(i, name) for i, name in enumerate(names)])
+            plain = [name.partition(":")[0] for name in names]
+            return _checked([_role(i, known[name]) for i, name in enumerate(plain) if name in known])
         places = {name.partition(":")[0]: (i, name) for i, name in reversed(list(enumerate(names)))}
         made = []
         for name, called in self.chosen.items():

@@ -113,7 +113,7 @@ def _calibration(graph: Any, given: dict[str, Any], seed: int) -> Case:
     from netfold.evaluate import calibration, split_edges
 
     _check_kind("calibration", graph, Graph)
-    of_split = {name: given.pop(name) for name in ("hidden", "keep") if name in given}
+    of_split = {name: given.pop(name) for name in ("hidden", "by", "keep") if name in given}
     split = split_edges(graph, **of_split, seed=seed)
     return Case(split.train, partial(_swapped, calibration, split, seed=seed, **given))
 

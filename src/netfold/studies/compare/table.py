@@ -81,6 +81,11 @@ class Comparison:
             raise InputError(f"nobody has the figure {figure!r} in {task!r}; there is {', '.join(self._figures(task))}")
         return max(known, key=lambda x: (sign * x.figures[figure], not x.cheap))
 
+    def has_winner(self, task: str, figure: str) -> bool:
+        """Whether a figure of a task tells methods apart: not where all of them have 0."""
+        values = [x.figures.get(figure, math.nan) for x in self.entries if x.task == task]
+        return figure in self.smaller_is_better.get(task, ()) or any(x for x in values if not math.isnan(x))
+
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each method in each task, with all figures; what a task does not have is NaN."""
         import pandas as pd
@@ -91,7 +96,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: a figure that could not be computed is None."""
         entries = [asdict(x) | {"figures": _plain(x.figures), "deviations": _plain(x.deviations)} for x in self.entries]
-        best = {task: {x: self.best(task, x).method for x in self._shown(task)} for task in self.tasks}
+        best = {task: {x: self._winner(task, x) for x in self._shown(task)} for task in self.tasks}
         protocols = {task: dict(facts) for task, facts in self.protocols.items()}
         return {"data": self.data, "seed": self.seed, "entries": entries, "best": best, "protocols": protocols}
 
@@ -126,12 +131,22 @@ class Comparison:
         return [f"{method} in {', '.join(tasks)}: {why}" for (method, why), tasks in found.items()]
 
     def _verdicts(self) -> list[str]:
-        return [self._verdict(task, {x: self.best(task, x) for x in self._shown(task)}) for task in self.tasks]
+        return [self._verdict(task, self._best(task)) for task in self.tasks]
+
+    def _best(self, task: str) -> dict[str, Entry]:
+        return {x: self.best(task, x) for x in self._shown(task) if self.has_winner(task, x)}
+
+    def _winner(self, task: str, figure: str) -> str | None:
+        return self.best(task, figure).method if self.has_winner(task, figure) else None
 
     def _verdict(self, task: str, best: Mapping[str, Entry]) -> str:
         level = [figure for figure, entry in best.items() if not entry.cheap and self._reached(entry, figure)]
         beside = f"; a cheap baseline is level with it in {' and '.join(level)}" if level else ""
-        return _verdict(task, best) + beside
+        zeros = [x for x in self._shown(task) if not self.has_winner(task, x)]
+        level_at_0 = f"{' and '.join(zeros)} is 0 for all" if zeros else ""
+        if zeros and not best:
+            return f"{_words(task)}: {level_at_0}"
+        return _verdict(task, best) + beside + (f"; {level_at_0}" if zeros else "")
 
     def _reached(self, best: Entry, figure: str) -> bool:
         """Whether a cheap baseline has the same figure, as it is printed."""

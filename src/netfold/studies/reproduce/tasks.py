@@ -237,7 +237,7 @@ def _evaluated(function: Any, data: Any, model: Any, baselines: bool, **given: A
 
 NEW_NODES = "out_of_sample"
 """The task whose baselines start from the vectors of what is evaluated."""
-_SPLITTING = ("hidden", "keep")
+_SPLITTING = ("hidden", "by", "keep")
 _TUPLES = ("test", "kept")
 _HELD_BACK = ("until", "new", "by", "max_degree")
 _OF_DATA: dict[str, tuple[str, ...]] = {
