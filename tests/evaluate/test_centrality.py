@@ -191,3 +191,12 @@ def test_what_centrality_refuses(draw: np.random.Generator, options: dict[str, A
     embedding = Embedding(range(34), draw.normal(size=(34, 2)))
     with pytest.raises(InputError, match=words):
         centrality(embedding, **({"graph": karate()} | options))
+
+
+def test_as_many_columns_as_nodes_to_learn_from_have_no_figure() -> None:
+    graph = Graph.from_edges([(i, (i * 7 + 1) % 20) for i in range(20)])
+    vectors = np.random.default_rng(0).random((graph.n_nodes, 16))
+    many = centrality(Embedding(graph.nodes, vectors), graph, repeats=2, measures=["degree"], baselines=False)
+    assert np.isnan(many.figures["degree R²"]) and "16 columns are too many for 16 nodes" in repr(many)
+    few = centrality(Embedding(graph.nodes, vectors[:, :15]), graph, repeats=2, measures=["degree"], baselines=False)
+    assert np.isfinite(few.figures["degree MSE/mean"]) and "no figures" not in few.protocol

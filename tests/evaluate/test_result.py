@@ -49,3 +49,11 @@ def test_what_is_no_embedding() -> None:
     with pytest.raises(InputError, match="a SDNE was given to evaluate; give a fitted model"):
         reconstruction(SDNE(), [("a", "b")])
     assert name_of(Embedding("a", [[1]])) == "embedding"
+
+
+def test_a_figure_that_is_0_for_all_has_no_winner() -> None:
+    result = Result("links", "SDNE", {"AUC": 0.7, "p@10": 0.0}, {}, {"cheap": {"AUC": 0.6, "p@10": 0.0}})
+    assert repr(result).splitlines()[-2:] == ["best in AUC: SDNE", "0 for all, without a winner: p@10"]
+    assert result.to_dict()["best"] == {"AUC": "SDNE", "p@10": None}
+    errors = Result("links", "SDNE", {"MSE": 0.0}, {}, {"cheap": {"MSE": 0.0}}, smaller_is_better=("MSE",))
+    assert repr(errors).splitlines()[-1] == "best in MSE: SDNE"

@@ -61,3 +61,11 @@ def test_where_nobody_has_a_figure() -> None:
     found = Comparison("x", (Entry("calibration", "SDNE", why="it has no std"),))
     assert repr(found).endswith("SDNE in calibration: it has no std\ncalibration: nobody has a figure")
     assert found.to_dict()["best"] == {"calibration": {}}
+
+
+def test_a_figure_that_is_0_for_all_has_no_winner() -> None:
+    figures = {"AUC": 0.0, "MAP": 0.0}
+    rows = (Entry("link_prediction", "SDNE", figures=figures), Entry("link_prediction", "cheap", True, figures))
+    table = Comparison("Graph", rows)
+    assert set(table.to_dict()["best"]["link_prediction"].values()) == {None}
+    assert "best" not in repr(table).splitlines()[-1] and "0 for all" in repr(table).splitlines()[-1]

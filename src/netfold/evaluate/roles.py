@@ -54,7 +54,7 @@ def centrality(
     `MSE/mean` is the mean squared error over the hidden nodes, divided by the mean of the centrality over all nodes, as
     DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands beside
     it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them all.
-    Where vectors have as many columns as there are nodes to learn from, regression fits anything and there is no figure.
+    Where vectors have as many columns as there are nodes to learn from, regression fits anything: there is no figure.
     Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from 1,000.
     The baselines are five numbers about degrees, and the mean of the nodes that are not hidden.
     """
