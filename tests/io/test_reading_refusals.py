@@ -49,7 +49,7 @@ REFUSED = [
     ("open_quote_first", '"a,b\nc,d\n', {}, r", line 1: a quote is opened and not closed"),
     ("four", "1,2,3,4\n", {}, r", line 1: there are 4 columns and no header; name them"),
     ("huge_line", "1,2\n3," + "4" * (1 << 20) + "\n", {}, r", line 2: the line is longer than 1,048,576 bytes"),
-    ("market", "%%MatrixMarket matrix\n2 2 1\n1 2\n", {}, r": this is a Matrix Market file; read it with"),
+    ("market", "%%MatrixMarket matrix\n2 2 1\n1 2\n", {}, r": the Matrix Market data are damaged or cannot be read"),
     ("zip", b"PK\x03\x04rest", {}, r": this is a zip archive or a spreadsheet"),
 ]
 

@@ -38,6 +38,8 @@ amount; line 1 is a header
     undecided: bool = False
     """Whether nothing told if line 1 is a header, and it was taken for one because none of its cells occurs again."""
     files: int = 1
+    format: str = ""
+    """The name of a format that has no columns, such as GraphML."""
 
     @staticmethod
     def of(names: Sequence[str] | None, roles: Roles, width: int, **facts: Any) -> Reading:
@@ -63,6 +65,8 @@ amount; line 1 is a header
         return (*((self.roles["type"],) if "type" in self.roles else ()), *self.passed_over)
 
     def __str__(self) -> str:
+        if self.format:
+            return f"{self.format}, {_count(self.edges, 'edge', 'edges')}"
         parts = [self._columns(), self._rows()]
         if self.unused:
             parts.append(f"passed over: {', '.join(self.unused)}")
@@ -92,7 +96,7 @@ amount; line 1 is a header
         return {
             "roles": dict(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
-            "undecided": self.undecided, "files": self.files,
+            "undecided": self.undecided, "files": self.files, "format": self.format,
         }  # fmt: skip
 
     @staticmethod
@@ -103,6 +107,7 @@ amount; line 1 is a header
             values: dict[str, Any] = {x: int(facts[x]) for x in ("rows", "edges", "repeated", "dropped", "files")}
             values |= {x: bool(facts[x]) for x in ("summed", "undecided")}
             values["header"] = None if facts["header"] is None else bool(facts["header"])
+            values["format"] = str(facts["format"])
             reading = Reading(roles, tuple(map(str, facts["passed_over"])), **values)
             str(reading)
         except (KeyError, TypeError, AttributeError) as e:

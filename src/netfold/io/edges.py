@@ -18,6 +18,7 @@ from netfold.data.reading import Reading
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
+from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
 from netfold.io.lines import LineError
 from netfold.io.source import chunks, kind_of, refusal
@@ -83,6 +84,9 @@ def read_edges(
     """
     paths = _files(path)
     chosen = Chosen(source, target, weight, time, type)
+    formats = [format_of(each) for each in paths]
+    if any(formats):
+        return _other_format(paths, formats, chosen, directed, weighted)
     _keep_freed_memory()
     files: list[_File] = []
     for each in paths:
@@ -120,6 +124,29 @@ def _files(path: Name | Sequence[Name]) -> list[Path]:
             raise InputError(f"{text}: no file matches the pattern; check the name and the folder")
         return [Path(match) for match in matches]
     return [Path(path)]
+
+
+def _other_format(
+    paths: list[Path], formats: list[str | None], chosen: Chosen, directed: bool, weighted: bool | None
+) -> Graph:
+    """The graph in a file of another program, which says itself what it holds."""
+    at, name = next((i, name) for i, name in enumerate(formats) if name is not None)
+    path = paths[at]
+    said = next((role for role in ("source", "target", "time", "type") if getattr(chosen, role) is not None), None)
+    if len(paths) > 1:
+        raise refusal(
+            path, f"this is a {name} file, one of {len(paths)} files; only tables are read together"
+        )
+    if said is not None:
+        raise refusal(
+            path, f"this is a {name} file, which says what its edges are; leave {said}= (--{said}) out"
+        )
+    graph = read_format(path, name, weight=None if chosen.weight is None else str(chosen.weight), weighted=weighted)
+    if directed and not graph.directed:
+        if name not in ("networkx edge list", "adjacency list"):
+            raise refusal(path, f"this {name} file holds an undirected graph; leave directed=True (--directed) out")
+        raise refusal(path, f"a {name} is read as undirected; read it with networkx, and give the graph to Graph.of")
+    return graph
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from netfold.data.columns import Chosen, Roles, edge_roles, header_verdict, occurs_again, tuple_columns
 from netfold.errors import InputError
 from netfold.io.fields import Layout
+from netfold.io.formats import format_of
 from netfold.io.lines import data_lines, is_integer, split_fields
 from netfold.io.source import chunks, kind_of, refusal
 
@@ -156,11 +157,13 @@ def file_columns(path: str | os.PathLike[str], delimiter: str | None = None, hea
     FileColumns(hyperedges=True, time='year', roles=('user', 'movie', 'tag'))
     """
     path = Path(path)
-    if str(path).endswith((".json", ".json.gz")):
-        return FileColumns(hyperedges=True)
     if path.is_dir():
         return FileColumns()
+    if str(path).endswith((".json", ".json.gz")):
+        return FileColumns(hyperedges=not path.exists() or format_of(path) != "node-link JSON")
     kind = kind_of(path)
+    if format_of(path) is not None:
+        return FileColumns()
     if kind == "parquet":
         from netfold.io.duckdb import parquet_sample
 

@@ -27,7 +27,6 @@ _FOREIGN = {
     b"BZh": "compressed with bzip2; unpack it, or compress it with gzip or zstd",
     b"\xfd7zXZ\x00": "compressed with xz; unpack it, or compress it with gzip or zstd",
     b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or export the sheet as csv",
-    b"%%MatrixMarket": "a Matrix Market file; read it with scipy.io.mmread and give the matrix to Graph.from_scipy",
     b"\xff\xfe": "not UTF-8 but UTF-16; save it as UTF-8",
     b"\xfe\xff": "not UTF-8 but UTF-16; save it as UTF-8",
 }
