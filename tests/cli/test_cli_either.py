@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command import refuse, told
+from command import refuse, succeed, told
 
 FILES = {
     "pairs": ("a,b\nb,c\nc,d\n", False),
@@ -54,6 +54,10 @@ def test_compare_takes_hyperedges_and_the_classes_of_typed_nodes(tags: str) -> N
 
 
 def test_a_node_that_is_not_there_is_named(tags: str) -> None:
-    Path("genres.csv").write_text("film:f99,x\nfilm:f1,y\n")
-    asked = ("compare", tags, "dhne", "--task", "classification", "--labels", "genres.csv")
+    with Path("genres.csv").open("a") as file:
+        file.write("\nfilm:f99,x\n")
+    asked = ("compare", tags, "dhne", "--task", "classification", "--labels", "genres.csv", "--dim", 2, "--epochs", 1)
+    said = "genres.csv: 1 of 9 nodes is not in the graph, and passed over (film:f99)"
+    assert said in succeed(*asked).stderr
+    Path("genres.csv").write_text("film:f99,x\nfilm:f98,y\n")
     assert "genres.csv: no node is called film:f99; nodes are called as user:u0" in refuse(*asked)

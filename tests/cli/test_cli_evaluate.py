@@ -284,7 +284,27 @@ def test_what_is_wrong_in_a_file_of_classes_is_named(text: str | bytes, said: st
     assert "x.csv" in str(e.value) and said in str(e.value)
 
 
-@pytest.mark.parametrize("text, said", [("1,a\n9,b\n", "line 2: no node is labelled 9"), ("1,a\n007,b\n", "line 2")])
-def test_a_node_that_the_graph_does_not_have_is_named_with_its_line(text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        labels_in(text, nf.Graph.from_edges([(1, 2), (2, 3)]))
+@pytest.mark.parametrize("text, said", [("1,a\n9,b\n", r"line 2: 9\)"), ("1,a\n007,b\n", r"line 2: '007'\)")])
+def test_nodes_that_the_graph_does_not_have_are_counted_and_passed_over(text: str, said: str) -> None:
+    graph = nf.Graph.from_edges([(1, 2), (2, 3)])
+    with pytest.warns(UserWarning, match=f"1 of 2 nodes is not in the graph, and passed over .{said}"):
+        assert labels_in(text, graph) == {1: ("a",)}
+    with pytest.raises(InputError, match="line 1: no node is labelled 8.*and no other node of the file"):
+        labels_in("8,a\n9,b\n", graph)
+
+
+def test_classes_of_a_table_as_people_have_it() -> None:
+    graph = nf.Graph.from_edges([("u1", "i1"), ("u2", "i1")])
+    text = "age,user_id,segment\n17,u1,red\n71,u2,blue\n"
+    with pytest.raises(InputError, match="there are the columns age, user_id, segment; say which holds the classes"):
+        labels_in(text, graph)
+    assert read_labels("x.csv", graph.nodes, column="segment") == {"u1": ("red",), "u2": ("blue",)}
+    assert read_labels("x.csv", node="user_id", column="age") == {"u1": (17,), "u2": (71,)}
+    assert labels_in("user_id,segment\nu1,red\nu2,blue\n", graph) == {"u1": ("red",), "u2": ("blue",)}
+    with pytest.raises(InputError, match="there is no column 'colour'; there are user_id, segment"):
+        read_labels("x.csv", graph.nodes, column="colour")
+    rows = "".join(f"{'ab'[i % 2]},{i},{i % 3}\n" for i in range(40))
+    Path("people.csv").write_text("circle,node,age\n" + rows + "a,absent,3\n")
+    asked = ("evaluate", "classification", "sdne", "edges.csv", "--labels", "people.csv:circle", *QUICK)
+    result = succeed(*asked, "--repeats", 1, "--train", 0.5)
+    assert "not in the graph, and passed over" in result.stderr

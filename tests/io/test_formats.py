@@ -99,7 +99,7 @@ def test_adjacency_lists_and_graph6(tmp_path: Path) -> None:
         ('{"a": 1}', {}, "this is a JSON file without nodes and links"),
         ("<?xml version='1.0'?><graphml><graph", {}, "the GraphML data are damaged or cannot be read"),
         ("graph [ node [ id 0 ", {}, "the GML data are damaged"),
-        ("a b {}\nb c {'w\n", {}, "line 2: "),
+        ("a b {}\nb c {'w': }\n", {}, "line 2: .* is not two nodes and a dict"),
         ("graph [ node [ id 0 label \"a\" ] ]", {"source": "x"}, "this is a GML file.*leave source= "),
         ("graph [ node [ id 0 label \"a\" ] ]", {"directed": True}, "holds an undirected graph; leave directed=True"),
         ("graph [ node [ id 0 label \"a\" ] ]", {"weighted": True}, "no edge has the attribute 'weight'"),

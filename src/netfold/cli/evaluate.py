@@ -9,7 +9,7 @@ import click
 
 from netfold.cli.contenders import Contenders, Fit, fitting_command
 from netfold.cli.evaluate_hyperedges import hyperedges
-from netfold.cli.inputs import READING, directed_flag, graph_of, labelled_as, model_of, reading_flags
+from netfold.cli.inputs import READING, classes_of, directed_flag, graph_of, labelled_as, model_of, reading_flags
 from netfold.cli.output import json_flag, say
 from netfold.cli.protocol_flags import TASKS, Asked, protocol_of
 from netfold.embedder.embedder import Embedder
@@ -121,9 +121,7 @@ def _evaluated(asked: Asked, fit: Fit, seed: int, given: Mapping[str, Any]) -> R
 
 
 def _classes(path: str, graph: Graph) -> dict[Any, tuple[Any, ...]]:
-    from netfold.io.classes import read_labels
-
-    return read_labels(path, graph.nodes)
+    return classes_of(path, graph.nodes)
 
 
 def _split(graph: Graph, given: Mapping[str, Any]) -> Any:

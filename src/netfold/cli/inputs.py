@@ -392,18 +392,37 @@ def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) 
     return labelled_as(graph_of(paths[0], **reading), known)
 
 
-LABELS_HELP = "A node and one of its classes on each line, as 7,red; a node with a type as user:7,red."
+LABELS_HELP = (
+    "A node and one of its classes on each line, as 7,red; a node with a type as user:7,red. Of a table with more "
+    "columns, FILE:COLUMN names that of the classes."
+)
 
 
 def classes_of(path: str, nodes: Labels) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node; nodes with types are spelled in the file as people type them, user:u1."""
     from netfold.io.classes import read_labels
 
-    if nodes.kind != "json":
-        return read_labels(path, nodes)
-    named = {spelled(label): label for label in nodes}
-    found = {str(node): classes for node, classes in read_labels(path).items()}
-    unknown = next((node for node in found if node not in named), None)
-    if unknown is not None:
-        raise InputError(f"{path}: no node is called {unknown}; nodes are called as {next(iter(named))}")
-    return {named[node]: classes for node, classes in found.items()}
+    column = None
+    if not Path(path).exists() and ":" in path:
+        path, _, column = path.rpartition(":")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        if nodes.kind != "json":
+            classes = read_labels(path, nodes, column=column)
+        else:
+            classes = _typed_classes(path, nodes, read_labels(path, column=column))
+    for warning in said:
+        click.echo(f"read {warning.message}", err=True)
+    return classes
+
+
+def _typed_classes(path: str, nodes: Labels, classes: dict[Any, tuple[Any, ...]]) -> dict[Any, tuple[Any, ...]]:
+    named = {spelled(node): node for node in nodes}
+    unknown = [node for node in classes if str(node) not in named]
+    if len(unknown) == len(classes):
+        raise InputError(f"{path}: no node is called {unknown[0]}; nodes are called as {next(iter(named))}")
+    if unknown:
+        several = "nodes are" if len(unknown) > 1 else "nodes is"
+        words = f"{len(unknown):,} of {len(classes):,} {several} not in the graph, and passed over ({unknown[0]})"
+        warnings.warn(f"{path}: {words}", stacklevel=2)
+    return {named[str(node)]: each for node, each in classes.items() if str(node) in named}

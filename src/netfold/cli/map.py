@@ -103,7 +103,8 @@ def _graph(edges: tuple[str, ...], nodes: Labels) -> Graph:
 def _check_color(color: str | None, edges: tuple[str, ...]) -> None:
     if color in _MEASURES and not edges:
         raise InputError(f"--color {color} is counted in edges, and none are given; add --edges EDGES")
-    if color is not None and color not in _MEASURES and not Path(color).is_file():
+    named = color is None or Path(color).is_file() or Path(color.rpartition(":")[0]).is_file()
+    if color not in _MEASURES and not named:
         raise InputError(f"--color {color} names no file of nodes and their classes, and is neither degree nor core")
 
 

@@ -1,14 +1,16 @@
-"""`read_labels`: a file with one node and one of its classes per line."""
+"""`read_labels`: a table with a node and one of its classes per line."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
+from netfold.data.columns import header_verdict
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.io.lines import data_lines, is_integer, is_number, split_fields
+from netfold.io.lines import data_lines, is_integer, split_fields
 from netfold.io.source import chunks, excerpt, kind_of, refusal
 
 __all__ = ["read_labels"]
@@ -16,90 +18,156 @@ __all__ = ["read_labels"]
 _NODE = frozenset(("node", "nodes", "id", "node_id", "vertex", "name", "user", "source"))
 _CLASS = frozenset(("label", "labels", "class", "group", "community", "block", "category", "role", "type", "faction"))
 _DELIMITERS = (b"\t", b";", b",", b" ")
+_SAMPLE = 200
 _MOST = 50_000_000
 """Lines: what has more is no list of classes."""
 
-_Field = tuple[int, bytes, bytes]
-"""The number of a line, its node and its class."""
+_Line = tuple[int, list[bytes]]
+"""The number of a line, and its fields."""
 
 
-def read_labels(path: str | os.PathLike[str], nodes: Labels | None = None) -> dict[Any, tuple[Any, ...]]:
-    """The classes of each node in a file with a node and a class on each line; a node of several has several lines.
+def read_labels(
+    path: str | os.PathLike[str],
+    nodes: Labels | None = None,
+    *,
+    node: str | None = None,
+    column: str | None = None,
+) -> dict[Any, tuple[Any, ...]]:
+    """The classes of each node in a table with a node and a class on each line; a node of several has several lines.
 
-    Two columns, parted by tabs, semicolons, commas or blanks, plain or compressed. The first line may name them: it is
-    a header where it says node and label (or the like), or where all nodes but its own are integers. A column is one of
-    integers where all of it is, as in `read_edges`. With `nodes`, the labels of a graph, nodes are read as the graph
-    has them, and one that it does not have is refused with its line.
+    Columns are separated by tabs, semicolons, commas or blanks, plain or compressed. The first line may name them: it
+    is a header where it says node and label (or the like), or where it differs in kind from the lines below. Of more
+    than two columns, `node` and `column` name those of the nodes and of their classes; `node` is otherwise the one that
+    holds most nodes of the graph, or the first. A column is one of integers where all of it is, as in `read_edges`.
+    With `nodes`, the nodes of a graph, nodes are read as the graph has them; those that it does not have are passed
+    over, and a warning counts them.
 
     >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "labels.csv")
-    >>> _ = path.write_text("node,label\\n1,red\\n2,blue\\n1,green\\n")
-    >>> read_labels(path)
-    {1: ('red', 'green'), 2: ('blue',)}
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "users.csv")
+    >>> _ = path.write_text("user_id,segment,age\\nu1,red,17\\nu2,blue,71\\n")
+    >>> read_labels(path, column="segment")
+    {'u1': ('red',), 'u2': ('blue',)}
     """
     path = Path(path)
-    rows = _rows(path)
-    if rows and _is_header(rows, nodes):
-        rows = rows[1:]
-    if not rows:
+    lines = _lines(path)
+    header = bool(lines) and _is_header(lines, nodes, named=node is not None or column is not None)
+    names = [field.decode() for field in lines[0][1]] if header else []
+    body = lines[header:]
+    if not body:
         raise refusal(path, "there are no classes; it should hold a node and its class on each line")
-    names = _values([node for _, node, _ in rows]) if nodes is None else _as_in(path, rows, nodes)
+    at, of = _columns(path, names, body, nodes, (node, column))
+    rows = [(line, fields[at], fields[of]) for line, fields in body if fields[at] and (fields[of] or len(fields) == 2)]
+    _check_filled(path, rows)
+    labels = _values([label for _, _, label in rows])
     found: dict[Any, tuple[Any, ...]] = {}
-    for node, label in zip(names, _values([label for _, _, label in rows]), strict=True):
-        if label not in found.get(node, ()):
-            found[node] = (*found.get(node, ()), label)
+    for name, label in zip(_nodes(path, [row[:2] for row in rows], nodes), labels, strict=True):
+        if name is not _ABSENT and label not in found.get(name, ()):
+            found[name] = (*found.get(name, ()), label)
     return found
 
 
-def _rows(path: Path) -> list[_Field]:
+_ABSENT = object()
+"""In the place of a node that the graph does not have."""
+
+
+def _lines(path: Path) -> list[_Line]:
     kind = kind_of(path)
     if kind == "parquet":
         raise refusal(path, "this is parquet; classes are read from text, a node and its class on each line")
-    rows: list[_Field] = []
+    lines: list[_Line] = []
     delimiter = b""
     for start, text in chunks(path, kind):
         for line, row in data_lines(start, text):
             delimiter = delimiter or next((x for x in _DELIMITERS if x in row.strip()), b",")
-            rows.append(_two(path, line, row, delimiter))
-        if len(rows) > _MOST:
+            lines.append((line, _fields(path, line, row, delimiter, len(lines[0][1]) if lines else 0)))
+        if len(lines) > _MOST:
             raise refusal(path, f"there are more than {_MOST:,} lines; give the classes of fewer nodes")
-    return rows
+    return lines
 
 
-def _two(path: Path, line: int, row: bytes, delimiter: bytes) -> _Field:
+def _fields(path: Path, line: int, row: bytes, delimiter: bytes, width: int) -> list[bytes]:
     try:
         fields = split_fields(row, delimiter)
     except ValueError as e:
         raise refusal(path, str(e), line) from None
-    if len(fields) != 2 or not all(fields):
+    if len(fields) < 2 or (width and len(fields) != width):
         raise refusal(path, f"{excerpt(row)} is not a node and its class; a line holds both, as in 7,red", line)
-    return line, fields[0], fields[1]
+    return fields
 
 
-def _is_header(rows: list[_Field], nodes: Labels | None) -> bool:
-    _, node, label = rows[0]
-    if nodes is not None and nodes.parse(node.decode()) in nodes:
+def _check_filled(path: Path, rows: list[tuple[int, bytes, bytes]]) -> None:
+    empty = next((line for line, node, label in rows if not node or not label), None)
+    if empty is not None:
+        raise refusal(path, "there is no class; a line holds a node and its class, as in 7,red", empty)
+
+
+def _is_header(lines: list[_Line], nodes: Labels | None, *, named: bool) -> bool:
+    first = [field.decode() for field in lines[0][1]]
+    if nodes is not None and any(nodes.parse(cell) in nodes for cell in first):
         return False
-    if node.decode().casefold() in _NODE and label.decode().casefold() in _CLASS:
+    plain = [cell.casefold() for cell in first]
+    if named or (not _NODE.isdisjoint(plain) and not _CLASS.isdisjoint(plain)):
         return True
-    return len(rows) > 1 and not is_number(node) and all(is_integer(other) for _, other, _ in rows[1:])
+    rows = [[field.decode() for field in fields] for _, fields in lines[1:_SAMPLE]]
+    verdict = header_verdict(first, rows)
+    if verdict is None and nodes is not None:  # no node, where others are
+        return any(nodes.parse(cell) in nodes for row in rows for cell in row)
+    return bool(verdict)
+
+
+def _columns(
+    path: Path, names: list[str], body: list[_Line], nodes: Labels | None, chosen: tuple[str | None, str | None]
+) -> tuple[int, int]:
+    """Where the nodes and their classes stand."""
+    width = len(body[0][1])
+    for name in chosen:
+        if name is not None and name not in names:
+            raise refusal(path, f"there is no column {name!r}; there are {', '.join(names)}")
+    node, label = (None if name is None else names.index(name) for name in chosen)
+    if node is None:
+        node = _node_column(body, names, nodes, [i for i in range(width) if i != label])
+    left = [i for i in range(width) if i != node]
+    if label is None and len(left) > 1:
+        left = [i for i in left if names and names[i].casefold() in _CLASS]
+    if label is None and len(left) != 1:
+        there = f"the columns {', '.join(names)}" if names else f"{width} columns"
+        raise refusal(path, f"there are {there}; say which holds the classes (column='...', or --labels FILE:COLUMN)")
+    return node, left[0] if label is None else label
+
+
+def _node_column(body: list[_Line], names: list[str], nodes: Labels | None, columns: list[int]) -> int:
+    """The column that is called after nodes, or that holds most nodes of the graph; the first of equals."""
+    called = [i for i in columns if names and names[i].casefold() in _NODE]
+    if called or nodes is None:
+        return (called or columns)[0]
+    cells = [{fields[i] for _, fields in body[:_SAMPLE]} for i in columns]
+    known = [sum(_parsed(cell, nodes) in nodes for cell in distinct) for distinct in cells]
+    return columns[known.index(max(known))]
+
+
+def _nodes(path: Path, rows: list[tuple[int, bytes]], nodes: Labels | None) -> list[Any]:
+    """The nodes as a graph has them, `_ABSENT` in the place of those that it does not have."""
+    if nodes is None:
+        return _values([node for _, node in rows])
+    names = [_parsed(node, nodes) for _, node in rows]
+    unknown = (nodes.find(names) < 0).nonzero()[0].tolist()
+    if len(unknown) == len(names):
+        try:
+            nodes.positions([names[0]])
+        except InputError as e:
+            raise refusal(path, f"{e} (and no other node of the file is in the graph)", rows[0][0]) from None
+    if unknown:
+        first = f"line {rows[unknown[0]][0]}: {names[unknown[0]]!r}"
+        several = "nodes are" if len(unknown) > 1 else "nodes is"
+        words = f"{path}: {len(unknown):,} of {len(names):,} {several} not in the graph, and passed over ({first})"
+        warnings.warn(words, stacklevel=3)
+    for i in unknown:
+        names[i] = _ABSENT
+    return names
 
 
 def _values(texts: list[bytes]) -> list[Any]:
     return [int(x) for x in texts] if all(map(is_integer, texts)) else [x.decode() for x in texts]
-
-
-def _as_in(path: Path, rows: list[_Field], nodes: Labels) -> list[Any]:
-    """The nodes as a graph has them."""
-    names = [_parsed(node, nodes) for _, node, _ in rows]
-    unknown = (nodes.find(names) < 0).nonzero()[0]
-    if len(unknown):
-        at = int(unknown[0])
-        try:
-            nodes.positions([names[at]])
-        except InputError as e:
-            raise refusal(path, str(e), rows[at][0]) from None
-    return names
 
 
 def _parsed(node: bytes, nodes: Labels) -> Any:

@@ -134,13 +134,9 @@ def _other_format(
     path = paths[at]
     said = next((role for role in ("source", "target", "time", "type") if getattr(chosen, role) is not None), None)
     if len(paths) > 1:
-        raise refusal(
-            path, f"this is a {name} file, one of {len(paths)} files; only tables are read together"
-        )
+        raise refusal(path, f"this is a {name} file, one of {len(paths)} files; only tables are read together")
     if said is not None:
-        raise refusal(
-            path, f"this is a {name} file, which says what its edges are; leave {said}= (--{said}) out"
-        )
+        raise refusal(path, f"this is a {name} file, which says what its edges are; leave {said}= (--{said}) out")
     graph = read_format(path, name, weight=None if chosen.weight is None else str(chosen.weight), weighted=weighted)
     if directed and not graph.directed:
         if name not in ("networkx edge list", "adjacency list"):
