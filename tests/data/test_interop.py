@@ -277,3 +277,55 @@ def test_no_library_is_imported_to_look_at_an_object() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "netfold.data.graph" in loaded
     assert not {"networkx", "igraph", "pandas", "torch_geometric", "duckdb"} & set(loaded)
+
+
+# -------------------------------------------------------------------- and out again
+
+
+@both
+def test_igraph_and_pandas_and_back(directed: bool) -> None:
+    pytest.importorskip("igraph")
+    pytest.importorskip("pandas")
+    graph = Graph.from_edges(EDGES, nodes="abcd", directed=directed)
+    assert Graph.of(graph.to_igraph()).fingerprint == graph.fingerprint
+    table = graph.to_pandas()
+    assert list(table.columns) == ["source", "target", "weight"] and len(table) == 3
+    again = Graph.of(table, nodes="abcd", directed=directed)
+    assert again.fingerprint == graph.fingerprint and again.reading is not None and not again.reading.unused
+    numbers = Graph.from_edges([(7, 3), (3, 9)], directed=directed)
+    assert numbers.to_pandas()["source"].dtype == np.int64
+    assert Graph.of(numbers.to_igraph()).fingerprint == numbers.fingerprint
+
+
+def test_times_go_out_with_the_table() -> None:
+    pd = pytest.importorskip("pandas")
+    given = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "time": [3.0, 5.0]})
+    assert Graph.of(given).to_pandas()["time"].tolist() == [3, 5]
+
+
+@both
+def test_pyg_and_back(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    module = SimpleNamespace(Data=SimpleNamespace)  # the real one is no requirement: its shape is what counts
+    monkeypatch.setitem(sys.modules, "torch_geometric", SimpleNamespace(data=module))
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", module)
+    graph = Graph.from_edges([(0, 1, 2.0), (1, 2, 0.5), (2, 2, 3.0)], nodes=range(4), directed=directed)
+    data = graph.to_pyg()
+    assert tuple(data.edge_index.shape) == (2, graph.adjacency.nnz) and data.num_nodes == 4
+    assert Graph.of(data).fingerprint == graph.fingerprint
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, function in (("igraph", "to_igraph"), ("torch_geometric", "to_pyg"), ("pandas", "to_pandas")):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(InputError, match=f"{function} needs {name}, which is missing"):
+            getattr(Graph.from_edges([(1, 2)]), function)()
+
+
+def test_heterogeneous_data_are_named() -> None:
+    class HeteroData:
+        def __iter__(self) -> Any:
+            raise NotImplementedError
+
+    with pytest.raises(InputError, match="HeteroData holds several types of nodes"):
+        Graph.of(HeteroData())

@@ -25,6 +25,7 @@ from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import networkx
+    import pandas
 
 __all__ = ["Graph"]
 
@@ -289,6 +290,18 @@ class Graph:
     def to_networkx(self) -> networkx.Graph[Any]:
         """A networkx graph (`DiGraph` where directed) with the attribute `weight`."""
         return interop.to_networkx(self.adjacency, self.nodes, self.directed)
+
+    def to_igraph(self) -> Any:
+        """An igraph graph with the attributes `name` (of nodes) and `weight` (of edges)."""
+        return interop.to_igraph(self.adjacency, self.nodes, self.directed)
+
+    def to_pyg(self) -> Any:
+        """PyTorch Geometric `Data` with `edge_index` and `edge_weight`; node i is `nodes[i]`."""
+        return interop.to_pyg(self.adjacency)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table with the columns source, target, weight, and time where the edges have times; each edge once."""
+        return interop.to_pandas(self.adjacency, self.nodes, self.directed, self.times)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a folder of arrays that `Graph.load` maps into memory."""

@@ -22,6 +22,7 @@ from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import networkx
+    import pandas
 
 __all__ = ["LABEL", "Named", "as_label", "from_xgi", "named_edge", "own_label", "to_xgi", "type_of", "with_roles"]
 
@@ -264,6 +265,14 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
 
 
+def edge_columns(matrix: sparse.csr_array, directed: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Any, Any]:
+    """The ends and weights of the edges, an undirected one once, and which of the stored entries they are."""
+    coo = matrix.tocoo()
+    rows, cols = coo.coords
+    once = np.ones(len(rows), bool) if directed else rows <= cols
+    return rows[once], cols[once], coo.data[once], once
+
+
 def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> networkx.Graph[Any]:
     """A networkx graph with labels as nodes and weights as attributes."""
     import networkx as nx
@@ -271,14 +280,50 @@ def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> netw
     made: Any = nx.DiGraph() if directed else nx.Graph()
     labels = list(nodes)
     made.add_nodes_from(labels)
-    coo = matrix.tocoo()
-    rows, cols = coo.coords
-    keep = np.ones(len(rows), bool) if directed else rows <= cols
+    rows, cols, weights, _ = edge_columns(matrix, directed)
     made.add_weighted_edges_from(
-        (labels[i], labels[j], w)
-        for i, j, w in zip(rows[keep].tolist(), cols[keep].tolist(), coo.data[keep].tolist(), strict=True)
+        (labels[i], labels[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
     )
     return made
+
+
+def to_igraph(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Any:
+    """An igraph graph with the attributes `name` and `weight`."""
+    rows, cols, weights, _ = edge_columns(matrix, directed)
+    graph = _library("igraph", "to_igraph").Graph(n=len(nodes), directed=directed)
+    graph.add_edges(zip(rows.tolist(), cols.tolist(), strict=True))
+    graph.vs["name"] = list(nodes)
+    graph.es["weight"] = weights.tolist()
+    return graph
+
+
+def to_pyg(matrix: sparse.csr_array) -> Any:
+    """PyTorch Geometric data: both directions of an undirected edge, weights, and nodes by their positions."""
+    data, torch = _library("torch_geometric.data", "to_pyg"), _library("torch", "to_pyg")
+    coo = matrix.tocoo()
+    ends = torch.tensor(np.stack(coo.coords).astype(np.int64))
+    return data.Data(edge_index=ends, edge_weight=torch.tensor(coo.data), num_nodes=matrix.shape[0])
+
+
+def to_pandas(
+    matrix: sparse.csr_array, nodes: Labels, directed: bool, times: npt.NDArray[np.float64] | None
+) -> pandas.DataFrame:
+    """A table with the columns source, target and weight, and time where there are times."""
+    rows, cols, weights, once = edge_columns(matrix, directed)
+    labels = np.fromiter(iter(nodes), dtype=np.int64 if nodes.kind == "int" else object, count=len(nodes))
+    columns: dict[str, Any] = {"source": labels[rows], "target": labels[cols], "weight": weights}
+    columns |= {} if times is None else {"time": times[once]}
+    table: pandas.DataFrame = _library("pandas", "to_pandas").DataFrame(columns)
+    return table
+
+
+def _library(name: str, function: str) -> Any:
+    """A library that is not among our own."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        package = name.split(".")[0]
+        raise InputError(f"{function} needs {package}, which is missing; install it (pip install {package})") from None
 
 
 def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
