@@ -89,3 +89,10 @@ def test_relations_are_offered_as_tuples_and_never_lost_in_silence() -> None:
     assert "head - tail" in result.stderr and "passed over: relation, split" in result.stderr
     assert told("info", "triples.csv", "--source", "head")["kind"] == "graph"
     assert sentences(result.stderr) == result.stderr.split("\n", 1)[1]
+
+
+def test_a_line_that_names_a_known_node_is_no_header() -> None:
+    Path("friends.csv").write_text("ann,bob\nbob,eve\neve,ann\n")
+    succeed("fit", "sdne", "friends.csv", "-o", "m", *QUICK)
+    Path("next.csv").write_text("zoe,ann\nyan,bob\n")  # nothing tells, but that ann is a node
+    assert told("transform", "m", "next.csv", "-o", "new.csv")["new_nodes"] == 2

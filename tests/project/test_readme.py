@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tags = [
         (u, m, t) for i, u in enumerate(["ann", "ben", "cat"]) for m in range(5, 9) for t in ("slow", "odd")[i % 2 :]
     ]
+    Path("sales.csv").write_text("user_id,item,amount,day\nu1,i7,9.5,2024-01-31\nu2,i7,2,2024-02-01\n")
     Path("tags.csv").write_text("user,movie,tag\n" + "\n".join(f"{u},{m},{t}" for u, m, t in tags))
     return tmp_path
 

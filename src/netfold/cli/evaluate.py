@@ -128,7 +128,7 @@ def _split(graph: Graph, given: Mapping[str, Any]) -> Any:
     from netfold.evaluate import EdgeSplit
 
     reading = {name: given[name] for name in READING} | {"directed": graph.directed}
-    return EdgeSplit.of(graph, labelled_as(graph_of(given["test"], **reading), graph.nodes))
+    return EdgeSplit.of(graph, labelled_as(graph_of(given["test"], graph.nodes, **reading), graph.nodes))
 
 
 def _without_splitting(arguments: dict[str, Any]) -> dict[str, Any]:

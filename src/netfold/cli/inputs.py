@@ -119,8 +119,11 @@ def text_flags(command: Any) -> Any:
     return command
 
 
-def graph_of(path: str, **reading: Any) -> Graph:
-    """The graph in a file of edges, or in a folder that `Graph.save` wrote; None stands for a flag not given."""
+def graph_of(path: str, known: Labels | None = None, **reading: Any) -> Graph:
+    """The graph in a file of edges, or in a folder that `Graph.save` wrote; None stands for a flag not given.
+
+    `known` are nodes that the file may name: a line 1 that does is no header.
+    """
     given = {name: value for name, value in reading.items() if value is not None}
     if (Path(path) / "graph.json").exists():
         refuse_reading_flags(path, given)
@@ -132,6 +135,9 @@ def graph_of(path: str, **reading: Any) -> Graph:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what it would say of the header, the line below says
         graph = read_edges(path, **given)
+        if known is not None and graph.reading is not None and graph.reading.undecided:
+            cells = [graph.reading.roles[end] for end in ("source", "target")]
+            graph = read_edges(path, **given | {"header": False}) if any(map(known.__contains__, cells)) else graph
     say_reading(path, graph.reading)
     return graph
 
@@ -389,7 +395,7 @@ def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) 
         raise InputError(f"{paths[1]} is one file too many; {type(model).__name__} reads its edges from one")
     if not (Path(paths[0]) / "graph.json").exists():
         reading["directed"] = bool(model.graph_facts_["directed"])
-    return labelled_as(graph_of(paths[0], **reading), known)
+    return labelled_as(graph_of(paths[0], known, **reading), known)
 
 
 LABELS_HELP = (

@@ -97,7 +97,7 @@ def map_(
 def _graph(edges: tuple[str, ...], nodes: Labels) -> Graph:
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
-    return labelled_as(graph_of(edges[0]), nodes)
+    return labelled_as(graph_of(edges[0], nodes), nodes)
 
 
 def _check_color(color: str | None, edges: tuple[str, ...]) -> None:

@@ -130,4 +130,4 @@ def _data(model: Any, edges: tuple[str, ...], reading: Mapping[str, Any]) -> Any
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
     given = {name: value for name, value in reading.items() if name in READING}
-    return labelled_as(graph_of(edges[0], **given), model.nodes)
+    return labelled_as(graph_of(edges[0], model.nodes, **given), model.nodes)
