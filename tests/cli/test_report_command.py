@@ -85,6 +85,6 @@ def test_types_are_spelled_in_a_file_of_labels(folder: Path) -> None:
     facts = facts_of(Path("r.html").read_text())
     assert [x["name"] for x in facts["sheets"][0]["columns"][:2]] == ["kinds", "type"]
     assert unpacked(Path("r.html").read_text(), facts["sheets"][0]["labels"]).split("\n") == names
-    Path("kinds.csv").write_text("user:99,x\nuser:1,y\n")
+    Path("kinds.csv").write_text("user:99,x\nuser:98,y\n")
     refused = netfold("report", "dhne.netfold", "-o", "s.html", "--labels", "kinds.csv")
     assert refused.exit_code == 2 and "no node is called user:99" in refused.stderr

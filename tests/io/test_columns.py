@@ -126,6 +126,32 @@ def test_published_layouts_without_a_header(tmp_path: Path) -> None:
         read_edges(write(tmp_path, "/m/1\tin\tb\n/m/2\tin\tc\n"))
 
 
+def test_times_that_rise_from_0_are_no_weights(tmp_path: Path) -> None:
+    text = "".join(f"{i % 7} {i % 5} {i * i}\n" for i in range(150))
+    graph = read_edges(write(tmp_path, text))
+    assert not graph.is_weighted and graph.times is not None and graph.times.min() == 0
+    assert read_edges(write(tmp_path, text), weight=2).is_weighted
+    counts = "".join(f"{i % 7} {i % 5} {i // 9}\n" for i in range(150))
+    assert read_edges(write(tmp_path, counts)).is_weighted
+
+
+@pytest.mark.parametrize(
+    ("names", "ends"),
+    [
+        ("id,friend", (0, 1)),
+        ("id,user,item", (1, 2)),
+        ("weight,id,friend", (1, 2)),
+        ("type,name,date", (0, 1)),
+        ("date,user,shop", (1, 2)),
+        ("target,w,source", (2, 0)),
+        ("amount,rating", (0, 1)),
+    ],
+)
+def test_ends_are_the_first_columns_that_may_be(names: str, ends: tuple[int, int]) -> None:
+    row = ["7" if name in ("weight", "w") else "2024-01-31" if name == "date" else "x" for name in names.split(",")]
+    assert edge_roles(names.split(","), [row], len(row))[:2] == ends
+
+
 def test_an_index_that_pandas_wrote_is_no_node() -> None:
     assert edge_roles(["", "user", "item"], [["0", "u1", "i1"]], 3)[:2] == (1, 2)
 

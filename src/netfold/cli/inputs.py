@@ -29,6 +29,7 @@ __all__ = [
     "Input",
     "Spelling",
     "check_there",
+    "class_file",
     "classes_of",
     "column_flags",
     "columns_flag",
@@ -56,8 +57,8 @@ __all__ = [
 ]
 
 
-ROLES = ("source", "target", "weight", "time", "type")
-READING = ("directed", "weighted", "delimiter", "header", *ROLES)
+_ROLES = ("source", "target", "weight", "time", "type")
+READING = ("directed", "weighted", "delimiter", "header", *_ROLES)
 """The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
 
 directed_flag: Callable[[Any], Any] = click.option(
@@ -97,7 +98,7 @@ _ROLE_HELP = {
 
 def role_flags(command: Any) -> Any:
     """The flags that say which column of a file of edges is what."""
-    for role in reversed(ROLES):
+    for role in reversed(_ROLES):
         command = click.option(f"--{role}", type=ColumnName(), help=_ROLE_HELP[role])(command)
     return command
 
@@ -303,7 +304,7 @@ def _looks_typed(path: str, given: Mapping[str, Any]) -> bool:
     """Three columns or more that are called after roles; --weighted, or that there is no header, says otherwise."""
     from netfold.io.layout import file_columns
 
-    if given["header"] is False or any(given[x] is not None for x in ("directed", "weighted", *ROLES)):
+    if given["header"] is False or any(given[x] is not None for x in ("directed", "weighted", *_ROLES)):
         return path.endswith((".json", ".json.gz"))
     return file_columns(path, given["delimiter"], given["header"]).hyperedges
 
@@ -321,7 +322,7 @@ def typed_flags(given: Mapping[str, Any]) -> list[str]:
         "skip_loops": ("--skip-loops", ""),
     }
     words = [switches[x][0 if given[x] else 1] for x in switches if given.get(x) is not None]
-    for name in ("delimiter", "columns", *ROLES):
+    for name in ("delimiter", "columns", *_ROLES):
         value = given.get(name)
         words += [] if value is None else [f"--{name}", str(value + 1) if isinstance(value, int) else value]
     return [word for word in words if word]
@@ -404,13 +405,19 @@ LABELS_HELP = (
 )
 
 
+def class_file(path: str) -> tuple[str, str | None]:
+    """The file and the column that FILE or FILE:COLUMN means."""
+    if Path(path).exists() or ":" not in path:
+        return path, None
+    file, _, column = path.rpartition(":")
+    return file, column
+
+
 def classes_of(path: str, nodes: Labels) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node; nodes with types are spelled in the file as people type them, user:u1."""
     from netfold.io.classes import read_labels
 
-    column = None
-    if not Path(path).exists() and ":" in path:
-        path, _, column = path.rpartition(":")
+    path, column = class_file(path)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         if nodes.kind != "json":

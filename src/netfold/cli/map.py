@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import classes_of, graph_of, hypergraph_of, labelled_as, labelled_as_known, model_of
+from netfold.cli.inputs import class_file, classes_of, graph_of, hypergraph_of, labelled_as, labelled_as_known, model_of
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
 
@@ -103,8 +103,7 @@ def _graph(edges: tuple[str, ...], nodes: Labels) -> Graph:
 def _check_color(color: str | None, edges: tuple[str, ...]) -> None:
     if color in _MEASURES and not edges:
         raise InputError(f"--color {color} is counted in edges, and none are given; add --edges EDGES")
-    named = color is None or Path(color).is_file() or Path(color.rpartition(":")[0]).is_file()
-    if color not in _MEASURES and not named:
+    if color is not None and color not in _MEASURES and not Path(class_file(color)[0]).is_file():
         raise InputError(f"--color {color} names no file of nodes and their classes, and is neither degree nor core")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import READING, classes_of, graph_of, labelled_as, later_flags, later_of, model_of
+from netfold.cli.inputs import READING, class_file, classes_of, graph_of, labelled_as, later_flags, later_of, model_of
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
 
@@ -67,7 +67,7 @@ def report(
     embedding was exported to; of several, each is a tab.
     """
     check_new_file(out, force=force)
-    missing = next((path for path in labels if not Path(path).is_file()), None)
+    missing = next((path for path in labels if not Path(class_file(path)[0]).is_file()), None)
     if missing is not None:
         raise InputError(f"--labels {missing} names no file; it should have a node and its class on each line")
     from netfold.show.report import write

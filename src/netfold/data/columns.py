@@ -66,10 +66,12 @@ _DATE = re.compile(
 _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?")
 _EPOCH = (5e8, 2.5e9)
 """Seconds since 1970 of the years 1985 to 2049; as many thousands, millions or billions are its parts."""
+_LOG = 100
+"""So many rows tell a log, in which times rise, from a list of weights."""
 _DIGITS = re.compile(r"[0-9]+")
 _MARKS = "@:/|#"
 
-Rows = Sequence[Sequence[str]]
+_Rows = Sequence[Sequence[str]]
 """Some rows of a table, as texts; an empty one is a value that is missing."""
 
 
@@ -101,7 +103,7 @@ class Chosen(NamedTuple):
 # -------------------------------------------------------------------- is line 1 a header?
 
 
-def header_verdict(first: Sequence[str], rows: Rows) -> bool | None:
+def header_verdict(first: Sequence[str], rows: _Rows) -> bool | None:
     """Whether the first line names the columns; None where nothing tells.
 
     No cell of a header occurs again in its column, and its kind differs from the column's: words over numbers, or
@@ -165,14 +167,15 @@ def names_ends(names: Sequence[str]) -> bool:
 
 
 def edge_roles(
-    names: Sequence[str] | None, rows: Rows, width: int, chosen: Chosen | None = None, weighted: bool | None = None
+    names: Sequence[str] | None, rows: _Rows, width: int, chosen: Chosen | None = None, weighted: bool | None = None
 ) -> Roles:
     """The role of each column; a ValueError says what is missing.
 
     What is chosen is taken. Otherwise the ends are the columns called so (source and target, from and to, ...), or the
     first two that are no time, weight, type or number of the row; a weight is a column called weight, w, value, count,
     frequency, strength, or the third of three columns without names; a time is a column called one (time, date, year,
-    created_at, ...) that holds numbers or dates, or one that holds dates or seconds since 1970, and is never a weight.
+    created_at, ...) that holds numbers or dates, or one that holds dates or seconds since 1970 (without names also
+    whole numbers that rise from row to row), and is never a weight.
     Four columns without names are KONECT's: source, target, weight, time.
 
     >>> edge_roles(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]], 4)
@@ -193,7 +196,7 @@ def edge_roles(
 class _Table:
     """The columns of a table: their names, and some of their values."""
 
-    def __init__(self, names: Sequence[str] | None, rows: Rows, width: int):
+    def __init__(self, names: Sequence[str] | None, rows: _Rows, width: int):
         self.names, self.width = names, width
         self.plain = [_plain(name) for name in names] if names is not None else [""] * width
         self._columns = [[row[i] for row in rows if len(row) == width and row[i]] for i in range(width)]
@@ -245,28 +248,23 @@ class _Table:
         )
 
     def _ends(self, places: dict[str, int]) -> tuple[int, int]:
-        source, target = places.get("source"), places.get("target")
+        """The columns of the ends: as chosen, or called so, or the first that may be."""
         free = [i for i in range(self.width) if i not in places.values()]
-        if source is None and target is None:
-            known = [next((i for i in free if self.plain[i] in ends), None) for ends in (_SOURCE, _TARGET)]
-            if None not in known:
-                source, target = known
-        likely = [i for i in free if self._may_be_end(i)]
-        for role in ("source", "target"):
-            if (source if role == "source" else target) is None:
-                known_names = _SOURCE if role == "source" else _TARGET
-                taken = {source, target}
-                names_it = [i for i in free if self.plain[i] in known_names] if taken != {None} else []
-                options = [i for i in (*names_it, *likely, *free) if i not in taken]
-                if not options:
-                    raise ValueError(f"there is no column left for {role}; an edge needs two ends, in two columns")
-                source, target = (options[0], target) if role == "source" else (source, options[0])
-        assert source is not None and target is not None
+        ends = [places.get("source"), places.get("target")]
+        called = [next((i for i in free if self.plain[i] in names), None) for names in (_SOURCE, _TARGET)]
+        if None not in called or ends != [None, None]:
+            ends = [end if end is not None else name for end, name in zip(ends, called, strict=True)]
+        likely = self._likely([i for i in free if i not in ends], ends.count(None))
+        if len(likely) < ends.count(None):
+            raise ValueError("there is no column left for an end; an edge needs two, in two columns")
+        source, target = (end if end is not None else likely.pop(0) for end in ends)
         return source, target
 
-    def _may_be_end(self, i: int) -> bool:
-        name = self.plain[i]
-        return not (name in _WEIGHT | _MEASURE | _TYPE | _INDEX or self._is_time(i))
+    def _likely(self, free: list[int], count: int) -> list[int]:
+        """Columns that may be ends: without measures and times, types and numbers of rows, where enough are left."""
+        nodes = [i for i in free if self.plain[i] not in _WEIGHT | _MEASURE and not self._is_time(i)]
+        strict = [i for i in nodes if self.plain[i] not in _TYPE | _INDEX]
+        return next((columns for columns in (strict, nodes) if len(columns) >= count), free)
 
     def unnamed_roles(self, places: dict[str, int], weighted: bool | None) -> Roles:
         free = [i for i in range(self.width) if i not in places.values()]
@@ -278,7 +276,7 @@ class _Table:
             raise ValueError("there is no column left for an end; an edge needs two, in two columns")
         weight, time = places.get("weight"), places.get("time")
         if time is None and not chosen:
-            time = next((i for i in free if _are_times(self._columns[i])), None)
+            time = next((i for i in free if _are_times(self._columns[i]) or _rise(self._columns[i])), None)
         left = [i for i in free if i != time]
         usual = not chosen and len(left) == 1 and (self.width == 3 or time is not None)
         if weight is None and weighted is not False and (usual or (weighted and left)):
@@ -338,7 +336,7 @@ _TEXTS = (
 )
 
 
-def tuple_columns(names: Sequence[str], rows: Rows) -> tuple[str, ...]:
+def tuple_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
     """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
@@ -377,6 +375,16 @@ def _are_times(cells: Sequence[str]) -> bool:
         return False
     values = [abs(float(cell)) for cell in cells]
     return any(_EPOCH[0] * part <= min(values) and max(values) <= _EPOCH[1] * part for part in (1, 1e3, 1e6, 1e9))
+
+
+def _rise(cells: Sequence[str]) -> bool:
+    """Whether many integers never fall and seldom repeat, as the times of a log do that begins at 0."""
+    if len(cells) < _LOG or not all(_INTEGER.fullmatch(cell) for cell in cells):
+        return False
+    values = [int(cell) for cell in cells]
+    return (
+        values == sorted(values) and len(set(values)) > len(values) // 2 and values[-1] - values[0] > 10 * len(values)
+    )
 
 
 def times_of(cells: Sequence[Any]) -> npt.NDArray[np.float64]:

@@ -131,7 +131,8 @@ def _columns(
         left = [i for i in left if names and names[i].casefold() in _CLASS]
     if label is None and len(left) != 1:
         there = f"the columns {', '.join(names)}" if names else f"{width} columns"
-        raise refusal(path, f"there are {there}; say which holds the classes (column='...', or --labels FILE:COLUMN)")
+        problem = f"there are {there}; say which holds the classes (column='...', or --labels FILE:COLUMN)"
+        raise refusal(path, problem, body[0][0] - bool(names))
     return node, left[0] if label is None else label
 
 

@@ -28,11 +28,11 @@ _NEAR = 1 << 16
 _OFTEN = 8
 
 
-Name = str | os.PathLike[str]
+_Name = str | os.PathLike[str]
 
 
 def read_edges(
-    path: Name | Sequence[Name],
+    path: _Name | Sequence[_Name],
     *,
     directed: bool = False,
     weighted: bool | None = None,
@@ -105,7 +105,7 @@ def read_edges(
     return graph
 
 
-def _files(path: Name | Sequence[Name]) -> list[Path]:
+def _files(path: _Name | Sequence[_Name]) -> list[Path]:
     """The files that a name, a pattern or a list of either means."""
     if not isinstance(path, (str, os.PathLike)):
         if not isinstance(path, Sequence):
