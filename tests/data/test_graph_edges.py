@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
@@ -121,3 +122,19 @@ def test_what_is_no_edge(edges: Any, why: str) -> None:
 def test_weights_that_do_not_fit(weights: Any) -> None:
     with pytest.raises(InputError, match="do not fit 2 edges"):
         Graph.from_edges([("a", "b"), ("b", "c")], weights)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_times_are_the_earliest_of_each_entry(directed: bool, weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    u, v = rng.integers(0, 12, (2, 90))
+    times, weights = rng.integers(-3, 40, 90).astype(float), rng.integers(0, 2, 90).astype(float)
+    times[::7] = np.nan
+    matrix = adjacency([(u[:50], v[:50]), (u[50:], v[50:])], weights if weighted else None, 12, directed=directed)
+    found = entry_times(matrix, [(u[:50], v[:50]), (u[50:], v[50:])], times, directed=directed)
+    rows = np.repeat(np.arange(12), np.diff(matrix.indptr))
+    for i, j, time in zip(rows, matrix.indices, found, strict=True):
+        here = (u == i) & (v == j) | ((u == j) & (v == i) & (not directed))
+        known = times[here][~np.isnan(times[here])]
+        assert (time == known.min()) if len(known) else np.isnan(time)

@@ -188,20 +188,39 @@ def entry_times(
 ) -> npt.NDArray[np.float64]:
     """For each stored entry of a matrix, the earliest time of the edges that made it; NaN where none has one.
 
+    The list of pieces is emptied.
+
     >>> pieces = [(np.array([0, 1, 1]), np.array([1, 0, 2]))]
     >>> matrix = adjacency(pieces[:], None, 3, directed=False)
     >>> entry_times(matrix, pieces, np.array([7.0, 5.0, 9.0]), directed=False).tolist()
     [5.0, 5.0, 9.0, 9.0]
     """
-    n, found = matrix.shape[0], np.full(matrix.nnz, np.nan)
-    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices
-    start = 0
-    for u, v in pieces:
-        part = times[start : start + len(u)]
-        start += len(u)
-        for a, b in ((u, v),) if directed else ((u, v), (v, u)):
-            wanted = a.astype(np.int64) * n + b
-            at = np.minimum(np.searchsorted(keys, wanted), max(matrix.nnz - 1, 0))
-            there = keys[at] == wanted if matrix.nnz else np.zeros(len(wanted), bool)  # an edge of weight 0 is not
-            np.fmin.at(found, at[there], part[there])
-    return found
+    n = matrix.shape[0]
+    if not matrix.nnz:
+        return np.empty(0)
+    u, v = (np.concatenate([piece[i] for piece in pieces]).astype(np.int32, copy=False) for i in (0, 1))
+    pieces.clear()
+    if not directed:
+        u, v = np.minimum(u, v), np.maximum(u, v)
+    ordered: sparse.csr_array = _counting_sort(v, u, times, (n, n)).T.tocsr()
+    del u, v
+    rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(ordered.indptr))
+    changes = (rows[1:] != rows[:-1]) | (ordered.indices[1:] != ordered.indices[:-1])
+    first = np.flatnonzero(np.append(True, changes)).astype(matrix.indptr.dtype)
+    earliest = np.fmin.reduceat(ordered.data, first)
+    places = _counting_sort(
+        rows[first], ordered.indices[first], np.arange(1, len(first) + 1, dtype=first.dtype), (n, n)
+    )
+    del ordered, rows, changes, first
+    places.has_sorted_indices = places.has_canonical_format = True
+    places = places if directed else _mirrored(places)
+    if places.nnz > matrix.nnz:  # edges of weight 0 are dropped
+        places.data = places.data[np.searchsorted(_keys(places), _keys(matrix))]
+    return np.asarray(earliest[places.data - 1])
+
+
+def _keys(matrix: sparse.csr_array) -> npt.NDArray[np.int64]:
+    """One number for each stored entry, in ascending order."""
+    n = matrix.shape[0]
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr))
+    return np.asarray(rows * n + matrix.indices)

@@ -122,8 +122,9 @@ class Graph:
             return graph
         a, times = graph.adjacency, table.times
         times = None if times is None else entry_times(a, [(u_codes, v_codes)], times, directed=directed)
+        weighty = table.weights is not None
         zeros = 0 if table.weights is None else int(np.count_nonzero(table.weights == 0))
-        reading = table.reading and table.reading.counted(len(u_codes), graph.n_edges, table.weights, zeros=zeros)
+        reading = table.reading and table.reading.counted(len(u_codes), graph.n_edges, summed=weighty, zeros=zeros)
         return unchecked(a, labels, directed, times=times, reading=reading)
 
     @staticmethod

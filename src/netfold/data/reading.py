@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,10 +49,10 @@ amount; line 1 is a header
         over = tuple(name for i, name in enumerate(called) if i not in roles)
         return Reading(by_role, over, **facts)
 
-    def counted(self, rows: int, edges: int, weights: Sized | None, *, zeros: int = 0) -> Reading:
+    def counted(self, rows: int, edges: int, *, summed: bool, zeros: int = 0) -> Reading:
         """The same after so many rows became so many edges, `zeros` of them of weight 0."""
         repeated = max(0, rows - zeros - edges)
-        return replace(self, rows=rows, edges=edges, repeated=repeated, dropped=zeros, summed=weights is not None)
+        return replace(self, rows=rows, edges=edges, repeated=repeated, dropped=zeros, summed=summed)
 
     @property
     def time(self) -> str | None:

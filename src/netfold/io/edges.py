@@ -251,13 +251,15 @@ def _graph(files: Sequence[_File], ends: Ends, found: Collected, directed: bool)
         matrix = adjacency(pairs, weights, len(labels), directed=directed)
     except InputError as e:
         raise refusal(first.path, str(e)) from None
+    summed = weights is not None
+    del weights
     times = None if times is None else entry_times(matrix, timed, times, directed=directed)
     n_loops = 0 if directed else int(np.count_nonzero(matrix.diagonal()))
     edges = matrix.nnz if directed else (matrix.nnz + n_loops) // 2
     header = first.names is not None if isinstance(first, _Text) else None
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
     reading = Reading.of(first.names, first.roles, first.width, **facts)
-    reading = reading.counted(found.rows, edges, weights, zeros=found.zeros)
+    reading = reading.counted(found.rows, edges, summed=summed, zeros=found.zeros)
     return unchecked(matrix, labels, directed, times=times, reading=reading)
 
 
