@@ -27,7 +27,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.data.nodes import Labels
     from netfold.models import DHNE
-    from netfold.models.dhne.schema import Form
+    from netfold.models.dhne.tuples import Form
 
 __all__ = ["score"]
 

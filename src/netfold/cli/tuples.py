@@ -14,7 +14,7 @@ from netfold.models import DHNE
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph
-    from netfold.models.dhne.schema import Form
+    from netfold.models.dhne.tuples import Form
 
 __all__ = [
     "TupleFile",
@@ -42,7 +42,7 @@ def tuple_model(path: str) -> DHNE:
 
 def forms_of(model: DHNE) -> tuple[Form, ...]:
     """The kinds of tuples that it learned."""
-    from netfold.models.dhne.schema import Schema
+    from netfold.models.dhne.tuples import Schema
 
     return Schema.from_facts(model.graph_facts_).forms
 

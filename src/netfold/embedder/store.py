@@ -1,4 +1,4 @@
-"""`load`: a model back from the folder that `Embedder.save` wrote."""
+"""A fitted model as a folder, and back: a manifest and safetensors, no pickle. `Embedder.save` is `save`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.embedder import METRICS, TENSORS, Embedder
-from netfold.embedder.options import config_from_json
+from netfold.embedder.embedder import Embedder, version
+from netfold.embedder.options import config_from_json, config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +17,28 @@ if TYPE_CHECKING:
 
     from netfold.data.nodes import Labels
 
-__all__ = ["load"]
+__all__ = ["load", "save"]
+
+TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
+"""The files of a saved model beside its manifest."""
+
+
+def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a fitted model as a folder, whole or not at all; one that is there is replaced with `force`."""
+    from netfold.io import tensors as store
+    from netfold.io.files import staged_folder
+
+    emb = model.embedding_
+    tensors: dict[str, Any] = {f"network.{k}": v for k, v in model.network_.state_dict().items()}
+    tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
+    if emb.std is not None:
+        tensors["std"] = emb.std
+    facts = {"model": type(model).__name__, "config": config_to_json(model), "graph": model.graph_facts_}
+    facts |= {"labels": emb.nodes.kind, "versions": {p: version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
+    with staged_folder(path, force=force) as folder:
+        store.write_tensors(folder / TENSORS, tensors)
+        store.write_records(folder / METRICS, model.history_)
+        store.write_manifest(folder, "model", facts, [folder / TENSORS, folder / METRICS])
 
 
 def load(path: str | os.PathLike[str]) -> Embedder:
@@ -43,10 +64,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         tensors = store.read_tensors(folder / TENSORS)
         labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
         model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
-        model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
-        model._check_facts(model.graph_facts_)
+        model.graph_facts_ = _graph_facts(manifest["graph"], len(labels), cls)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
-            model.network_ = model._network_for(model.graph_facts_)
+            model.network_ = model._network(model.graph_facts_)
         state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
         _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], labels)
         model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
@@ -55,8 +75,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         raise InputError(
             f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
         ) from None
-    if model.dim and model.embedding_.dim != model.dim:
-        raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={model.dim}")
+    dim = model.dim or model.graph_facts_["dim"]  # a model that extends an embedding has that one's
+    if model.embedding_.dim != dim:
+        raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={dim}")
     return model
 
 
@@ -75,7 +96,8 @@ def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -
     return state
 
 
-def _graph_facts(facts: Any, n_nodes: int) -> dict[str, Any]:
-    if not isinstance(facts, dict) or facts.get("n_nodes") != n_nodes:
-        raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
-    return facts
+def _graph_facts(facts: Any, n_nodes: int, cls: type[Embedder]) -> dict[str, Any]:
+    if isinstance(facts, dict) and facts.get("n_nodes") == n_nodes:
+        if cls.reads != "graph" or isinstance(facts.get("directed"), bool):
+            return facts
+    raise TypeError(f"its graph is described by {reprlib.repr(facts)}")

@@ -13,8 +13,7 @@ from netfold.learn import losses
 from netfold.learn.walks import Links
 from netfold.models.lgp.neighborhoods import Caps, Surroundings, read_around, walked_seeds
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import solved
-from netfold.models.lgp.spread import posterior_variances
+from netfold.models.lgp.solve import posterior_variances, solved
 
 __all__ = ["Batch", "DepthLGPNetwork", "batches"]
 

@@ -10,10 +10,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from netfold.learn.sparse_rows import SparseRows, parts
+from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 from netfold.models.dvne.triplets import Triplets
 
-__all__ = ["Batch", "Chunk", "batches", "dropped"]
+__all__ = ["Batch", "Chunk", "batches"]
 
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""
@@ -76,7 +76,7 @@ def batches(
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = torch.randint(max(1, len(triplets)), shape, generator=generator)
         order = torch.randperm(n if network.alpha else 0, generator=generator)
-        dropper = torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
+        dropper = generator_on(device, generator)
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
             noise = torch.randn(len(own), network.dim, generator=generator).to(device, dtype)
@@ -106,13 +106,6 @@ def _chunk(rows: SparseRows, noise: Tensor | None) -> Chunk:
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    chunks = [dataclasses.replace(chunk, seen=dropped(chunk.rows, share, generator)) for chunk in batch.chunks]
+    seen = [dropped(chunk.rows, share, generator, sum_to_one=True) for chunk in batch.chunks]  # as rows of P do
+    chunks = [dataclasses.replace(chunk, seen=rows) for chunk, rows in zip(batch.chunks, seen, strict=True)]
     return dataclasses.replace(batch, chunks=chunks)
-
-
-def dropped(rows: SparseRows, share: float, generator: torch.Generator) -> SparseRows:
-    """The rows without a random share of their entries; what is left of a row sums to 1 again, as rows of P do."""
-    left = rows.values * torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
-    sums = rows.with_values(left).row_sums()
-    sums[sums == 0] = 1  # nothing is left: an empty row
-    return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))

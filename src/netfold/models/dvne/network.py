@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from netfold.learn import losses
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
-from netfold.models.dvne.batches import Batch, Chunk, dropped
+from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on, in_chunks, parts
+from netfold.models.dvne.batches import Batch, Chunk
 
 __all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2", "w2_squared"]
 
@@ -123,12 +123,12 @@ class DVNENetwork(nn.Module):
     @torch.no_grad()
     def sway(self, matrix: sparse.csr_array, draws: int, generator: torch.Generator) -> npt.NDArray[np.float64]:
         """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is hidden or not by a coin."""
-        coins = torch.Generator(self.device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
+        coins = generator_on(self.device, generator)
         made = []
         for rows in self._walk(matrix):
             mean, moved = self._means(rows), torch.zeros(len(rows), dtype=torch.float64, device=self.device)
             for _ in range(draws):
-                moved += (self._means(dropped(rows, 0.5, coins)) - mean).square().sum(1)
+                moved += (self._means(dropped(rows, 0.5, coins, sum_to_one=True)) - mean).square().sum(1)
             made.append(moved.cpu() / draws)
         return torch.cat(made).numpy()
 

@@ -15,8 +15,7 @@ from torch import Tensor
 from netfold.learn.sparse_rows import SparseRows
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import solved
-from netfold.models.lgp.spread import posterior_variances
+from netfold.models.lgp.solve import posterior_variances, solved
 from netfold.models.lgp.system import System, precision
 
 __all__ = ["Arrivals", "Known", "Placed", "arrivals", "grown", "placed_at_once", "placed_by_component"]

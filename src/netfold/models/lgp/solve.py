@@ -1,4 +1,6 @@
-"""Solving for the latent states of new nodes: conjugate gradients, sparse factors where those stall, exact gradients.
+"""The latent states of new nodes, and their variances: what the equations of a `System` say.
+
+Solved by conjugate gradients, by sparse factors where those stall; with exact gradients.
 
 All dimensions are solved together, each a column with its own steps, so that a product with the links serves them all.
 """
@@ -16,7 +18,7 @@ from torch import Tensor
 
 from netfold.models.lgp.system import System
 
-__all__ = ["conjugate_gradients", "factorised", "matrices_of", "solved"]
+__all__ = ["conjugate_gradients", "factorised", "matrices_of", "posterior_variances", "solved"]
 
 _TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-13}
 """The residual at which a solution is one, in units of the solution and as a share of its largest number."""
@@ -131,3 +133,32 @@ def _expected_entries(system: System) -> int:
 
 def _needs_grad(system: System) -> bool:
     return any(x.requires_grad for x in (system.weights, system.mass, system.pull, system.eta, system.zeta))
+
+
+_WORK = 2e9
+"""m³ times the number of matrices up to which M_** is inverted; above, its inverse's diagonal is estimated."""
+_PROBES = 32
+
+
+@torch.no_grad()
+def posterior_variances(system: System, generator: torch.Generator) -> Tensor:
+    """The diagonal of M_**⁻¹: the variances of new nodes' latent states, given the known ones: m x 1 or m x s.
+
+    Exactly for few nodes. For many by Hutchinson's estimate, the mean of v ∘ M_**⁻¹ v over 32 vectors v of random
+    signs, kept within what is known: a variance is at least 1 / M_ii, and at most the prior's 1.
+    """
+    wide = system.precise()
+    if wide is not system:
+        return posterior_variances(wide, generator).to(system.pull.dtype)
+    if len(system) < 2:
+        return 1 / system.diagonal()
+    if len(system) ** 3 * system.widest() <= _WORK:
+        exact = [np.diag(np.linalg.inv(m.toarray())) for m in matrices_of(system)]
+        return torch.from_numpy(np.stack(exact, axis=1)).to(system.pull)
+    diagonal = system.diagonal()
+    total = torch.zeros_like(diagonal)
+    for _ in range(_PROBES):
+        signs = torch.randint(2, (len(system), 1), generator=generator).to(system.pull) * 2 - 1
+        right = signs.expand_as(diagonal)
+        total += right * conjugate_gradients(system.times, right, diagonal)[0]
+    return torch.minimum(torch.maximum(total / _PROBES, 1 / diagonal), torch.ones_like(diagonal))

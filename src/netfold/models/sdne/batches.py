@@ -13,7 +13,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.learn.sparse_rows import SparseRows, parts
+from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = ["COLUMNS", "DENSE_LIMIT", "Chunk", "Rows", "batches"]
 
@@ -95,14 +95,8 @@ def batches(
 
 
 def _dropped(chunks: Sequence[Chunk], share: float, generator: torch.Generator) -> list[Chunk]:
-    device = chunks[0].seen.values.device
-    own = torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
-
-    def seen(rows: SparseRows) -> SparseRows:
-        kept = torch.empty_like(rows.values).bernoulli_(1 - share, generator=own)
-        return rows.with_values(rows.values * kept.div_(1 - share))
-
-    return [dataclasses.replace(chunk, seen=seen(chunk.seen)) for chunk in chunks]
+    own = generator_on(chunks[0].seen.values.device, generator)
+    return [dataclasses.replace(chunk, seen=dropped(chunk.seen, share, own)) for chunk in chunks]
 
 
 def _batch(

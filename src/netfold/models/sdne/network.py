@@ -1,4 +1,4 @@
-"""Where SDNE's training begins: the chapter's deep belief network, or the truncated SVD."""
+"""SDNE's tensors: the autoencoder over sparse rows, its loss, and where it starts (a truncated SVD, or a DBN)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netfold.learn.starts import deep_belief_network, truncated_svd, unit_scale
 from netfold.models.sdne.batches import Rows
 from netfold.models.sdne.weighing import Damping
 
-__all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd"]
+__all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 
 
 class SDNENetwork(nn.Module):
@@ -168,6 +168,22 @@ class SDNENetwork(nn.Module):
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""
         widest = max(int(w.shape[1]) for w in (self.first.table, *self.encoder.weights))
         return max(256, PIECE[self.first.table.device.type] // widest)
+
+
+def start_network(
+    network: SDNENetwork,
+    matrix: sparse.csr_array,
+    how: str,
+    generators: tuple[torch.Generator, torch.Generator],
+    report: Callable[[int, int, float], None],
+) -> None:
+    """A random start, and then how it is pre-trained on the rows: "svd", "dbn" or "none"."""
+    typical = float(matrix.multiply(matrix).sum()) / matrix.shape[0]  # Σ_j x_ij² of a usual row
+    network.start(generators[0], typical)
+    if how == "dbn":
+        start_from_dbn(network, matrix, generators[1], report)
+    elif how == "svd":
+        start_from_svd(network, matrix, generators[1])
 
 
 @torch.no_grad()

@@ -302,7 +302,5 @@ def task_named(task: str | None) -> str:
 def rule_for(task: str, facts: Facts) -> Rule:
     """The first rule that applies; an `InputError` where netfold has no model for that."""
     if facts.hyperedges and task in ("roles", "uncertainty"):
-        raise InputError(
-            f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion"
-        )
+        raise InputError(f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion")
     return next(rule for rule in RULES if rule.task == task and rule.when(facts))

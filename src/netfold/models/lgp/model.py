@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from netfold.embedder.embedder import Embedder, listed
 from netfold.embedder.options import option
+from netfold.embedder.problem import Input
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from scipy import sparse
+    from typing_extensions import TypeVar
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
@@ -22,7 +25,13 @@ if TYPE_CHECKING:
     from netfold.models.lgp.posterior import Known, Placed
     from netfold.models.lgp.process import Process
 
-__all__ = ["SHARING", "LGPEmbedder"]
+    P = TypeVar("P", bound=Process, default=Process)
+else:
+    from typing import TypeVar
+
+    P = TypeVar("P")
+
+__all__ = ["SHARING", "LGPEmbedder", "Linked"]
 
 _HEAVIEST = 1e12
 """What a new node's link may weigh, a link of the fitted graph weighing about 1: its square is a float32 still."""
@@ -31,8 +40,28 @@ SHARING = ("all", "halves", "weights", "none")
 """What dimensions share: all of eta, zeta and a; a, and eta and zeta within each half; a alone; or nothing."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Linked(Input):
+    """A graph, and its links as the process reads them."""
+
+    unit: float
+    """What weight counts as 1: that of the fitted graph's links, about."""
+
+    @cached_property
+    def links(self) -> sparse.csr_array:
+        """The weights of links in either direction, in this unit, without self-loops: n x n."""
+        from netfold.models.lgp.neighborhoods import linked
+
+        return linked(self.graph.adjacency, directed=self.graph.directed, unit=self.unit)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With the number of links' entries, which the network keeps, and their unit."""
+        return super().facts | {"entries": int(self.links.nnz), "unit": self.unit}
+
+
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class LGPEmbedder(Embedder, abstract=True):
+class LGPEmbedder(Embedder[P], abstract=True):
     """The options of the process, and new nodes: `transform` places them, `partial_fit` keeps them."""
 
     hidden: int = option(64, "units of the hidden layer of g; 0 makes g the identity", at_least=0)
@@ -65,6 +94,9 @@ class LGPEmbedder(Embedder, abstract=True):
     )
     uncertainty: bool = option(True, "whether transform tells the standard deviations of its vectors")
 
+    known_: Known | None = dataclasses.field(init=False, default=None)
+    """The sums of known nodes over their neighbors: made by the first `transform`, or by `prepare`."""
+
     # ---------------------------------------------------------------- for users
 
     def prepare(self) -> Self:
@@ -74,7 +106,7 @@ class LGPEmbedder(Embedder, abstract=True):
         new nodes' edges do.
         """
         self._check_fitted()
-        self._known()
+        self._sums()
         return self
 
     def partial_fit(self, graph: Any) -> Self:
@@ -85,69 +117,45 @@ class LGPEmbedder(Embedder, abstract=True):
         import numpy as np
 
         self._check_fitted()
-        later = self._read(graph)
-        self._check_later(later)
-        known = self.embedding_.nodes.find(later.nodes)
+        later = self._read(graph, later=True)
+        known = self.embedding_.nodes.find(later.graph.nodes)
         self._grow(later, np.flatnonzero(known < 0), known)
         return self
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _read(self, graph: Any) -> Graph:
-        """A graph of any size: a new node may come alone. What is fitted has more to it, which `_take` looks for."""
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Linked:
+        """What is fitted has links; a later graph is of any size: a new node may come alone."""
         from netfold.data.graph import Graph
-
-        return Graph.of(graph)
-
-    def _take(self, graph: Graph, embedding: Any) -> None:
-        self._check_links(graph)
-        super()._take(graph, embedding)
-
-    def _check_links(self, graph: Graph) -> None:
-        """Refuse a graph that there is nothing to learn from."""
-        found = super()._read(graph)
-        if found.n_edges == found.n_self_loops:
-            raise InputError("the graph has no edges but self-loops; there is nothing to learn from")
-
-    def _facts(self, graph: Graph) -> dict[str, Any]:
         from netfold.models.lgp.neighborhoods import unit_of
 
-        return super()._facts(graph) | {"entries": int(self._linked(graph).nnz), "unit": unit_of(graph.adjacency)}
+        if later:
+            whole = Graph.of(graph)
+            self._check_direction(whole)
+            return Linked(whole, self.graph_facts_.get("unit", 1.0))  # 1: models kept weights as they are, once
+        whole = super()._read(graph, embedding).graph
+        if whole.n_edges == whole.n_self_loops:
+            raise InputError("the graph has no edges but self-loops; there is nothing to learn from")
+        return Linked(whole, unit_of(whole.adjacency))
 
-    def _check_facts(self, facts: dict[str, Any]) -> None:
-        super()._check_facts(facts)
-        if not isinstance(facts.get("entries"), int) or facts["entries"] < 0:
-            raise TypeError(f"its graph has {facts.get('entries')!r} entries")
-        unit = facts.get("unit", 1.0)  # models had none when their weights were kept as they are
+    def _extend(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        return self._embedding(data.graph, new, self._placed(data, new, known))
+
+    # ---------------------------------------------------------------- for the two models
+
+    def _entries(self, facts: dict[str, Any]) -> int:
+        """How many entries the links have; a TypeError where a file says what no links can have."""
+        entries, unit = facts.get("entries"), facts.get("unit", 1.0)
+        if not isinstance(entries, int) or entries < 0:
+            raise TypeError(f"its graph has {entries!r} entries")
         if not isinstance(unit, float) or not 0 < unit < math.inf:
             raise TypeError(f"its links weigh {unit!r}")
+        return entries
 
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
-        return self._embedding(graph, new, self._placed(graph, new, known))
-
-    # ---------------------------------------------------------------- new nodes
-
-    def _linked(self, graph: Graph) -> sparse.csr_array:
-        """Its links, in either direction and without self-loops, in the unit of its own weights."""
-        from netfold.models.lgp.neighborhoods import linked, unit_of
-
-        return linked(graph.adjacency, directed=graph.directed, unit=unit_of(graph.adjacency))
-
-    def _linked_later(self, graph: Graph) -> sparse.csr_array:
-        """The links of a later graph, in the unit of the fitted one's weights."""
-        from netfold.models.lgp.neighborhoods import linked
-
-        unit = self.graph_facts_.get("unit", 1.0)
-        found = linked(graph.adjacency, directed=graph.directed, unit=unit)
-        if found.nnz and found.data.max() > _HEAVIEST:
-            given, most = graph.adjacency.data.max(), _HEAVIEST * unit
-            raise InputError(f"an edge weighs {given:g}; beside the fitted graph's, one may weigh {most:.2g}")
-        return found
-
-    def _start_kernel(self, process: Process, graph: Graph) -> None:
+    def _start_kernel(self, process: Process, links: sparse.csr_array) -> None:
         import numpy as np
 
-        matrix = self._linked(graph).astype(np.float64)
+        matrix = links.astype(np.float64)
         process.kernel.start(self.eta, self.zeta, matrix.data, np.asarray(matrix.sum(axis=1)).ravel())
 
     def _caps(self) -> Caps:
@@ -155,30 +163,36 @@ class LGPEmbedder(Embedder, abstract=True):
 
         return Caps(self.one_step or None, self.two_step or None)
 
-    def _known(self) -> Known:
+    # ---------------------------------------------------------------- new nodes
+
+    def _sums(self) -> Known:
         """The known graph and its sums, made once for each fitted network."""
         from netfold.models.lgp.posterior import Known
 
-        prepared: Known | None = getattr(self, "_prepared", None)
-        if prepared is None or prepared.process is not self.network_:
-            process = self._process()
-            prepared = self._prepared = Known.of(process, process.graph.matrix())
-        return prepared
+        if self.known_ is None or self.known_.process is not self.network_:
+            self.known_ = Known.of(self.network_, self.network_.graph.matrix())
+        return self.known_
 
-    def _placed(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Placed:
-        from netfold.models.lgp import posterior as placing
-        from netfold.models.lgp.posterior import arrivals, grown
+    def _placed(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Placed:
+        from netfold.models.lgp import posterior
 
-        prepared, later = self._known(), self._linked_later(graph)
-        found = arrivals(later, new, known, prepared.matrix)
-        self._warn(graph, new[~found.reached()])
+        sums = self._sums()
+        self._check_weights(data)
+        arrivals = posterior.arrivals(data.links, new, known, sums.matrix)
+        self._warn(data.graph, new[~arrivals.reached()])
         generator = self._generator(8)
         if self.routine == "exact":
-            return placing.placed_at_once(prepared, found, generator if self.uncertainty else None)
-        whole = grown(prepared.matrix, later, new, known)
-        return placing.placed_by_component(
-            prepared.process, whole, found, self._caps(), generator, variances=self.uncertainty
+            return posterior.placed_at_once(sums, arrivals, generator if self.uncertainty else None)
+        whole = posterior.grown(sums.matrix, data.links, new, known)
+        return posterior.placed_by_component(
+            sums.process, whole, arrivals, self._caps(), generator, variances=self.uncertainty
         )
+
+    def _check_weights(self, data: Linked) -> None:
+        """Refuse a later graph with links that are too heavy beside the fitted one's."""
+        if data.links.nnz and data.links.data.max() > _HEAVIEST:
+            heaviest, most = data.graph.adjacency.data.max(), _HEAVIEST * data.unit
+            raise InputError(f"an edge weighs {heaviest:g}; beside the fitted graph's, one may weigh {most:.2g}")
 
     def _warn(self, graph: Graph, lost: npt.NDArray[np.int64]) -> None:
         if len(lost):
@@ -191,14 +205,14 @@ class LGPEmbedder(Embedder, abstract=True):
     def _embedding(self, graph: Graph, new: npt.NDArray[np.int64], placed: Placed) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        process = self._process()
+        process = self.network_
         vectors = process.vectors(placed.latent).numpy(force=True)
         std = None
         if placed.variances is not None:
             std = process.spread.deviations(process.g, placed.latent, placed.variances).numpy(force=True)
         return Embedding(graph.nodes.take(new), vectors, std)
 
-    def _grow(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> None:
+    def _grow(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> None:
         """Take new nodes in: their latent states, vectors and links."""
         import numpy as np
 
@@ -206,25 +220,17 @@ class LGPEmbedder(Embedder, abstract=True):
         from netfold.data.graph import unchecked
         from netfold.data.nodes import Labels
         from netfold.models.lgp.posterior import grown
-        from netfold.models.lgp.process import Process
 
         self._check_unchanged()
-        placed = self._placed(graph, new, known)
-        came = self._embedding(graph, new, placed)
-        matrix = grown(self._known().matrix, self._linked_later(graph), new, known)
+        placed = self._placed(data, new, known)
+        came = self._embedding(data.graph, new, placed)
+        matrix = grown(self._sums().matrix, data.links, new, known)
         before = self.embedding_
         nodes = Labels.of([*before.nodes, *came.nodes])
         facts = self.graph_facts_ | {"n_nodes": len(nodes), "entries": int(matrix.nnz)}
         facts["fingerprint"] = unchecked(matrix, nodes, False).fingerprint
-        network = self._network_for(facts)
-        assert isinstance(network, Process)
-        network.to(self._process().device).take_over(self._process(), placed.latent)
+        network = self._network(facts)
+        network.to(self.network_.device).take_over(self.network_, placed.latent)
         network.graph.keep(matrix)
         self.network_, self.graph_facts_ = network, facts
         self.embedding_ = Embedding(nodes, np.concatenate([before.vectors, came.vectors]))
-
-    def _process(self) -> Process:
-        from netfold.models.lgp.process import Process
-
-        assert isinstance(self.network_, Process)
-        return self.network_
