@@ -11,8 +11,7 @@ import torch
 from scipy import stats
 
 from dhne_networks import sorted_alike
-from netfold.models.dhne.batches import Negatives, Noise, TupleSet, possible_tuples
-from netfold.models.dhne.schema import Form
+from netfold.models.dhne.tuples import Form, Negatives, Noise, TupleSet, possible_tuples
 
 PLAIN = Form(("user", "film", "tag"), (0, 1, 2), ordered=False)
 LOOSE = Form(("node", "node_2", "node_3"), (0, 0, 0), ordered=False)
@@ -22,7 +21,7 @@ STRICT = Form(("head", "relation", "tail"), (0, 1, 0), ordered=True)
 @pytest.mark.parametrize("large", [False, True])
 def test_a_set_of_tuples_knows_its_own_and_no_other(large, monkeypatch):
     if large:
-        monkeypatch.setattr("netfold.models.dhne.batches._LARGEST", 30)  # digits overflow at once
+        monkeypatch.setattr("netfold.models.dhne.tuples._LARGEST", 30)  # digits overflow at once
     rng = np.random.default_rng(0)
     for form, sizes in ((PLAIN, (4, 5, 3)), (LOOSE, (5, 5, 5)), (STRICT, (4, 3, 4))):
         every = np.array(list(itertools.product(*map(range, sizes))))

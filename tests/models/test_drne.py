@@ -12,6 +12,7 @@ import torch
 import netfold as nf
 from netfold.embedder.options import options
 from netfold.models.drne.model import DRNE
+from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 
 FAST = {"dim": 8, "epochs": 15}
@@ -190,9 +191,9 @@ def test_many_neighbors_are_drawn_from():
 @pytest.mark.parametrize("batch_size", [1, 10, 34, 1000])
 def test_any_batch_size_visits_every_node_once_and_parts_no_color(batch_size):
     model, graph = DRNE(batch_size=batch_size), karate()
-    network = model._network(34)
-    given = [[int(v) for p in b.pieces for v in b.nodes[p.rows]] for b in model._batches(graph, network)(0)]
-    color = network.colors.tolist()
+    problem = problem_of(model, graph)
+    given = [[int(v) for p in b.pieces for v in b.nodes[p.rows]] for b in problem.batches(0)]
+    color = problem.network.colors.tolist()
     assert sorted(v for rows in given for v in rows) == list(range(34))
     assert sum(len({color[v] for v in rows}) for rows in given) == len(set(color)) < 34
     assert len(given) == {1: len(set(color)), 10: 4, 34: 1, 1000: 1}[batch_size]

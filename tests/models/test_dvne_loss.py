@@ -28,6 +28,7 @@ from netfold.models.dvne.batches import Batch, batches
 from netfold.models.dvne.model import DVNE
 from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2
 from netfold.models.dvne.triplets import Triplets, linked
+from problems import problem_of
 
 # -------------------------------------------------------------------- formulas
 
@@ -206,11 +207,10 @@ def test_nothing_is_made_as_large_as_there_are_pairs():
     n = 3000
     graph = Graph.from_edges(np.random.default_rng(0).integers(0, n, (3 * n, 2)), nodes=range(n))
     model = DVNE(dim=4, hidden=8)
-    network = model._network(n)
-    network.start(model._generator(0))
     with Allocations() as largest:
-        for batch in model._batches(graph, network)(0):
-            network.loss(batch)
+        problem = problem_of(model, graph)
+        for batch in problem.batches(0):
+            problem.network.loss(batch)
     assert largest.numbers <= n * 8 * 4 < n * n / 50
 
 

@@ -10,6 +10,7 @@ import torch
 
 import netfold as nf
 from netfold.models.node2vec.model import Node2Vec
+from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 
 QUICK = {"dim": 8, "length": 20, "window": 3, "epochs": 15}
@@ -119,9 +120,8 @@ def test_training_stops_when_it_has_converged():
 def test_a_step_touches_only_the_rows_that_it_reads():
     graph = nf.Graph.from_edges([(i, i + 1) for i in range(400)])
     model = Node2Vec(**QUICK)
-    network = model._network(graph.n_nodes)
-    model._start(network, graph, None)
-    batch = next(iter(model._batches(graph, network)(0)))
+    problem = problem_of(model, graph)
+    network, batch = problem.network, next(iter(problem.batches(0)))
     sum(network.loss(batch).values()).backward()
     assert network.vectors.grad.is_sparse and network.vectors.grad._nnz() == len(batch.nodes)
 

@@ -22,7 +22,7 @@ def fit(graph, **options):
 def terms_at(graph, changed=None, **options):
     """The loss terms of an untrained network, with one parameter changed by hand."""
     model = SDNE(**{"dim": 4, "hidden": (6,), "pretrain": "none"} | options)
-    network = model._network(graph.n_nodes)
+    network = model._network({"n_nodes": graph.n_nodes})
     network.start(model._generator(0), 5.0)
     with torch.no_grad():
         if changed:

@@ -1,4 +1,4 @@
-"""The options that Node2Vec, LINE and Node2VecPlus share: what each model has of them, and in whose words."""
+"""The options that models share: what each model has of them, and in whose words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 import netfold as nf
 from netfold.embedder.options import Option, config_from_json, options
-from netfold.embedder.skipgram_options import SkipGramOptions, declared
+from netfold.embedder.training_options import SkipGramOptions, TrainingOptions, skipgram, training
 
 COMMON = {"seed": 0, "device": "auto", "negatives": 5, "schedule": "linear"}
 WALKS = {"p": 1.0, "q": 1.0, "length": 80, "window": 10, "pretrain": "spectral", "lr": 0.1}
@@ -66,6 +66,20 @@ def test_the_model_s_own_options_come_before_how_it_is_trained(name):
     assert names.index(first) < names.index("negatives") < names.index("lr") < names.index("batch_size")
 
 
-def test_an_option_that_is_not_declared_is_an_error():
+@pytest.mark.parametrize("name", sorted(nf.MODELS))
+def test_every_model_is_trained_by_the_same_options(name):
+    """In its own words and with its own defaults, of which None is admitted where it is one."""
+    shared, own = of(TrainingOptions), of(nf.MODELS[name])
+    both = [each for each in own if each in shared]
+    assert both == [each for each in shared if each in own] or name == "depthlgp"  # whose steps come first
+    assert {"lr", "schedule", "batch_size"} <= set(both)
+    for each in both:
+        for fact in ("type", "choices", "at_least", "above", "below"):
+            assert getattr(shared[each], fact) == getattr(own[each], fact), f"{name}.{each}: {fact}"
+        assert own[each].none == (own[each].default is None)
+
+
+@pytest.mark.parametrize("declared", [skipgram, training])
+def test_an_option_that_is_not_declared_is_an_error(declared):
     with pytest.raises(KeyError):
         declared("temperature")
