@@ -85,10 +85,10 @@ class Embedder(Configured, Generic[N]):
 
         data = self._read(graph, embedding)
         device = _device(self.device)
-        shown = Progress(type(self).__name__) if progress else Progress.silent()
+        bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
         saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
-        problem = self._problem(data, device, shown, resumed=saved is not None and saved.exists())
+        problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
             problem.network,  # type: ignore[arg-type]
             problem.batches,
@@ -99,7 +99,7 @@ class Embedder(Configured, Generic[N]):
             patience=problem.patience,
             rows=data.graph.n_nodes,
             checkpoint=saved,
-            progress=shown,
+            progress=bar,
             on_epoch=on_epoch,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use

@@ -27,9 +27,9 @@ def over_known(rows: Any, known: npt.NDArray[np.int64], n: int) -> sparse.csr_ar
     entries = rows.tocoo()
     at = known[entries.coords[1]]
     both = entries.data[at >= 0], (entries.coords[0][at >= 0], at[at >= 0])
-    made = sparse.coo_array(both, shape=(rows.shape[0], n)).tocsr()
-    made.sort_indices()
-    return made
+    picked = sparse.coo_array(both, shape=(rows.shape[0], n)).tocsr()
+    picked.sort_indices()
+    return picked
 
 
 def check_placed(

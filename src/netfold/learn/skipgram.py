@@ -1,6 +1,7 @@
-"""Batches for skip-gram, as plain values: windows of random walks or pairs of nodes, and nodes drawn against them.
+"""Skip-gram with negative samples: its batches as plain values, and its sums over them.
 
-A batch names the nodes that it reads and gives the objective for any vectors of those: from a table, or from a network.
+A batch holds windows of random walks, or pairs of nodes, and nodes drawn against them. It names the nodes that it reads
+and gives the objective for any vectors of those: from a table, or from a network.
 """
 
 from __future__ import annotations

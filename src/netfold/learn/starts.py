@@ -1,4 +1,8 @@
-"""Where skip-gram begins when it does not begin at random: the leading eigenvectors of the normalised adjacency."""
+"""Where training begins when it does not begin at random: an SVD, a deep belief network, or eigenvectors.
+
+The truncated SVD and the chapter's stack of restricted Boltzmann machines are for autoencoders over sparse rows, the
+leading eigenvectors of the normalised adjacency for skip-gram.
+"""
 
 from __future__ import annotations
 

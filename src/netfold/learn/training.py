@@ -1,4 +1,4 @@
-"""One training loop for every model. It sees a network, batches and loss terms, never a graph."""
+"""One training loop for every model, and its optimizers. It sees a network, batches and loss terms, never a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DepthLGP's tensors: the process over known nodes, and the risk of its answers."""
+"""DepthLGP's tensors: the process over known nodes, subgraphs to train it on, and the risk of its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`LGPEmbedder`: what the models have in common that place new nodes by a Laplacian Gaussian process."""
+"""`LGPEmbedder`: options, what is read and how new nodes are placed, in the two models of the Gaussian process."""
 
 from __future__ import annotations
 

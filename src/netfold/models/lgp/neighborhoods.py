@@ -1,4 +1,7 @@
-"""What is read of a large graph to place some of its nodes as if they were new: their neighbors, and those of these."""
+"""The links that a process reads: all of a graph's, in a unit of weight, and in training those around a few nodes.
+
+Around nodes that count as new are their neighbors, and those of these; of many, some are drawn.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""New nodes placed among known ones: all at once, exactly, or component by component from sampled neighborhoods."""
+"""New nodes placed among known ones by a trained process: what arrives, what is kept ready of known nodes, and where.
+
+All at once, exactly, or component by component from sampled neighborhoods.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node2VecPlus's tensors: a process whose answers are the vectors, and contexts for them."""
+"""Node2VecPlus's tensors: a process whose answers are the vectors, contexts for them, and batches with surroundings."""
 
 from __future__ import annotations
 
