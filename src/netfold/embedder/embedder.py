@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.metadata
 import os
 import reprlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from netfold.embedder.options import Configured, config_to_json, option
+from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ _SHOWN = 5
 class Embedder(Configured):
     """A model with hyper-parameters that `fit` a graph and give its nodes vectors.
 
-    After `fit`: `embedding_` (an `Embedding` of the known nodes) and `history_` (one record of losses per epoch).
     A model adds options and the few methods below that begin with an underscore.
     """
 
@@ -52,13 +52,18 @@ class Embedder(Configured):
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
 
-    embedding_: Embedding = dataclasses.field(init=False)
-    history_: list[dict[str, float]] = dataclasses.field(init=False)
-    network_: torch.nn.Module = dataclasses.field(init=False)
-    graph_facts_: dict[str, Any] = dataclasses.field(init=False)
-    """What must be known of the graph after it is gone: its fingerprint, its size, and what the model adds."""
+    embedding_: Embedding = attribute("the vectors of the known nodes, a row each, by the nodes' names")
+    history_: list[dict[str, float]] = attribute(
+        "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+    )
+    network_: torch.nn.Module = attribute("the trained network, on the device that it was trained on")
+    graph_facts_: dict[str, Any] = attribute(
+        "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+    )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Register a model by its name, unless it is abstract."""
+        super().__init_subclass__()
         if not abstract:
             Embedder.models[cls.__name__.lower()] = cls
 
@@ -90,7 +95,8 @@ class Embedder(Configured):
         device = _device(self.device)
         shown = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": facts, "version": _version()}
-        saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
+        renamed = functools.partial(new_names, type(self))
+        saved = Checkpoint(checkpoint, run, every=checkpoint_every, renamed=renamed) if checkpoint is not None else None
         network = self._network_for(facts)
         if saved is None or not saved.exists():
             self._start(network, known, shown)

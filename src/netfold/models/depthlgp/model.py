@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import listed
-from netfold.embedder.options import option
+from netfold.embedder.options import attribute, option
 from netfold.errors import InputError
 from netfold.models.lgp.embedder import LGPEmbedder
 
@@ -76,6 +76,8 @@ class DepthLGP(LGPEmbedder):
     schedule: str = option(
         "cosine", "how the learning rates fall over the epochs", choices=("constant", "linear", "cosine")
     )
+
+    embedding_: Embedding = attribute("the vectors that `fit` was given, and those of nodes that `partial_fit` took in")
 
     # ---------------------------------------------------------------- what an Embedder asks
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder, listed
-from netfold.embedder.options import option
+from netfold.embedder.options import attribute, option
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class DVNE(Embedder):
         1e-4, "training has converged when the objective improves by less than this share", at_least=0
     )
     patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+
+    embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
 
     def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
         """W2 of the Gaussians of known nodes: two labels, a label and a list of them, or two lists of one length.
