@@ -1,7 +1,7 @@
 """Files as the release before the house wrote them: what every later version must read.
 
 `PYTHONPATH=OLD/src python tests/support/stored_files.py FOLDER` wrote tests/embedder/stored with commit 78c3cd0. It
-uses `netfold` by the names of that commit, and is kept to say what the files hold. `tests/embedder/test_stored_files.py`
+uses `netfold` by the names of that commit, and says what the files hold; `tests/embedder/test_stored_files.py`
 reads them. Options that have been renamed since are set to other values than their defaults.
 """
 
