@@ -253,6 +253,7 @@ name = "karate"
 [task]
 name = "reconstruction"
 {task} = [10]
+score = "{score}"
 [[rows]]
 name = "ours"
 model = "toy"
@@ -264,16 +265,19 @@ config = {{ {quick} }}
 
 def test_a_row_recorded_before_is_the_same_configuration(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = models
-    old = TABLE.format(task="k", row='dim = 4, start_from = "there", links = 3', quick="epochs = 1, links = 1")
-    new = TABLE.format(task="top", row='dim = 4, n_links = 3, init = "there"', quick="epochs = 1, n_links = 1")
+    rows = 'dim = 4, start_from = "there", links = 3', 'dim = 4, n_links = 3, init = "there"'
+    old = TABLE.format(task="k", score="dot", row=rows[0], quick="epochs = 1, links = 1")
+    new = TABLE.format(task="top", score="product", row=rows[1], quick="epochs = 1, n_links = 1")
     MODELS["toy"] = before
     recorded = parse(Path("x.toml"), old)
     settings = recorded.settings(recorded.rows[0])
     MODELS["toy"] = after
     monkeypatch.setitem(tables.RENAMED_ARGUMENTS, "k", "top")
+    monkeypatch.setitem(tables.RENAMED_VALUES, "score", {"dot": "product"})
     read = [parse(Path("x.toml"), text) for text in (old, new)]
     assert read[0] == read[1] and read[0].rows[0].config == {"dim": 4, "init": "there", "n_links": 3}
-    assert read[0].task.arguments == {"top": [10]} and read[0].quick.config == {"epochs": 1, "n_links": 1}
+    assert read[0].task.arguments == {"top": [10], "score": "product"}
+    assert read[0].quick.config == {"epochs": 1, "n_links": 1}
     assert {table.settings(table.rows[0]) for table in read} == {settings}
     other = parse(Path("x.toml"), new.replace("n_links = 3", "n_links = 2"))
     assert other.settings(other.rows[0]) != settings

@@ -54,7 +54,7 @@ def _spelled(name: str) -> str:
 
 
 def renamed_flag(old: str, new: str) -> Callable[[Any], Any]:
-    """Answer a flag that a command had before with what it is called now: `@renamed_flag("--labels", "--names")`."""
+    """Answer a flag that a command had before with what it is called now: `@renamed_flag("--old", "--new")`."""
 
     def add(command: Any) -> Any:
         if isinstance(command, click.Command):

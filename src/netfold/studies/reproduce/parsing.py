@@ -15,7 +15,6 @@ from typing import Any
 from netfold.errors import InputError
 from netfold.studies.reproduce.new_nodes import WAYS
 from netfold.studies.reproduce.table import (
-    RENAMED_ARGUMENTS,
     Base,
     Cells,
     Data,
@@ -25,6 +24,7 @@ from netfold.studies.reproduce.table import (
     Row,
     Table,
     Task,
+    new_arguments,
 )
 
 __all__ = [
@@ -191,13 +191,13 @@ def _with_new_names(table: Table) -> Table:
         quick = _new_names(row.model, quick)
     return dataclasses.replace(
         table,
-        task=Task(table.task.name, _new_arguments(table.task.arguments)),
+        task=Task(table.task.name, new_arguments(table.task.arguments)),
         rows=tuple(
-            dataclasses.replace(row, config=_new_names(row.model, row.config), task=_new_arguments(row.task))
+            dataclasses.replace(row, config=_new_names(row.model, row.config), task=new_arguments(row.task))
             for row in table.rows
         ),
         bases={name: Base(base.model, _new_names(base.model, base.config)) for name, base in table.bases.items()},
-        quick=Quick(quick, _new_arguments(table.quick.task)),
+        quick=Quick(quick, new_arguments(table.quick.task)),
     )
 
 
@@ -206,10 +206,6 @@ def _new_names(model: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
     from netfold.models import MODELS
 
     return new_names(MODELS[model], config) if model in MODELS else config
-
-
-def _new_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {RENAMED_ARGUMENTS.get(name, name): value for name, value in arguments.items()}
 
 
 def _named(given: Section) -> tuple[str, dict[str, Any]]:

@@ -27,6 +27,27 @@ RENAMED_ARGUMENTS: dict[str, str] = {}
 No new name may be the old name of another argument: they are told apart by their names alone.
 """
 
+RENAMED_VALUES: dict[str, dict[str, str]] = {}
+"""Texts that an argument admits, by its new name: {argument: {old text: new text}}. Read and hashed likewise."""
+
+
+def new_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a task by the names and texts that they have now."""
+    renamed = {RENAMED_ARGUMENTS.get(name, name): value for name, value in arguments.items()}
+    return {name: _replaced(RENAMED_VALUES.get(name, {}), value) for name, value in renamed.items()}
+
+
+def _first_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by the names and texts of before, so that a hash outlives their renaming."""
+    old = {new: old for old, new in RENAMED_ARGUMENTS.items()}
+    texts = {name: {new: old for old, new in known.items()} for name, known in RENAMED_VALUES.items()}
+    now = new_arguments(arguments)
+    return {old.get(name, name): _replaced(texts.get(name, {}), value) for name, value in now.items()}
+
+
+def _replaced(texts: Mapping[str, str], value: Any) -> Any:
+    return texts.get(value, value) if isinstance(value, str) else value
+
 
 @dataclass(frozen=True)
 class Data:
@@ -142,8 +163,7 @@ class Table:
     def settings(self, row: Row) -> str:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
         data = [self.data.name, dict(self.data.options)]
-        old = {new: old for old, new in RENAMED_ARGUMENTS.items()}
-        task = [self.task.name, {old.get(name, name): x for name, x in {**self.task.arguments, **row.task}.items()}]
+        task = [self.task.name, _first_arguments({**self.task.arguments, **row.task})]
         of = [row.model, _first_names(row)]
         if row.base:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
