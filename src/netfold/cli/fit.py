@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 import time
 from pathlib import Path
@@ -98,8 +99,8 @@ _EMBEDDING = click.Option(
 
 
 def _help(cls: type[Embedder]) -> str:
-    """The class's docstring up to its examples, and what EDGES may be."""
-    words = inspect.cleandoc(str(cls.__doc__)).split(">>>")[0]
+    """The class's docstring up to its examples and options, and what EDGES may be."""
+    words = re.split(">>>|^Parameters$", inspect.cleandoc(str(cls.__doc__)), maxsplit=1, flags=re.MULTILINE)[0]
     return f"{words}\n{INPUTS[cls.reads].help}"
 
 

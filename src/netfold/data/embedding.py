@@ -34,6 +34,8 @@ class Embedding:
     """A point for every node or, with `std`, a Gaussian with the mean `vectors[i]` and the variances `std[i]²`.
 
     The arrays are read-only; an array that is float32 already is looked at where it lies, any other is copied.
+    `embedding["a"]` is the vector of a node, `embedding.nearest("a")` are the nodes near it; `save` and
+    `Embedding.load` know many formats. A fitted model has one as `embedding_`.
 
     >>> embedding = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
     >>> embedding

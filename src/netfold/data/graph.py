@@ -35,6 +35,9 @@ class Graph:
     `adjacency[i, j]` is the weight s_ij of the edge from node i to node j, 0 where there is none; it is symmetric
     where the graph is undirected, a self-loop standing once on the diagonal. The arrays are read-only.
 
+    Made by `Graph.from_edges`, by `Graph.of` (networkx, igraph, PyTorch Geometric, scipy, numpy), by `nf.read_edges`
+    from a file, and by `Graph.load` from a folder that `save` wrote.
+
     >>> graph = Graph.from_edges([("a", "b"), ("b", "c")])
     >>> graph
     Graph(3 nodes, 2 edges, undirected)

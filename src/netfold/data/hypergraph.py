@@ -133,6 +133,9 @@ class Hypergraph:
     An edge given twice counts twice. Made of plain tuples, edges are of one kind where they join the same types of
     nodes; in what order they name them has no meaning then. Other roles come with `from_kinds` and `read_hyperedges`.
 
+    Made by `Hypergraph.from_tuples`, by `from_named` (dicts from role to node), by `from_kinds` (arrays), by
+    `from_xgi`, and by `nf.read_hyperedges` from a file.
+
     >>> hypergraph = Hypergraph.from_tuples([("ann", "film", "drama"), ("bob", "film")])
     >>> hypergraph
     Hypergraph(4 nodes, 2 edges)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.metadata
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
-from netfold.embedder.options import Configured, config_to_json, option
+from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
 from netfold.embedder.problem import Input, N, Problem
 from netfold.errors import InputError
 
@@ -31,7 +32,6 @@ _SHOWN = 5
 class Embedder(Configured, Generic[N]):
     """A model with hyper-parameters that `fit` a graph and give its nodes vectors.
 
-    After `fit`: `embedding_` (an `Embedding` of the known nodes) and `history_` (one record of losses per epoch).
     A model adds options and five places, the methods below that begin with an underscore: what it reads, the problem
     that it makes of that, its network, how it embeds known nodes, and how it extends to new ones.
     """
@@ -50,13 +50,17 @@ class Embedder(Configured, Generic[N]):
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
 
-    embedding_: Embedding = dataclasses.field(init=False)
-    history_: list[dict[str, float]] = dataclasses.field(init=False)
-    network_: N = dataclasses.field(init=False)
-    graph_facts_: dict[str, Any] = dataclasses.field(init=False)
-    """What must be known of the graph after it is gone: its fingerprint, its size, and what the model adds."""
+    embedding_: Embedding = attribute("the vectors of the known nodes, a row each, by the nodes' names")
+    history_: list[dict[str, float]] = attribute(
+        "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+    )
+    network_: N = attribute("the trained network, on the device that it was trained on")
+    graph_facts_: dict[str, Any] = attribute(
+        "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+    )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Register a model by its name, unless it is abstract."""
         super().__init_subclass__()
         if not abstract:
             Embedder.models[cls.__name__.lower()] = cls
@@ -87,7 +91,8 @@ class Embedder(Configured, Generic[N]):
         device = _device(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
-        saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
+        renamed = functools.partial(new_names, type(self))
+        saved = Checkpoint(checkpoint, run, every=checkpoint_every, renamed=renamed) if checkpoint is not None else None
         problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
             problem.network,  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,20 @@ class Checkpoint:
     old state goes. Whenever the process dies, the manifest names a whole state.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any], *, every: float = 30.0):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        run: Mapping[str, Any],
+        *,
+        every: float = 30.0,
+        renamed: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+    ):
         """`run` says what is trained on what (configuration, graph); another run's checkpoint is refused.
 
-        `every` is the least number of seconds between two states, so that writing never rules the training.
+        `every` is the least number of seconds between two states, so that writing never rules the training. `renamed`
+        gives a stored configuration's options the names that they have now.
         """
+        self._renamed = renamed
         self._folder, self._every = Path(folder), every
         self._run: dict[str, Any] = json.loads(json.dumps(dict(run)))  # as it will be read back
         self._last = time.monotonic()
@@ -108,9 +117,11 @@ class Checkpoint:
         self._saved, self._last = len(history), time.monotonic()
 
     def _check_run(self, theirs: Any) -> None:
+        theirs = theirs if isinstance(theirs, dict) else {}
+        if isinstance(theirs.get("config"), dict):
+            theirs = {**theirs, "config": dict(self._renamed(theirs["config"]))}
         if theirs == self._run:
             return
-        theirs = theirs if isinstance(theirs, dict) else {}
         what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
         config, other = self._run.get("config"), theirs.get("config")
         if what == "another config" and isinstance(config, dict) and isinstance(other, dict):

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import listed
-from netfold.embedder.options import option
+from netfold.embedder.options import attribute, option
 from netfold.embedder.problem import Problem
 from netfold.embedder.training_options import training
 from netfold.errors import InputError
@@ -89,6 +89,8 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         at_least=0,
     )
     schedule: str = training("schedule", help="how the learning rates fall over the epochs")
+
+    embedding_: Embedding = attribute("the vectors that `fit` was given, and those of nodes that `partial_fit` took in")
 
     # ---------------------------------------------------------------- what an Embedder asks
 

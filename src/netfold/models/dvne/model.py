@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.new_nodes import check_placed, over_known
-from netfold.embedder.options import option
+from netfold.embedder.options import attribute, option
 from netfold.embedder.problem import Input, Problem
 from netfold.embedder.training_options import training
 from netfold.errors import InputError
@@ -100,6 +100,8 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+
+    embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
 
     def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
         """W2 of the Gaussians of known nodes: two labels, a label and a list of them, or two lists of one length.

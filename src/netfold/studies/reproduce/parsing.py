@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 import reprlib
@@ -13,7 +14,18 @@ from typing import Any
 
 from netfold.errors import InputError
 from netfold.studies.reproduce.new_nodes import WAYS
-from netfold.studies.reproduce.table import Base, Cells, Data, Quick, Recorded, RecordedRow, Row, Table, Task
+from netfold.studies.reproduce.table import (
+    Base,
+    Cells,
+    Data,
+    Quick,
+    Recorded,
+    RecordedRow,
+    Row,
+    Table,
+    Task,
+    new_arguments,
+)
 
 __all__ = [
     "Section",
@@ -164,8 +176,36 @@ def parse(path: Path, text: str) -> Table:
         recorded=_recorded(top.section("recorded")) if "recorded" in values else None,
     )
     top.end()
+    try:
+        table = _with_new_names(table)
+    except InputError as e:
+        raise InputError(f"{path}: {e}") from None
     _check(table)
     return table
+
+
+def _with_new_names(table: Table) -> Table:
+    """The table with its options and arguments by the names that they have now."""
+    quick = table.quick.config
+    for row in table.rows:
+        quick = _new_names(row.model, quick)
+    return dataclasses.replace(
+        table,
+        task=Task(table.task.name, new_arguments(table.task.arguments)),
+        rows=tuple(
+            dataclasses.replace(row, config=_new_names(row.model, row.config), task=new_arguments(row.task))
+            for row in table.rows
+        ),
+        bases={name: Base(base.model, _new_names(base.model, base.config)) for name, base in table.bases.items()},
+        quick=Quick(quick, new_arguments(table.quick.task)),
+    )
+
+
+def _new_names(model: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    from netfold.embedder.options import new_names
+    from netfold.models import MODELS
+
+    return new_names(MODELS[model], config) if model in MODELS else config
 
 
 def _named(given: Section) -> tuple[str, dict[str, Any]]:
