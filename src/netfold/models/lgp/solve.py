@@ -28,6 +28,10 @@ _PATIENCE = 20_000
 """Steps in all where factors would not fit."""
 _ENTRIES = 5_000_000
 """Of M_** for its factors to be worth a try."""
+_WORK = 2e9
+"""m³ times the number of matrices up to which M_** is inverted; above, its inverse's diagonal is estimated."""
+_PROBES = 32
+"""Vectors of random signs from which that diagonal is estimated."""
 
 
 def solved(system: System) -> Tensor:
@@ -133,11 +137,6 @@ def _expected_entries(system: System) -> int:
 
 def _needs_grad(system: System) -> bool:
     return any(x.requires_grad for x in (system.weights, system.mass, system.pull, system.eta, system.zeta))
-
-
-_WORK = 2e9
-"""m³ times the number of matrices up to which M_** is inverted; above, its inverse's diagonal is estimated."""
-_PROBES = 32
 
 
 @torch.no_grad()
