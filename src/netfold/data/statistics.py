@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from netfold.data.edges import linked_nodes
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 
@@ -65,11 +66,10 @@ def graph_counts(graph: Graph) -> GraphCounts:
     weighted=False, self_loops=0, components=2, weights=Spread(least=1.0, mean=1.0, largest=1.0))
     """
     a = graph.adjacency
-    ends = np.diff(a.indptr) + np.bincount(a.indices, minlength=graph.n_nodes)
     return GraphCounts(
         nodes=graph.n_nodes,
         edges=graph.n_edges,
-        isolated=int((ends == 0).sum()),
+        isolated=int((~linked_nodes(graph)).sum()),
         degrees=_spread(graph.degrees),
         directed=graph.directed,
         weighted=graph.is_weighted,

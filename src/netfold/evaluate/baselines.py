@@ -11,9 +11,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.data.links import linked
 from netfold.evaluate.scores import PairScores, Rows, RowScores
 
 __all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "steps", "svd_vectors"]
@@ -29,14 +29,14 @@ def pair_scorers(graph: Graph) -> dict[str, PairScores]:
     With Γ(i) the neighbors of i: common neighbors |Γ(i) ∩ Γ(j)|; Adamic-Adar Σ_{z in both} 1 / log |Γ(z)|;
     preferential attachment |Γ(i)| |Γ(j)|; shortest path: minus the number of steps, minus n where there is no path.
     """
-    links = linked(graph)
-    degrees = np.diff(links.indptr).astype(np.float64)
+    near = links(graph, directed=False, weights=False, loops="drop")
+    degrees = np.diff(near.indptr).astype(np.float64)
     rare = 1 / np.log(np.maximum(degrees, 2))  # a common neighbor of two nodes has two neighbors at least
     return {
-        "common neighbors": SharedNeighbors(links, np.ones(graph.n_nodes)),
-        "Adamic-Adar": SharedNeighbors(links, rare),
+        "common neighbors": SharedNeighbors(near, np.ones(graph.n_nodes)),
+        "Adamic-Adar": SharedNeighbors(near, rare),
         "preferential attachment": DegreeProducts(degrees),
-        "shortest path": RowScores(lambda rows: -torch.from_numpy(steps(links, rows)).float(), graph.n_nodes),
+        "shortest path": RowScores(lambda rows: -torch.from_numpy(steps(near, rows)).float(), graph.n_nodes),
     }
 
 
@@ -141,7 +141,7 @@ def spectral_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.fl
     """
     from sklearn.utils.extmath import randomized_svd
 
-    both = graph.adjacency + graph.adjacency.T if graph.directed else graph.adjacency
+    both = links(graph, directed=False, weights=True, loops="keep", dtype=np.float32)
     lazy = sparse.csr_array((sparse.eye_array(graph.n_nodes) + _normalised(both)) / 2)
     u, _, _ = randomized_svd(lazy, dim, n_iter=_ROUNDS, power_iteration_normalizer="QR", random_state=seed)
     sums = np.asarray(both.sum(axis=1), np.float64)
@@ -156,11 +156,11 @@ def degree_features(graph: Graph) -> Embedding:
     >>> degree_features(Graph.from_edges([("a", "b"), ("b", "c")])).vectors[1].tolist()[2:]
     [1.0, 1.0, 2.0]
     """
-    links = linked(graph)
-    degrees = links.sum(axis=1)
-    total = links @ degrees
+    near = links(graph, directed=False, weights=False, loops="drop")
+    degrees = near.sum(axis=1)
+    total = near @ degrees
     largest = np.zeros(graph.n_nodes)
-    np.maximum.at(largest, np.repeat(np.arange(graph.n_nodes), np.diff(links.indptr)), degrees[links.indices])
+    np.maximum.at(largest, np.repeat(np.arange(graph.n_nodes), np.diff(near.indptr)), degrees[near.indices])
     columns = [degrees, np.log1p(degrees), total / np.maximum(degrees, 1), largest, total]
     return Embedding(graph.nodes, np.stack(columns, axis=1))
 

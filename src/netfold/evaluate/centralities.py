@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 
@@ -51,7 +52,7 @@ def closeness(graph: Graph, sources: Rows | None = None) -> Floats:
     Breadth-first searches from 64 nodes at a time: a node's word has a bit for each search that has been there.
     Exact, unless only some `sources` u are given; their sum and number are then scaled up.
     """
-    into, n = sparse.csr_array(_links(graph).T), graph.n_nodes
+    into, n = sparse.csr_array(_arcs(graph).T), graph.n_nodes
     chosen = np.arange(n) if sources is None else sources
     reached, total, others = np.zeros(n), np.zeros(n), np.full(n, len(chosen))
     others[chosen] -= 1
@@ -70,21 +71,21 @@ def betweenness(graph: Graph, sources: Rows | None = None) -> Floats:
     Exact, unless only some `sources` s are given; their sum is then scaled by n over their number. The time is that of
     twice as many sparse products as the longest path has steps, so that a graph like a long chain is slow.
     """
-    links, n = _links(graph), graph.n_nodes
+    arcs, n = _arcs(graph), graph.n_nodes
     chosen = np.arange(n) if sources is None else sources
     size = max(1, _BLOCK_NUMBERS // max(n, 1))
-    total, into = np.zeros(n), sparse.csr_array(links.T)
+    total, into = np.zeros(n), sparse.csr_array(arcs.T)
     for start in range(0, len(chosen), size):
-        total += _dependencies(links, into, chosen[start : start + size])
+        total += _dependencies(arcs, into, chosen[start : start + size])
     return total * (n / max(len(chosen), 1)) / max((n - 1) * (n - 2), 1)
 
 
 def eigenvector(graph: Graph) -> Floats:
     """The leading eigenvector of Aᵀ, x_v ∝ Σ_{u links to v} x_u: not negative, and of length 1."""
-    links = _links(graph)
-    if _has_no_cycle(links):  # all eigenvalues are 0
+    arcs = _arcs(graph)
+    if _has_no_cycle(arcs):  # all eigenvalues are 0
         raise InputError("eigenvector centrality needs a walk that comes back to where it began; this graph has none")
-    return largest_eigenpair(sparse.csr_array(links.T), symmetric=not graph.directed)[1]
+    return largest_eigenpair(sparse.csr_array(arcs.T), symmetric=not graph.directed)[1]
 
 
 def largest_eigenpair(matrix: sparse.csr_array, *, symmetric: bool = True) -> tuple[float, Floats]:
@@ -117,9 +118,9 @@ def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-12) -> F
 
     From a node without links it jumps. Iterated until the sum of changes is below `tolerance`.
     """
-    links, n = _links(graph), graph.n_nodes
-    out = links.sum(axis=1)
-    walk = sparse.csr_array((sparse.diags_array(1 / np.where(out > 0, out, 1)) @ links).T)
+    arcs, n = _arcs(graph), graph.n_nodes
+    out = arcs.sum(axis=1)
+    walk = sparse.csr_array((sparse.diags_array(1 / np.where(out > 0, out, 1)) @ arcs).T)
     rank, change = np.full(n, 1 / max(n, 1)), np.inf
     while change > tolerance:
         jumps = 1 - damping + damping * rank[out == 0].sum()
@@ -144,18 +145,15 @@ MEASURES: dict[str, Callable[[Graph], Floats]] = {
 """By name; the k-core as a part of its maximum, without which an error in it has no scale."""
 
 
-def _links(graph: Graph) -> sparse.csr_array:
+def _arcs(graph: Graph) -> sparse.csr_array:
     """1 where one node links to another."""
-    u, v = graph.adjacency.tocoo().coords
-    off = u != v
-    made = sparse.coo_array((np.ones(int(off.sum())), (u[off], v[off])), shape=graph.adjacency.shape)
-    return sparse.csr_array(made)
+    return links(graph, directed=True, weights=False, loops="drop")
 
 
 def _both(graph: Graph) -> sparse.csr_array:
     """How many links two nodes have: of both directions together, where directed."""
-    links = _links(graph)
-    return sparse.csr_array(links + links.T) if graph.directed else links
+    arcs = _arcs(graph)
+    return sparse.csr_array(arcs + arcs.T) if graph.directed else arcs
 
 
 def _by_power(matrix: sparse.csr_array, vector: Floats) -> tuple[float, Floats]:

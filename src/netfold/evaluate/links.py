@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.edges import Pairs, edge_pairs, neighbor_counts
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, linked
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.negatives import Negatives, sample_negatives
@@ -136,7 +136,7 @@ class _Questions:
     @cached_property
     def _known(self) -> npt.NDArray[np.bool_]:
         """Whether both ends of a pair keep an edge in training."""
-        kept = np.diff(linked(self.split.train).indptr) > 0
+        kept = neighbor_counts(self.split.train) > 0
         return kept[self._pairs[:, 0]] & kept[self._pairs[:, 1]]
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.checks import check_choice
+from netfold.data.edges import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.links import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.tuples import Codes, Order, TupleSet

@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
 from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
-from netfold.data.links import Pairs, edge_pairs, keys_of, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate.classes import NORMALIZE, read_classes
 from netfold.evaluate.classification import class_figures, linear_scorer
@@ -86,12 +86,8 @@ def reached(split: NodeSplit, *, by: str = "path") -> npt.NDArray[np.bool_]:
 
 def _weights(split: NodeSplit) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Weights between new and known nodes (in the order of `split.known`), and among new ones, in either direction."""
-    matrix = split.whole.adjacency.astype(np.float64)
-    both = sparse.csr_array(matrix + matrix.T if split.whole.directed else matrix)
-    rows = both[split.new]
+    rows = links(split.whole, directed=False, weights=True, loops="drop")[split.new]
     among = sparse.csr_array(rows[:, split.new])
-    among.setdiag(0)
-    among.eliminate_zeros()
     return sparse.csr_array(rows[:, split.whole.positions(split.known.nodes)]), among
 
 

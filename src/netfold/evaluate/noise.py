@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from netfold.data.checks import check_at_least_one, is_between
+from netfold.data.edges import Pairs, edge_pairs, with_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, with_pairs
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import mean_of, percent

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.edges import links
 from netfold.data.graph import Graph
-from netfold.data.links import linked
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
@@ -150,13 +150,13 @@ def regular_equivalence(
     if not is_between(alpha, 0, 1):
         raise InputError(f"alpha={alpha!r} is not a number between 0 and 1, such as 0.97")
     known = Graph.of(graph)
-    links = linked(known)
-    some = np.flatnonzero(np.diff(links.indptr))
+    near = links(known, directed=False, weights=False, loops="drop")
+    some = np.flatnonzero(np.diff(near.indptr))
     if len(some) < 3:
         raise InputError("the graph has fewer than 3 nodes with links; there is nothing to rank")
     scored = {name_of(model): pair_scores(model, known, score)}
     u, v = _pairs(some, pairs, seed)
-    truth = _Similarity(links, alpha).at(u, v)
+    truth = _Similarity(near, alpha).at(u, v)
     if baselines:
         scored |= _cheap(known, embedding_of(model).dim, score, seed)
     found = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
@@ -176,7 +176,8 @@ def vs_similarity(graph: Any, columns: Rows, alpha: float = 0.97) -> Floats:
     factor 2 m λ₁ is left out, as it changes no ranking. Nodes are alike where there are more walks between them than
     their degrees make one expect.
     """
-    return _Similarity(linked(Graph.of(graph)), alpha).columns(np.asarray(columns, np.int64))
+    near = links(Graph.of(graph), directed=False, weights=False, loops="drop")
+    return _Similarity(near, alpha).columns(np.asarray(columns, np.int64))
 
 
 class _Similarity:

@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from netfold.data.checks import check_choice, is_between
+from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, pairs_of, with_pairs, without_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, keys_of, linked, pairs_of, with_pairs, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
 
@@ -47,7 +47,7 @@ class NodeSplit:
         is_new = np.zeros(self.whole.n_nodes, dtype=bool)
         is_new[self.new] = True
         ends = is_new[edge_pairs(self.whole)]
-        to_known = linked(self.whole)[self.new] @ ~is_new
+        to_known = links(self.whole, directed=False, weights=False, loops="drop")[self.new] @ ~is_new
         return {
             "new nodes": len(self.new),
             "edges new-known": int((ends.sum(axis=1) == 1).sum()),
@@ -98,7 +98,7 @@ def split_nodes(
         elif by == "time":
             rows = np.lexsort((rng.random(whole.n_nodes), _times(times, whole)))[-count:]
         else:
-            rows = _walked(linked(whole), count, max_degree, rng)
+            rows = _walked(links(whole, directed=False, weights=False, loops="drop"), count, max_degree, rng)
             protocol["max_degree"] = max_degree
     rows = np.sort(rows).astype(np.int64)
     known = np.delete(np.arange(whole.n_nodes), rows)
@@ -203,7 +203,7 @@ class EdgeSplit:
     @cached_property
     def figures(self) -> dict[str, int]:
         """How many test edges there are, how many nodes they left without any, how many cross training components."""
-        before, after = (np.diff(linked(x).indptr) > 0 for x in (self.whole, self.train))
+        before, after = (neighbor_counts(x) > 0 for x in (self.whole, self.train))
         component = connected_components(self.train.adjacency, directed=True, connection="weak")[1]
         return {
             "test edges": len(self.test),

@@ -106,9 +106,9 @@ class DRNE(Embedder):
         import numpy as np
         import torch
 
-        from netfold.models.drne.sequences import linked
+        from netfold.models.drne.sequences import neighbors
 
-        degrees = np.diff(linked(graph.adjacency, directed=graph.directed).indptr)
+        degrees = np.diff(neighbors(graph).indptr)
         network.start(self._generator(0), torch.from_numpy(degrees), self.start)
 
     def _batches(self, graph: Graph, network: DRNENetwork) -> Callable[[int], Iterable[Batch]]:
@@ -128,9 +128,9 @@ class DRNE(Embedder):
         """The graph's neighborhoods in order; the network keeps what new nodes will need of that order."""
         import torch
 
-        from netfold.models.drne.sequences import Sequences, colors, linked
+        from netfold.models.drne.sequences import Sequences, colors, neighbors
 
-        matrix = linked(graph.adjacency, directed=graph.directed)
+        matrix = neighbors(graph)
         color = colors(matrix)
         sequences = Sequences.of(matrix, color, network.device)
         network.colors.copy_(torch.from_numpy(color))
@@ -147,10 +147,10 @@ class DRNE(Embedder):
 
     def _embed(self, graph: Graph) -> Embedding:
         from netfold.data.embedding import Embedding
-        from netfold.models.drne.sequences import linked
+        from netfold.models.drne.sequences import neighbors
 
         network = self._fitted_network()
-        drawn = self._drawn(linked(graph.adjacency, directed=graph.directed))
+        drawn = self._drawn(neighbors(graph))
         made = [network.table.detach()]
         for _ in range(self.rounds):
             made.append(network.aggregate(drawn, made[-1]))
@@ -197,9 +197,9 @@ class DRNE(Embedder):
         """Which known nodes these rows of a later graph are linked with: m x n."""
         from scipy import sparse
 
-        from netfold.models.drne.sequences import linked
+        from netfold.models.drne.sequences import neighbors
 
-        picked = linked(graph.adjacency, directed=graph.directed)[new].tocoo()
+        picked = neighbors(graph)[new].tocoo()
         at = known[picked.coords[1]]
         entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
         return sparse.coo_array(entries, shape=(len(new), len(self.embedding_))).tocsr()

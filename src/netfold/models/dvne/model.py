@@ -165,14 +165,15 @@ class DVNE(Embedder):
         network.start(self._generator(0))
 
     def _batches(self, graph: Graph, network: DVNENetwork) -> Callable[[int], Iterable[Batch]]:
+        from netfold.data.edges import links
         from netfold.learn.sparse_rows import SparseRows
         from netfold.models.dvne.batches import batches
         from netfold.models.dvne.rows import steps
-        from netfold.models.dvne.triplets import Triplets, linked
+        from netfold.models.dvne.triplets import Triplets
 
-        links = linked(graph.adjacency, directed=graph.directed)
-        triplets = Triplets.of(links, network.device)
-        count = (links.nnz - graph.n_nodes) // 2
+        near = links(graph, directed=False, weights=False, loops="all")
+        triplets = Triplets.of(near, network.device)
+        count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         matrix = steps(graph.adjacency, graph.adjacency.T if graph.directed else None)
         rows = SparseRows.from_scipy(matrix, device=network.device)

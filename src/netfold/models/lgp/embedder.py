@@ -129,16 +129,16 @@ class LGPEmbedder(Embedder, abstract=True):
 
     def _linked(self, graph: Graph) -> sparse.csr_array:
         """Its links, in either direction and without self-loops, in the unit of its own weights."""
-        from netfold.models.lgp.neighborhoods import linked, unit_of
+        from netfold.models.lgp.neighborhoods import links_in, unit_of
 
-        return linked(graph.adjacency, directed=graph.directed, unit=unit_of(graph.adjacency))
+        return links_in(graph, unit_of(graph.adjacency))
 
     def _linked_later(self, graph: Graph) -> sparse.csr_array:
         """The links of a later graph, in the unit of the fitted one's weights."""
-        from netfold.models.lgp.neighborhoods import linked
+        from netfold.models.lgp.neighborhoods import links_in
 
         unit = self.graph_facts_.get("unit", 1.0)
-        found = linked(graph.adjacency, directed=graph.directed, unit=unit)
+        found = links_in(graph, unit)
         if found.nnz and found.data.max() > _HEAVIEST:
             given, most = graph.adjacency.data.max(), _HEAVIEST * unit
             raise InputError(f"an edge weighs {given:g}; beside the fitted graph's, one may weigh {most:.2g}")

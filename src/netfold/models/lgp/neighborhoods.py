@@ -12,10 +12,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.edges import links
+from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
 from netfold.learn.walks import Links, random_walks
 
-__all__ = ["Caps", "Surroundings", "linked", "read_around", "unit_of", "walked_seeds"]
+__all__ = ["Caps", "Surroundings", "links_in", "read_around", "unit_of", "walked_seeds"]
 
 Rows = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
@@ -23,17 +25,15 @@ _WALK = 4
 """A walk goes so many times as many steps as seeds are wanted, for it comes by nodes again."""
 
 
-def linked(matrix: sparse.csr_array, *, directed: bool, unit: float = 1.0) -> sparse.csr_array:
+def links_in(graph: Graph, unit: float = 1.0) -> sparse.csr_array:
     """The weights between two nodes in either direction, without self-loops, which a Laplacian does not see.
 
     They are in a unit; what is too light to be a float32 in it is left out.
     """
-    scaled = matrix if unit == 1 else matrix * np.float32(1 / unit)
-    both = sparse.csr_array(scaled + scaled.T) if directed else sparse.csr_array(scaled, copy=True)
-    if both.diagonal().any():
-        both.setdiag(0)
+    both = links(graph, directed=False, weights=True, loops="drop") * (1 / unit)
+    with np.errstate(over="ignore"):  # a later graph's weights: infinity is refused where it is read
+        both = sparse.csr_array(both.astype(np.float32))
     both.eliminate_zeros()
-    both.sort_indices()
     return both
 
 
@@ -129,13 +129,13 @@ def read_around(
     onward = _read(matrix, beside % n, caps.two_step, generator)
     others = ~_among(own, (beside // n)[onward.at] * n + onward.to)
     onward = onward.where(others & (onward.to < (n if n_known is None else n_known)))
-    links = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
+    between = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
     known, columns = np.unique(np.concatenate([outward.to, onward.to]), return_inverse=True)
     at, values = np.concatenate([outward.at, len(new) + onward.at]), np.concatenate([outward.values, onward.values])
-    rows = _csr(_Entries(at, columns, values), (links.shape[1], len(known)))
+    rows = _csr(_Entries(at, columns, values), (between.shape[1], len(known)))
     return Surroundings(
         torch.from_numpy(new).to(device),
-        SparseRows.from_scipy(links, dtype=dtype, device=device),
+        SparseRows.from_scipy(between, dtype=dtype, device=device),
         SparseRows.from_scipy(rows, dtype=dtype, device=device),
         torch.from_numpy(known).to(device),
         torch.from_numpy(np.searchsorted(known, beside % n)).to(device),

@@ -79,12 +79,11 @@ class LINE(Embedder):
         return LINENetwork(n_nodes, *widths[self.order])
 
     def _start(self, network: LINENetwork, graph: Graph, progress: Progress) -> None:
-        import numpy as np
         import torch
 
-        linked = np.diff(graph.adjacency.indptr) > 0
-        linked[graph.adjacency.indices] = True
-        network.start(self._generator(0), torch.from_numpy(linked))
+        from netfold.data.edges import linked_nodes
+
+        network.start(self._generator(0), torch.from_numpy(linked_nodes(graph)))
 
     def _batches(self, graph: Graph, network: LINENetwork) -> Callable[[int], Iterable[Pairs]]:
         import torch

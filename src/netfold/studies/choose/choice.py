@@ -77,17 +77,17 @@ def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
 
 def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
     """Breadth first from random nodes that have a link, each start exhausted before the next."""
-    from netfold.data.links import linked
+    from netfold.data.edges import links
 
-    links, rng = linked(graph), np.random.default_rng(seed)
+    matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
     seen, found = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
-    for start in rng.permutation(np.flatnonzero(np.diff(links.indptr))):
+    for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
         front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
         while len(front) and len(found) < nodes:
             front = front[: nodes - len(found)]
             seen[front] = True
             found = np.concatenate([found, front])
-            near = np.unique(links[front].indices)
+            near = np.unique(matrix[front].indices)
             front = rng.permutation(near[~seen[near]])
         if len(found) >= nodes:
             break
