@@ -14,9 +14,10 @@ from torch import Tensor
 from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
+from netfold.data.paths import path_lengths
 from netfold.evaluate.scores import PairScores, Rows, RowScores
 
-__all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "steps", "svd_vectors"]
+__all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "svd_vectors"]
 
 
 _PART = 1 << 22
@@ -36,7 +37,7 @@ def pair_scorers(graph: Graph) -> dict[str, PairScores]:
         "common neighbors": SharedNeighbors(near, np.ones(graph.n_nodes)),
         "Adamic-Adar": SharedNeighbors(near, rare),
         "preferential attachment": DegreeProducts(degrees),
-        "shortest path": RowScores(lambda rows: -torch.from_numpy(steps(near, rows)).float(), graph.n_nodes),
+        "shortest path": RowScores(lambda rows: -torch.from_numpy(path_lengths(near, rows)).float(), graph.n_nodes),
     }
 
 
@@ -79,38 +80,6 @@ class DegreeProducts:
     def at(self, u: Rows, v: Rows) -> Tensor:
         """As `PairScores.at`."""
         return (self._degrees[u] * self._degrees[v]).float()
-
-
-def steps(links: sparse.csr_array, rows: Rows) -> npt.NDArray[np.int32]:
-    """The least number of links from some nodes to all, n where there is no path: m x n.
-
-    Breadth first from up to 512 nodes together: a node holds one bit for each of them that has reached it, and a step
-    is the union of its neighbors' bits.
-    """
-    n = links.shape[0]
-    found = np.empty((len(rows), n), np.int32)
-    width = 64 * max(1, min(8, (1 << 23) // max(links.nnz, 1)))
-    for start in range(0, len(rows), width):
-        part = rows[start : start + width]
-        found[start : start + width] = _steps(links, part, width)[:, : len(part)].T
-    return found
-
-
-def _steps(links: sparse.csr_array, rows: Rows, width: int) -> npt.NDArray[np.int32]:
-    n, nodes = links.shape[0], np.flatnonzero(np.diff(links.indptr))  # those that have neighbors
-    first = links.indptr[nodes].astype(np.int64)
-    seen = np.zeros((n, width), dtype=bool)
-    seen[rows, np.arange(len(rows))] = True
-    bits, found = np.packbits(seen, axis=1).view(np.uint64), np.zeros((n, width), np.int32)
-    while True:
-        unseen = np.unpackbits(~bits.view(np.uint8), axis=1).view(bool)
-        before = bits.copy()
-        if len(nodes):
-            bits[nodes] |= np.bitwise_or.reduceat(before[links.indices], first, axis=0)
-        if np.array_equal(bits, before):
-            found[unseen] = n
-            return found
-        found += unseen  # one more step for those that are still to come
 
 
 _ROUNDS = 30

@@ -6,7 +6,7 @@ links of both directions, and eigenvector centrality comes from who links to a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy import sparse
 
 from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.data.paths import breadth_first
 from netfold.errors import InputError
 
 __all__ = [
@@ -49,7 +50,7 @@ def degree(graph: Graph) -> Floats:
 def closeness(graph: Graph, sources: Rows | None = None) -> Floats:
     """r / Σ_u d(u, v) · r / (n - 1), with r other nodes u from which v is reached (Wasserman and Faust).
 
-    Breadth-first searches from 64 nodes at a time: a node's word has a bit for each search that has been there.
+    Breadth-first searches from 64 nodes at a time, see `breadth_first`.
     Exact, unless only some `sources` u are given; their sum and number are then scaled up.
     """
     into, n = sparse.csr_array(_arcs(graph).T), graph.n_nodes
@@ -57,8 +58,8 @@ def closeness(graph: Graph, sources: Rows | None = None) -> Floats:
     reached, total, others = np.zeros(n), np.zeros(n), np.full(n, len(chosen))
     others[chosen] -= 1
     for start in range(0, len(chosen), _WORD):
-        for steps, new in _searches(into, chosen[start : start + _WORD]):
-            arrived = np.bitwise_count(new).astype(np.float64)
+        for steps, new in breadth_first(into, chosen[start : start + _WORD]):
+            arrived = np.bitwise_count(new).sum(axis=1).astype(np.float64)
             reached += arrived
             total += steps * arrived
     mean = np.where(reached > 0, total, 1) / np.maximum(reached, 1)
@@ -161,23 +162,6 @@ def _by_power(matrix: sparse.csr_array, vector: Floats) -> tuple[float, Floats]:
         vector = vector + matrix @ vector
         vector = vector / np.linalg.norm(vector)
     return float(np.linalg.norm(matrix @ vector)), vector
-
-
-def _searches(into: sparse.csr_array, sources: Rows) -> Iterator[tuple[int, npt.NDArray[np.uint64]]]:
-    """Breadth-first searches from up to 64 nodes: for each number of steps, which of them are new at each node."""
-    some = np.flatnonzero(np.diff(into.indptr))
-    front = np.zeros(into.shape[0], np.uint64)
-    front[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
-    seen, steps = front.copy(), 0
-    while some.size:
-        new, steps = np.zeros_like(front), steps + 1
-        new[some] = np.bitwise_or.reduceat(front[into.indices], into.indptr[some])
-        new &= ~seen
-        if not new.any():
-            return
-        seen |= new
-        front = new
-        yield steps, new
 
 
 def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Rows) -> Floats:
