@@ -21,10 +21,11 @@ import numpy as np
 import torch
 
 import netfold as nf
+from netfold.learn.solvers import conjugate_gradients
 from netfold.models.lgp.neighborhoods import links_in
 from netfold.models.lgp.posterior import Arrivals, Known, arrivals, placed_at_once
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import conjugate_gradients, solved
+from netfold.models.lgp.solve import solved
 
 DIM = 128
 

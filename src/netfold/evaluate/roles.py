@@ -191,7 +191,7 @@ class _Similarity:
     def columns(self, columns: Rows) -> Floats:
         unit = np.zeros((len(self._inverse), len(columns)))
         unit[columns, np.arange(len(columns))] = self._inverse[columns]
-        return np.asarray(self._inverse[:, None] * _solved(self._step, unit))
+        return np.asarray(self._inverse[:, None] * _conjugate_gradients(self._step, unit))
 
     def at(self, u: Rows, v: Rows) -> Floats:
         """Of m pairs: the columns of u in blocks."""
@@ -204,7 +204,7 @@ class _Similarity:
         return made
 
 
-def _solved(step: sparse.csr_array, right: Floats) -> Floats:
+def _conjugate_gradients(step: sparse.csr_array, right: Floats) -> Floats:
     """X of (1 - step) X = right by conjugate gradients, every column for itself: the eigenvalues lie in (0, 2)."""
     x, rest = np.zeros_like(right), right.copy()
     toward, size = rest.copy(), (rest**2).sum(axis=0)

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netfold.learn.layers import xavier_
+from netfold.learn.solvers import conjugate_gradients
 from netfold.learn.sparse_rows import PIECE
-from netfold.models.lgp.solve import conjugate_gradients, matrices_of
+from netfold.models.lgp.solve import matrices_of
 from netfold.models.lgp.system import System
 
 __all__ = ["Residual", "Spread", "posterior_variances"]

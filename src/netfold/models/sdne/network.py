@@ -13,8 +13,9 @@ from torch import Tensor, nn
 
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
+from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
-from netfold.learn.starts import deep_belief_network, truncated_svd, unit_scale
+from netfold.learn.starts import deep_belief_network, unit_scale
 from netfold.models.sdne.batches import Rows
 from netfold.models.sdne.weighing import Damping
 
