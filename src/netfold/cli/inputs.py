@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.names import integer, is_typed, spelled
+from netfold.cli.names import integer, spelled
+from netfold.data.text import is_typed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import json
 import os
 import sys
 import traceback
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,6 @@ __all__ = [
     "force_flag",
     "json_flag",
     "say",
-    "shown",
-    "table",
 ]
 
 
@@ -39,28 +36,6 @@ json_flag: Callable[[Any], Any] = click.option(
 def say(facts: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Print the facts as JSON where they were asked for, and the text where not."""
     click.echo(_json(facts) if as_json else text)
-
-
-def shown(label: Any) -> str:
-    """A label as it is, but for characters that would break the line or command the terminal.
-
-    >>> shown("Müller"), shown("a\\x1b[2J"), shown(("x", 1))
-    ('Müller', 'a\\\\x1b[2J', "('x', 1)")
-    """
-    hidden = ("Cc", "Zl", "Zp")
-    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in hidden else c for c in str(label))
-
-
-def table(rows: Iterable[tuple[str, object]]) -> str:
-    """Names and values in two columns.
-
-    >>> print(table([("nodes", 77), ("directed", "no")]))
-    nodes     77
-    directed  no
-    """
-    listed = list(rows)
-    width = max(len(name) for name, _ in listed)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in listed)
 
 
 def _json(facts: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import click
 
 from netfold.cli.inputs import Spelling, columns_flag, text_flags
 from netfold.cli.names import label_of_type, spelled
-from netfold.cli.output import check_new_file, force_flag, json_flag, say, shown
+from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.cli.tuples import (
     TupleFile,
     check_table,
@@ -22,6 +22,7 @@ from netfold.cli.tuples import (
     types_of,
     write_table,
 )
+from netfold.data.text import printable
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def score(
         write_table(out, [*file.roles, "score"], ([*row, s] for row, s in pairs))
         say(facts, f"{len(scores):,} tuples have their scores in\n{out}", as_json=as_json)
         return
-    text = "\n".join(f"{s:8.4f}  {', '.join(map(shown, row))}" for row, s in pairs)
+    text = "\n".join(f"{s:8.4f}  {', '.join(map(printable, row))}" for row, s in pairs)
     say(facts | {"scores": [{"tuple": row, "score": s} for row, s in pairs]}, text, as_json=as_json)
 
 

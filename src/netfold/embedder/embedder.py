@@ -9,6 +9,7 @@ import reprlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from netfold.data.text import listed
 from netfold.embedder.options import Configured, config_to_json, option
 from netfold.errors import InputError
 
@@ -26,8 +27,6 @@ __all__ = ["METRICS", "TENSORS", "Embedder", "listed", "option"]
 
 TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
 """The files of a saved model beside its manifest."""
-_SHOWN = 5
-"""How many labels an error message lists."""
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -239,12 +238,6 @@ class Embedder(Configured):
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
-
-
-def listed(labels: list[Any]) -> str:
-    """A few labels for an error message."""
-    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
-    return ", ".join(repr(x) for x in labels[:_SHOWN]) + more
 
 
 def _device(name: str) -> torch.device:

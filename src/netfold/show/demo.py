@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import numpy as np
 import netfold as nf
 from netfold import plot, report
 from netfold.data.nodes import Labels
+from netfold.data.text import text_table
 from netfold.errors import InputError
 
 __all__ = ["SHOWS", "Show", "run"]
@@ -268,12 +270,7 @@ def _table(shows: list[Show]) -> str:
     """One line a model: what is asked of it, without learning and with."""
     rows = [("", "data", "what is measured", "without", "with it")]
     rows += [(show.name, show.data, show.measure, f"{show.before:.3f}", f"{show.after:.3f}") for show in shows]
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    lines = [
-        "  ".join(x.rjust(w) if i > 2 else x.ljust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
-    return "\n".join(f"    {line.rstrip()}" for line in lines)
+    return textwrap.indent(text_table(rows, right=(3, 4)), "    ")
 
 
 def _make(folder: Path) -> None:

@@ -13,6 +13,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Labels
 from netfold.data.statistics import Counts, graph_counts, hypergraph_counts
+from netfold.data.text import as_typed
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 
@@ -30,8 +31,7 @@ def spelled(label: Any) -> str:
     >>> spelled(("user", 7)), spelled("Zoë"), spelled((1, 2)), spelled("two\\nlines")
     ('user:7', 'Zoë', '(1, 2)', 'two lines')
     """
-    typed = isinstance(label, tuple) and len(label) == 2 and isinstance(label[0], str)
-    text = f"{label[0]}:{label[1]}" if typed else str(label)
+    text = as_typed(label)
     if not text.isprintable():
         text = "".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -6,9 +6,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError
 from netfold.models import MODELS
@@ -76,8 +76,7 @@ def model_named(name: str, **options: Any) -> Embedder:
     """An unfitted model by its name on the command line."""
     cls = MODELS.get(name.lower())
     if cls is None:
-        near = get_close_matches(name.lower(), MODELS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(MODELS)}"
+        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
         raise InputError(f"no model is called {name!r}; {hint}")
     return cls(**options)
 

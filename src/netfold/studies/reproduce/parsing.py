@@ -7,10 +7,10 @@ import math
 import reprlib
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.studies.reproduce.new_nodes import WAYS
 from netfold.studies.reproduce.table import Base, Cells, Data, Quick, Recorded, RecordedRow, Row, Table, Task
@@ -53,8 +53,7 @@ class Section:
     def end(self) -> None:
         """Refuse the keys that are left."""
         for key in self._left:
-            near = get_close_matches(key, self._asked, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self._asked)}"
+            hint = did_you_mean(key, self._asked, f"it has {', '.join(self._asked)}", quoted=True)
             raise self.wrong(f"there is no key {key!r}; {hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -258,8 +257,7 @@ def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...
 
 def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "published") -> None:
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(map(repr, known))}"
+        hint = did_you_mean(name, known, f"there is {', '.join(map(repr, known))}", quoted=True)
         raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
 
 
@@ -321,7 +319,6 @@ def table_named(folder: Path, name: str) -> Table:
     """The table of this name, which is that of its file."""
     known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if name not in known:
-        near = get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "netfold reproduce --list shows them"
+        hint = did_you_mean(name, known, "netfold reproduce --list shows them", most=3)
         raise InputError(f"there is no table {name!r} in {folder}; {hint}")
     return read_table(known[name])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -315,8 +315,7 @@ def _keywords(function: Any) -> list[str]:
 
 def _check_arguments(task: str, arguments: Mapping[str, Any]) -> None:
     if task not in TASKS:
-        near = get_close_matches(task, TASKS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(TASKS)}"
+        hint = did_you_mean(task, TASKS, f"there is {', '.join(TASKS)}", quoted=True)
         raise InputError(f"there is no task {task!r} to run; {hint}")
     known = arguments_of(task)
     unknown = [name for name in arguments if name not in known]
