@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import check_choice
 from netfold.data.gaussians import widths
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
@@ -127,8 +128,7 @@ class Embedding:
         The search is exact, and of equal scores the earlier node comes first.
         """
         metric = metric or ("cosine" if self.std is None else "euclidean")
-        if metric not in _METRICS:
-            raise InputError(f"metric={metric!r} is not one of {', '.join(_METRICS)}")
+        check_choice(_METRICS, metric=metric)
         k = _as_count(k)
         if isinstance(query, list) or _is_array(query):
             return self._search(self._as_query(query, metric), k, metric)

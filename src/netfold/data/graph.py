@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
+from netfold.data.checks import check_choice
 from netfold.data.edges import adjacency
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
@@ -108,8 +109,7 @@ class Graph:
     ) -> Graph:
         """A graph of edges between positions 0..n-1 of `nodes`; the rest as in `from_edges`."""
         rule = duplicates or ("one" if weights is None else "sum")
-        if rule not in _DUPLICATES:
-            raise InputError(f"duplicates={duplicates!r} is not one of {', '.join(_DUPLICATES)}")
+        check_choice(_DUPLICATES, duplicates=rule)
         if weights is not None:
             _check_weights(weights)
         return unchecked(_assemble(u, v, weights, directed, rule, nodes), nodes, directed)

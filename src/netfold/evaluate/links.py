@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.checks import check_counts
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.negatives import Negatives, sample_negatives
-from netfold.evaluate.ranking import Ranking, check_counts, rank, sampled_rows
+from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, Rows, finite, of_vectors, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit

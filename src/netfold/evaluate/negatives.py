@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import check_choice
+from netfold.data.checks import check_choice, is_whole
 from netfold.data.edges import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -149,7 +148,7 @@ def _weighted(space: _Space, ends: Pairs, count: int, rng: np.random.Generator) 
 
 
 def _check_count(count: Any, left: int) -> None:
-    asked = int(count) if isinstance(count, numbers.Integral) else 0
+    asked = int(count) if is_whole(count) else 0
     if asked < 1:
         raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
     if asked > left:

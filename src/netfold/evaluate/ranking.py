@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +11,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.errors import InputError
 from netfold.evaluate.scores import PairScores, Rows, blocks, finite
 
-__all__ = ["Best", "Ranking", "average_precision", "check_counts", "rank", "sampled_rows"]
+__all__ = ["Best", "Ranking", "average_precision", "rank", "sampled_rows"]
 
 
 Scores = npt.NDArray[np.float32]
@@ -143,14 +141,6 @@ def sampled_rows(wanted: sparse.csr_array, most: int, seed: int) -> Rows:
         return np.arange(wanted.shape[0])
     some = _with_hits(wanted)
     return np.sort(np.random.default_rng(seed).choice(some, min(most, len(some)), replace=False))
-
-
-def check_counts(**given: int | Sequence[int]) -> None:
-    """Refuse what is no count, or no list of counts."""
-    for name, value in given.items():
-        counts = list(value) if isinstance(value, Iterable) else [value]
-        if not counts or not all(isinstance(x, numbers.Integral) and x > 0 for x in counts):
-            raise InputError(f"{name}={value!r} does not fit: give whole numbers of at least 1")
 
 
 @dataclass(frozen=True, eq=False)

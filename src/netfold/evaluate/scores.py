@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.checks import check_choice
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of
@@ -121,8 +122,7 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
     distance of Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model
     itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not).
     """
-    if score not in SCORES:
-        raise InputError(f"score={score!r} is not one of {', '.join(SCORES)}")
+    check_choice(SCORES, score=score)
     if score == "decoder":
         return RowScores(_decoder(model, graph), graph.n_nodes)
     embedding = embedding_of(model)

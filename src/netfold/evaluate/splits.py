@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from netfold.data.checks import check_choice, is_between
+from netfold.data.checks import check_choice, is_between, is_number
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, pairs_of, with_pairs, without_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError
@@ -106,7 +105,7 @@ def split_nodes(
 
 
 def _count(new: Any, n: int) -> int:
-    asked = float(new) if isinstance(new, numbers.Real) else 0.0
+    asked = float(new) if is_number(new) else 0.0
     if not asked > 0 or (asked >= 1 and not asked.is_integer()):
         raise InputError(f"new={new!r} is neither a share of the nodes between 0 and 1 nor a count of them")
     count = round(asked * n) if asked < 1 else int(asked)

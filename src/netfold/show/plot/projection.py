@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 
@@ -90,8 +91,7 @@ def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tup
     >>> points.round(6).tolist(), names[0]
     ([[-5.0, 0.0], [0.0, 0.0], [5.0, 0.0]], 'first principal component (100% of the variance)')
     """
-    if method not in ("pca", "tsne"):
-        raise InputError(f"method={method!r} is not one of pca, tsne")
+    check_choice(("pca", "tsne"), method=method)
     found = principal_directions(vectors, 2)
     centred = np.asarray(vectors, np.float64) - found.middle
     points = centred @ _plane(found)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -84,8 +85,7 @@ def write(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"two sheets are called {twice!r}; give each its own name")
-    if method not in METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    check_choice(METHODS, method=method)
     check_writable(Path(path), force=force)
     blocks = Blocks()
     facts = {

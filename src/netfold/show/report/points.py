@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected, widths
-from netfold.errors import InputError
 from netfold.show.plot.ellipses import half_axes
 from netfold.show.plot.projection import Directions, as_compared, blocks_of_rows, principal_directions, project
 from netfold.show.report.document import Blocks
@@ -79,8 +79,7 @@ def placed(embedding: Embedding, method: str = "auto") -> Points:
 
     PCA is linear, so that a Gaussian is an ellipse there: N(Vᵀμ, VᵀΣV) with the directions V of most variance of μ.
     """
-    if method not in METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    check_choice(METHODS, method=method)
     if len(embedding) >= _LEAST and (method == "tsne" or (method == "auto" and _takes_tsne(embedding))):
         at, _ = project(as_compared(embedding, "tsne"), "tsne")
         return Points(at, _TSNE_WORDS, _discs(embedding), exact=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
@@ -40,7 +41,7 @@ def trial(
     choice: Choice, data: Any, labels: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
 ) -> Comparison:
     """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
-    if not isinstance(nodes, int) or nodes < 10:
+    if not is_whole(nodes) or nodes < 10:
         raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
     whole = data if isinstance(data, Hypergraph) else Graph.of(data)
     part = neighborhood(whole, nodes, choice.seed)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import sqrt
-from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from netfold.data.checks import check_count, check_share
+from netfold.data.checks import check_count, check_share, is_between
 from netfold.data.graph import Graph
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
@@ -66,7 +65,7 @@ def chung_lu(nodes: int = 10_000, edges: int = 50_000, *, exponent: float = 2.5,
     """
     check_count("nodes", nodes, least=2, most=_MOST_NODES)
     check_count("edges", edges, least=0, most=nodes * (nodes - 1) // 8)
-    if not isinstance(exponent, Real) or not 2 < float(exponent) < np.inf:
+    if not is_between(exponent, 2, np.inf):
         raise InputError(f"exponent={exponent!r} is not a number above 2")
     check_count("seed", seed, least=0)
     power = 1 - 1 / (exponent - 1)

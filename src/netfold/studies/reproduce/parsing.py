@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import math
 import reprlib
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from netfold.data.checks import is_number
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.studies.reproduce.new_nodes import WAYS
@@ -72,7 +72,7 @@ class Section:
 
     def number(self, key: str) -> float:
         """A finite number."""
-        return float(self._take(key, None, "a finite number", _is_number))
+        return float(self._take(key, None, "a finite number", is_number))
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Keys with values of any kind."""
@@ -82,7 +82,7 @@ class Section:
         """Keys with finite numbers."""
         found = self.mapping(key)
         for name, value in found.items():
-            if not _is_number(value):
+            if not is_number(value):
                 raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a finite number")
         return {name: float(value) for name, value in found.items()}
 
@@ -114,10 +114,6 @@ class Section:
 def _all(value: Any, kind: type) -> bool:
     listed = isinstance(value, (list, tuple))
     return listed and all(isinstance(x, kind) and not isinstance(x, bool) for x in value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 _LARGEST = 1 << 20

@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import is_number
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
@@ -44,7 +44,7 @@ def known_of(whole: Hypergraph, kept: Any, seed: int) -> Hypergraph:
     >>> known_of(Hypergraph.from_tuples([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")]), 0.5, seed=0)
     Hypergraph(4 nodes, 2 edges)
     """
-    if not isinstance(kept, Real) or isinstance(kept, bool) or not 0 < float(kept) <= 1:
+    if not is_number(kept) or not 0 < float(kept) <= 1:
         raise InputError(f"kept={kept!r} is not a share of the hyperedges, above 0 and at most 1")
     count = max(1, round(float(kept) * whole.n_edges))
     if count == whole.n_edges:
