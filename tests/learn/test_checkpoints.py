@@ -153,7 +153,7 @@ def test_another_graph(tmp_path: Path) -> None:
 def test_another_version_and_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(base, "_version", lambda package="netfold": "9.9")
+        patch.setattr(base, "version", lambda package="netfold": "9.9")
         assert "is the checkpoint of another version; give" in refused(fit, tmp_path)
     rewrite(tmp_path, lambda m: m["run"].update(model="DRNE"))
     assert "is the checkpoint of another model; give" in refused(fit, tmp_path)

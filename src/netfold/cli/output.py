@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from netfold.errors import InputError, TrainingError
+from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.io.files import check_writable
 
 __all__ = [
@@ -107,7 +107,7 @@ def _verdict(e: Exception) -> tuple[int, str]:
         return FAILED, "interrupted"
     if isinstance(e, OSError):  # a full disk, a folder that went away
         return REFUSED, f"{e.filename}: {e.strerror}" if e.filename else e.strerror or str(e)
-    if _is_out_of_memory(e):
+    if is_out_of_memory(e):
         return FAILED, "there is not enough memory for this graph with these options; try fewer dimensions"
     report = "a bug in netfold: please report it; NETFOLD_TRACEBACK=1 shows where"
     return FAILED, f"unexpected {type(e).__name__}: {e} ({report})"
@@ -117,7 +117,3 @@ def _usage(e: click.UsageError) -> str:
     said = e.format_message().rstrip(".")
     said = said[:1].lower() + said[1:]
     return f"{said}; see {e.ctx.command_path} --help" if e.ctx is not None else said
-
-
-def _is_out_of_memory(e: Exception) -> bool:
-    return isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import os
 import reprlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from netfold._version import version
 from netfold.data.text import listed
 from netfold.embedder.options import Configured, config_to_json, option
 from netfold.errors import InputError
@@ -88,7 +88,7 @@ class Embedder(Configured):
         facts = {"fingerprint": known.fingerprint, "n_nodes": known.n_nodes, **self._facts(known)}
         device = _device(self.device)
         shown = Progress(type(self).__name__) if progress else Progress.silent()
-        run = {"model": type(self).__name__, "config": config_to_json(self), "graph": facts, "version": _version()}
+        run = {"model": type(self).__name__, "config": config_to_json(self), "graph": facts, "version": version()}
         saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
         network = self._network_for(facts)
         if saved is None or not saved.exists():
@@ -144,7 +144,7 @@ class Embedder(Configured):
         facts = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
         facts |= {
             "labels": emb.nodes.kind,
-            "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")},
+            "versions": {p: version(p) for p in ("netfold", "torch", "numpy", "scipy")},
         }
         with staged_folder(path, force=force) as folder:
             store.write_tensors(folder / TENSORS, tensors)
@@ -248,10 +248,3 @@ def _device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
-
-
-def _version(package: str = "netfold") -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"

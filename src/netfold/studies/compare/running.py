@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError, TrainingError
+from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.models import MODELS
 from netfold.studies.compare.questions import Question, questions
 from netfold.studies.compare.table import Comparison, Entry
@@ -233,7 +233,7 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
 
 def _why(e: Exception) -> str:
     """What a row says of a refusal, a training that failed, or too little memory; any other error goes on its way."""
-    if isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e):
+    if is_out_of_memory(e):
         return "there is not enough memory"
     if not isinstance(e, (InputError, TrainingError)):
         raise e
