@@ -27,7 +27,7 @@ from netfold.data.graph import Graph
 from netfold.learn import losses
 from netfold.models.dvne.batches import Batch, batches
 from netfold.models.dvne.model import DVNE
-from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2
+from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2_of_rows
 from netfold.models.dvne.triplets import Triplets
 
 # -------------------------------------------------------------------- formulas
@@ -152,7 +152,7 @@ def test_an_epoch_estimates_the_whole_objective_without_bias():
     whole = Triplets.of(links(graph, directed=False, weights=False, loops="all"))
     codes = network.encode(rows_of(graph)).detach()
     i, j, k = codes[whole.at(torch.arange(len(whole)))]
-    per_triplet = float(losses.triplet_energies(w2(i, j), w2(i, k), network.repulsion)) / len(whole)
+    per_triplet = float(losses.triplet_energies(w2_of_rows(i, j), w2_of_rows(i, k), network.repulsion)) / len(whole)
     count = graph.n_edges - graph.n_self_loops
     sums = []
     with torch.no_grad():

@@ -23,8 +23,8 @@ __all__ = [
     "forms_of",
     "hypergraph_for",
     "node_types",
+    "position_types",
     "tuple_model",
-    "types_of",
     "write_table",
 ]
 
@@ -54,7 +54,7 @@ def node_types(model: DHNE, later: Hypergraph | None = None) -> list[str]:
     return own if later is None else [*own, *later.node_types]
 
 
-def types_of(model: DHNE, form: Form) -> list[str]:
+def position_types(model: DHNE, form: Form) -> list[str]:
     """The type of each position, by name."""
     return [model.graph_facts_["types"][t] for t in form.types]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
 
 __all__ = [
+    "EdgePiece",
     "Pairs",
-    "Piece",
     "adjacency",
     "edge_pairs",
     "keys_of",
@@ -30,7 +30,7 @@ __all__ = [
 
 Pairs = npt.NDArray[np.int64]
 """m x 2 positions of nodes."""
-Piece = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+EdgePiece = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """Some edges: the positions of their two ends."""
 
 
@@ -169,7 +169,7 @@ _FULL = 16
 """... of about two to this power of entries, which a processor's second-level cache holds."""
 
 
-def adjacency(pieces: list[Piece], weights: npt.NDArray[Any] | None, n: int, *, directed: bool) -> sparse.csr_array:
+def adjacency(pieces: list[EdgePiece], weights: npt.NDArray[Any] | None, n: int, *, directed: bool) -> sparse.csr_array:
     """The n x n matrix of edges, in little more memory than its own: the list of pieces is emptied as it grows.
 
     Repeated edges are one edge without weights, and sum them with. Sums are taken in float64 in the order given,
@@ -191,7 +191,7 @@ def adjacency(pieces: list[Piece], weights: npt.NDArray[Any] | None, n: int, *, 
 # -------------------------------------------------------------------- without weights
 
 
-def _pattern(pieces: list[Piece], n: int, directed: bool) -> sparse.csr_array:
+def _pattern(pieces: list[EdgePiece], n: int, directed: bool) -> sparse.csr_array:
     """Two stable counting sorts, by column and then by row; each first by buckets, so that it stays in the cache."""
     entries = sum(len(u) for u, _ in pieces) * (1 if directed else 2)
     bits = min(_BUCKETS, max(0, entries.bit_length() - _FULL))
@@ -212,7 +212,7 @@ def _pattern(pieces: list[Piece], n: int, directed: bool) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(n, n))
 
 
-def _batches(pieces: list[Piece]) -> Iterator[list[npt.NDArray[np.int32]]]:
+def _batches(pieces: list[EdgePiece]) -> Iterator[list[npt.NDArray[np.int32]]]:
     """The edges, some at a time; a piece is let go when it has been given."""
     while pieces:
         piece = pieces.pop(0)
@@ -220,7 +220,7 @@ def _batches(pieces: list[Piece]) -> Iterator[list[npt.NDArray[np.int32]]]:
             yield [ends[i : i + _BATCH].astype(np.int32, copy=False) for ends in piece]
 
 
-def _bucket_sizes(pieces: list[Piece], n: int, shift: int, directed: bool) -> npt.NDArray[np.int64]:
+def _bucket_sizes(pieces: list[EdgePiece], n: int, shift: int, directed: bool) -> npt.NDArray[np.int64]:
     """How many entries each bucket of rows, and each of columns, will hold (2 x buckets)."""
     sizes = np.zeros((2, ((n - 1) >> shift) + 1), np.int64)
     for batch in _batches(pieces[:]):
@@ -299,7 +299,7 @@ def _stacked(
 # -------------------------------------------------------------------- with weights
 
 
-def _summed(pieces: list[Piece], weights: npt.NDArray[Any], n: int, directed: bool) -> sparse.csr_array:
+def _summed(pieces: list[EdgePiece], weights: npt.NDArray[Any], n: int, directed: bool) -> sparse.csr_array:
     u, v = (np.concatenate([piece[i] for piece in pieces]).astype(np.int32, copy=False) for i in (0, 1))
     pieces.clear()
     if not directed:

@@ -216,7 +216,7 @@ class Embedding:
         """
         from netfold.io import vectors
 
-        vectors.write(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
+        vectors.write_vectors(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Embedding:
@@ -224,7 +224,7 @@ class Embedding:
         from netfold.io import vectors
 
         with vectors.damage_named(Path(path)):
-            stored = vectors.read(Path(path))
+            stored = vectors.read_vectors(Path(path))
             return Embedding(stored.nodes, stored.vectors, stored.std)
 
 

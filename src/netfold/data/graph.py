@@ -89,7 +89,7 @@ class Graph:
         >>> Graph.from_edges([("a", "b", 2.0), ("b", "a", 0.5)]).adjacency[0, 1].item()
         2.5
         """
-        u, v, w = interop.columns(edges, weights)
+        u, v, w = interop.edge_columns(edges, weights)
         if nodes is None:
             labels, u_codes, v_codes = _factorize(u, v)
         else:
@@ -246,14 +246,14 @@ class Graph:
         """Write a folder of arrays that `Graph.load` maps into memory."""
         from netfold.io import graph_folder
 
-        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force)
+        graph_folder.write_graph_folder(path, self.adjacency, self.nodes, self.directed, force=force)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
         """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
         from netfold.io import graph_folder
 
-        return unchecked(*graph_folder.read(Path(path)))
+        return unchecked(*graph_folder.read_graph_folder(Path(path)))
 
 
 def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:

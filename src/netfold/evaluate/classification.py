@@ -46,9 +46,9 @@ __all__ = [
 CLASSIFIERS = ("logistic", "svm")
 RULES = ("top-k", "threshold")
 
-Scorer = Callable[[Bools, Rows, Rows], Floats]
+ClassScorer = Callable[[Bools, Rows, Rows], Floats]
 """From the classes of the learned rows, those rows, and the asked ones: asked x classes, above 0 for yes."""
-Measured = tuple[dict[str, float], dict[str, float]]
+FiguresAndDeviations = tuple[dict[str, float], dict[str, float]]
 """Figures, and their standard deviations."""
 
 
@@ -97,10 +97,10 @@ def classification(
     classes = read_classes(labels, embedding.nodes)
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
-    def measured(scorer: Scorer) -> Measured:
+    def measured(scorer: ClassScorer) -> FiguresAndDeviations:
         return _measured(scorer, classes, parts, rule, repeats, seed)
 
-    def of_vectors(thing: Embedding) -> Scorer:
+    def of_vectors(thing: Embedding) -> ClassScorer:
         return linear_scorer(thing[classes.nodes].astype(np.float64), classifier, normalize, C)
 
     figures, deviations = measured(of_vectors(embedding))
@@ -123,8 +123,8 @@ def class_f1(truth: Bools, told: Bools) -> dict[str, float]:
 
 
 def _measured(
-    scorer: Scorer, classes: NodeClasses, parts: Iterable[float], rule: str, repeats: int, seed: int
-) -> Measured:
+    scorer: ClassScorer, classes: NodeClasses, parts: Iterable[float], rule: str, repeats: int, seed: int
+) -> FiguresAndDeviations:
     means: dict[str, float] = {}
     spread: dict[str, float] = {}
     for part in parts:
@@ -135,7 +135,7 @@ def _measured(
     return means, spread
 
 
-def class_figures(scorer: Scorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
+def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
     """micro-F1, macro-F1 and, where every node has one class, the accuracy of one split."""
     learned, asked = split
     truth = classes.indicator[asked]
@@ -152,7 +152,7 @@ def _top_k(scores: Floats, k: npt.NDArray[np.int64]) -> Bools:
     return told
 
 
-def linear_scorer(vectors: Floats, classifier: str, normalize: str, C: float) -> Scorer:
+def linear_scorer(vectors: Floats, classifier: str, normalize: str, C: float) -> ClassScorer:
     """What scores classes by a linear classifier of vectors, one for each class that some learned rows have."""
 
     def scores(truth: Bools, learned: Rows, asked: Rows) -> Floats:

@@ -15,7 +15,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
-from netfold.evaluate.tuples import Codes, Order, TupleSet
+from netfold.evaluate.tuples import Codes, Order, TupleIndex
 
 __all__ = ["NEGATIVES", "SAMPLERS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives"]
 
@@ -178,7 +178,7 @@ _MOST = 5_000_000
 
 
 def sampled_negatives(
-    kind: str, positives: Codes, known: Hypergraph, truth: TupleSet, per_positive: int, seed: int
+    kind: str, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
 ) -> Codes:
     """So many tuples for each positive, of the same types, that are not in `truth` and name no node twice.
 
@@ -198,7 +198,7 @@ def sampled_negatives(
     return np.delete(made, left, axis=0)
 
 
-def all_negatives(positives: Codes, known: Hypergraph, truth: TupleSet) -> Codes:
+def all_negatives(positives: Codes, known: Hypergraph, truth: TupleIndex) -> Codes:
     """Every tuple of the types that a positive has, in that order of types, that is not in `truth`; each once."""
     types = _Types(known)
     found = [tuple(kind) for kind in types.of(positives).tolist()]

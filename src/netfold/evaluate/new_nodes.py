@@ -227,7 +227,7 @@ def _linked(split: NodeSplit, by: str) -> NodeSplit:
 
 _LINKED_WORDS = {"path": "those with a path to known ones", "neighbor": "those with a known neighbor"}
 
-Task = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
+NewNodeTask = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
 """What gives a method's figures, and the choices that they depend on."""
 
 
@@ -297,7 +297,7 @@ def out_of_sample(
     return Result("out of sample", _name(model), own, protocol, rows)
 
 
-def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> Task:
+def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
     """Classes of new nodes from those of known ones, and the choices that it depends on."""
     classes = read_classes(labels, split.whole.nodes)
     is_new = np.isin(split.whole.positions(classes.nodes), split.new)
@@ -316,7 +316,7 @@ def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C
     return task, facts | {"without a path to known ones": int((~reached(split)).sum())}
 
 
-def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> Task:
+def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> NewNodeTask:
     """Hidden edges of new nodes against pairs that are none, and the choices that it depends on."""
     hidden = hide_half(split, seed=seed)
     wrong = new_node_negatives(split, hidden.pairs, per_positive, seed)

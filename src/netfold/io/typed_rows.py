@@ -13,7 +13,7 @@ from netfold.io.fields import Layout, Roles, Rows, cut_tidied, digit_grid, field
 from netfold.io.lines import LineError, is_integer
 from netfold.io.numbers import PAD
 
-__all__ = ["TupleLayout", "TypeLabels", "fast_tuple_rows", "slow_tuple_rows", "tuple_rows"]
+__all__ = ["TupleLayout", "TypeLabels", "fast_tuple_rows", "parsed_tuples", "slow_tuple_rows"]
 
 
 _MARGIN = bytes(PAD)
@@ -39,7 +39,7 @@ class TupleLayout:
         return Layout(self.delimiter, self.width, Roles(0, 1, None), 1, self.integers)
 
 
-def tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
+def parsed_tuples(line: int, text: bytes, layout: TupleLayout) -> Rows:
     """The hyperedges in a piece that begins with line `line`; a `LineError` names the line that is wrong."""
     rows = fast_tuple_rows(text, layout)
     return slow_tuple_rows(line, text, layout) if rows is None else rows

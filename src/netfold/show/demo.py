@@ -19,7 +19,7 @@ from netfold.data.nodes import Labels
 from netfold.data.text import text_table
 from netfold.errors import InputError
 
-__all__ = ["SHOWS", "Show", "run"]
+__all__ = ["SHOWS", "Show", "run_demo"]
 
 
 _NOVEL = "Les Misérables"
@@ -233,7 +233,7 @@ def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, pat
 _PICTURES, _REPORT = "pictures", "report.html"
 
 
-def run(folder: Path) -> None:
+def run_demo(folder: Path) -> None:
     """Fit the five models, measure each, and write models, pictures and a report into a folder, over what was there."""
     start = time.perf_counter()
     _make(folder / _PICTURES)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.skipgram import Pairs
+    from netfold.learn.skipgram import PairBatch
     from netfold.learn.training import Block
     from netfold.models.line.network import LINENetwork
 
@@ -85,7 +85,7 @@ class LINE(Embedder):
 
         network.start(self._generator(0), torch.from_numpy(linked_nodes(graph)))
 
-    def _batches(self, graph: Graph, network: LINENetwork) -> Callable[[int], Iterable[Pairs]]:
+    def _batches(self, graph: Graph, network: LINENetwork) -> Callable[[int], Iterable[PairBatch]]:
         import torch
 
         from netfold.learn.skipgram import Noise, pair_batches

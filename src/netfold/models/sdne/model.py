@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
     from netfold.learn.training import Block
-    from netfold.models.sdne.batches import Rows
+    from netfold.models.sdne.batches import RowBatch
     from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["SDNE"]
@@ -175,7 +175,7 @@ class SDNE(Embedder):
         elif self.pretrain == "svd":
             starts.start_from_svd(network, rows, self._generator(1))
 
-    def _batches(self, graph: Graph, network: SDNENetwork) -> Callable[[int], Iterable[Rows]]:
+    def _batches(self, graph: Graph, network: SDNENetwork) -> Callable[[int], Iterable[RowBatch]]:
         from netfold.models.sdne.batches import batches
         from netfold.models.sdne.weighing import overlap
 

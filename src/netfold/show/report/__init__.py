@@ -24,7 +24,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_file
-from netfold.show.report.document import Blocks, page
+from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
 from netfold.show.report.points import METHODS
 from netfold.show.report.sheets import packed_sheet
@@ -94,7 +94,7 @@ def write(
         "tables": tables_of(shown) if evaluate else [],
         "data": _data(shown),
     }
-    text = page(str(facts["title"]), facts, blocks)
+    text = html_page(str(facts["title"]), facts, blocks)
     with staged_file(path) as part:
         part.write_text(text, encoding="utf-8")
 

@@ -124,7 +124,7 @@ def _dataset(name: str, facts: dict[str, Any]) -> Dataset:
     return Dataset(name=name, sources=tuple(facts.pop("sources", ())), files=files, **facts)
 
 
-Column = npt.NDArray[Any]
+Values = npt.NDArray[Any]
 
 
 def folders() -> list[Path]:
@@ -159,7 +159,7 @@ def checked(dataset: Dataset, name: str) -> Path:
     return path
 
 
-def table(name: str, file: str) -> dict[str, Column]:
+def table(name: str, file: str) -> dict[str, Values]:
     """The columns of a file of a data set: integers where all entries are, objects (strings) where not.
 
     `file` is one of `describe(name).files`; its ending `.csv.gz` may be left out.
@@ -177,7 +177,7 @@ def table(name: str, file: str) -> dict[str, Column]:
     return {column: values[:, i].copy() for i, column in enumerate(columns)}
 
 
-def _values(texts: list[str]) -> Column:
+def _values(texts: list[str]) -> Values:
     try:
         return np.array([int(x) for x in texts], np.int64)
     except ValueError:

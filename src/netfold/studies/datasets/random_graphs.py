@@ -14,7 +14,7 @@ from netfold.data.graph import Graph
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
-__all__ = ["chung_lu", "distinct", "kronecker", "stochastic_block_model"]
+__all__ = ["chung_lu", "distinct_integers", "kronecker", "stochastic_block_model"]
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -94,10 +94,10 @@ def kronecker(scale: int = 14, edges: int = 100_000, *, seed: int = 0) -> Graph:
     return _drawn(lambda rng, count: _quartered(rng, count, scale), 2**scale, edges, seed)
 
 
-def distinct(rng: np.random.Generator, count: int, among: int) -> Rows:
+def distinct_integers(rng: np.random.Generator, count: int, among: int) -> Rows:
     """So many distinct integers from 0 to among - 1, every set of them as likely, in O(count).
 
-    >>> sorted(distinct(np.random.default_rng(0), 5, 5).tolist())
+    >>> sorted(distinct_integers(np.random.default_rng(0), 5, 5).tolist())
     [0, 1, 2, 3, 4]
     """
     if 2 * count >= among:
@@ -124,7 +124,8 @@ def _linked(rng: np.random.Generator, first: Rows, counts: Rows, p: float) -> tu
     """Each node with each of the `counts` nodes from `first` on, with probability p."""
     ends = np.cumsum(counts)
     pairs = int(ends[-1])
-    drawn = np.sort(distinct(rng, int(rng.binomial(pairs, p)), pairs))  # in order, they are found many times faster
+    drawn = distinct_integers(rng, int(rng.binomial(pairs, p)), pairs)
+    drawn = np.sort(drawn)  # in order, they are found many times faster
     v = np.searchsorted(ends, drawn, side="right")
     return first[v] + drawn - (ends[v] - counts[v]), v
 

@@ -83,13 +83,13 @@ def _as_of_all(
 ) -> tuple[Any, dict[str, Any]]:
     """The positives and negatives that there would be if all were known."""
     from netfold.evaluate.negatives import SAMPLERS, sampled_negatives
-    from netfold.evaluate.tuples import Order, TupleSet, coded_edges, decoded, stacked
+    from netfold.evaluate.tuples import Order, TupleIndex, coded_edges, decoded, stacked
 
     rows, of_all = coded_edges(asked), coded_edges(whole)
     order = Order(whole)
-    test = TupleSet(rows, whole.n_nodes, order)
-    positives = rows[test.first & ~TupleSet(of_all, whole.n_nodes, order).holds(rows)]
-    truth = TupleSet(stacked(of_all, rows), whole.n_nodes, order)
+    test = TupleIndex(rows, whole.n_nodes, order)
+    positives = rows[test.first & ~TupleIndex(of_all, whole.n_nodes, order).holds(rows)]
+    truth = TupleIndex(stacked(of_all, rows), whole.n_nodes, order)
     how, count = arguments.pop("negatives", "replaced"), arguments.pop("per_positive", 5)
     if how not in SAMPLERS or how == "all":
         raise InputError(f"negatives={how!r} where a share is kept; it can be replaced or uniform")
