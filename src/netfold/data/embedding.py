@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats32
 from netfold.data.checks import check_choice
 from netfold.data.gaussians import widths
 from netfold.data.nodes import Labels
@@ -26,8 +27,6 @@ __all__ = ["Embedding"]
 _METRICS = ("cosine", "euclidean", "dot")
 _BLOCK = 1 << 17
 """Numbers of an embedding that a search looks at together: 1 MiB in float64, which stays in the cache."""
-
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,9 +46,9 @@ class Embedding:
 
     nodes: Labels
     """The label of each row."""
-    vectors: Floats
+    vectors: Floats32
     """n x dim."""
-    std: Floats | None = None
+    std: Floats32 | None = None
     """n x dim, standard deviations above 0; None where nodes are points."""
 
     def __post_init__(self) -> None:
@@ -73,7 +72,7 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     @property
-    def coordinates(self) -> Floats:
+    def coordinates(self) -> Floats32:
         """`vectors`, or [vectors, std] (n x 2 dim), where Euclidean distance is the Gaussians' 2-Wasserstein distance.
 
         W2(i, j)² = |μ_i - μ_j|² + |σ_i - σ_j|², because diagonal covariances commute.
@@ -89,11 +88,11 @@ class Embedding:
     def __contains__(self, label: object) -> bool:
         return label in self.nodes
 
-    def __getitem__(self, label: Any) -> Floats:
+    def __getitem__(self, label: Any) -> Floats32:
         """The vector of a label, or a matrix of the vectors of a list of labels."""
         if _is_several(label):
             return np.take(self.vectors, self.nodes.positions(label), axis=0)
-        row: Floats = self.vectors[self._row(label)]
+        row: Floats32 = self.vectors[self._row(label)]
         return row
 
     def __repr__(self) -> str:
@@ -155,7 +154,7 @@ class Embedding:
         scores = (costs if metric == "euclidean" else 0 - costs).tolist()
         return [(self.nodes[i], score) for i, score in zip(rows.tolist(), scores, strict=True) if i != own]
 
-    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats:
+    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats32:
         """What is to be small for each row of a block.
 
         It is computed in float64, as a product of float32 overflows and rounds differently from row to row; rounded
@@ -238,7 +237,7 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
+def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats32:
     """A read-only float32 matrix with a row for each node; the given array stays as it is."""
     given = _as_floats(values, name)
     if given.ndim != 2 or given.shape[1] == 0:
@@ -253,7 +252,7 @@ def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
     return _read_only(matrix)
 
 
-def _read_only(array: Floats) -> Floats:
+def _read_only(array: Floats32) -> Floats32:
     view = array.view()
     view.flags.writeable = False
     return view
@@ -284,7 +283,7 @@ def _squares(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return squares
 
 
-def _smallest(costs: Floats, k: int) -> npt.NDArray[np.intp]:
+def _smallest(costs: Floats32, k: int) -> npt.NDArray[np.intp]:
     """Where the k smallest stand, in order; of equals the first, which `argpartition` alone would not say."""
     if k >= len(costs):
         return np.argsort(costs, kind="stable")

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one
 from netfold.errors import InputError
 
 __all__ = ["projected", "w2", "widths"]
 
-
-Floats = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 20
 """Numbers that are looked at together: 8 MiB in float64."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop as hypergraph_interop
+from netfold.data.arrays import Ints
 from netfold.data.kinds import (
     Kind,
     check_rows,
@@ -30,8 +31,6 @@ from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "co_occurrences", "incidence"]
 
-
-Ints = npt.NDArray[np.int64]
 
 _PAIRS = 1 << 21
 """Pairs of nodes that are looked at together."""

@@ -11,11 +11,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Ints
 from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.paths import path_lengths
-from netfold.evaluate.scores import PairScores, Rows, RowScores
+from netfold.evaluate.scores import PairScores, RowScores
 
 __all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "svd_vectors"]
 
@@ -47,11 +48,11 @@ class SharedNeighbors:
     def __init__(self, links: sparse.csr_array, weights: npt.NDArray[np.float64]):
         self._links, self._weighted = links, sparse.csr_array(links @ sparse.diags_array(weights))
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
         return torch.from_numpy((self._weighted[rows] @ self._links).toarray()).float()
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`."""
         out = torch.empty(len(u))
         for part in self._parts(u, v):
@@ -59,7 +60,7 @@ class SharedNeighbors:
             out[part] = torch.from_numpy(shared.sum(axis=1)).float()
         return out
 
-    def _parts(self, u: Rows, v: Rows) -> Iterator[slice]:
+    def _parts(self, u: Ints, v: Ints) -> Iterator[slice]:
         """Consecutive pairs that have about so many neighbors together."""
         sizes = np.diff(self._links.indptr).astype(np.int64)
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes[u] + sizes[v]) // _PART)) + 1
@@ -73,11 +74,11 @@ class DegreeProducts:
     def __init__(self, degrees: npt.NDArray[np.float64]):
         self._degrees = torch.from_numpy(degrees)
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
         return torch.outer(self._degrees[rows], self._degrees).float()
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`."""
         return (self._degrees[u] * self._degrees[v]).float()
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.arrays import Floats, Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.paths import breadth_first
@@ -29,8 +30,6 @@ __all__ = [
     "pagerank",
 ]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _WORD = 64
 _DENSE = 5
@@ -47,7 +46,7 @@ def degree(graph: Graph) -> Floats:
     return _both(graph).sum(axis=1) / max(graph.n_nodes - 1, 1)
 
 
-def closeness(graph: Graph, sources: Rows | None = None) -> Floats:
+def closeness(graph: Graph, sources: Ints | None = None) -> Floats:
     """r / Σ_u d(u, v) · r / (n - 1), with r other nodes u from which v is reached (Wasserman and Faust).
 
     Breadth-first searches from 64 nodes at a time, see `breadth_first`.
@@ -66,7 +65,7 @@ def closeness(graph: Graph, sources: Rows | None = None) -> Floats:
     return np.asarray(reached / mean / np.maximum(others, 1), np.float64)
 
 
-def betweenness(graph: Graph, sources: Rows | None = None) -> Floats:
+def betweenness(graph: Graph, sources: Ints | None = None) -> Floats:
     """Σ_st σ_st(v) / σ_st / ((n - 1)(n - 2)): the part of the shortest paths between two others that v is on (Brandes).
 
     Exact, unless only some `sources` s are given; their sum is then scaled by n over their number. The time is that of
@@ -164,7 +163,7 @@ def _by_power(matrix: sparse.csr_array, vector: Floats) -> tuple[float, Floats]:
     return float(np.linalg.norm(matrix @ vector)), vector
 
 
-def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Rows) -> Floats:
+def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Ints) -> Floats:
     """Σ_s δ_s(v) over some sources, with δ_s(v) = Σ_{w behind v} σ_sv / σ_sw (1 + δ_s(w)), all sources at once."""
     own = (sources, np.arange(len(sources)))
     paths, steps = _path_counts(into, own)
@@ -177,7 +176,7 @@ def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Rows
     return total
 
 
-def _path_counts(into: sparse.csr_array, own: tuple[Rows, Rows]) -> tuple[Floats, npt.NDArray[np.int32]]:
+def _path_counts(into: sparse.csr_array, own: tuple[Ints, Ints]) -> tuple[Floats, npt.NDArray[np.int32]]:
     """σ, how many shortest paths lead from each source to each node, and in how many steps, -1 where none: n x m."""
     paths = np.zeros((into.shape[0], len(own[0])))
     paths[own] = 1

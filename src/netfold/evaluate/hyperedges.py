@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
@@ -120,7 +121,6 @@ def _with_seen(figures: Mapping[str, float]) -> dict[str, float]:
 
 AGGREGATES = ("mean", "min")
 
-Floats = npt.NDArray[np.float64]
 TupleScores = Callable[[Codes], Floats]
 """From the rows of m tuples to m scores."""
 

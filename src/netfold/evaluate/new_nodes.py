@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
@@ -39,7 +40,6 @@ __all__ = [
 ]
 
 
-Floats = npt.NDArray[np.float64]
 _PRECISION = 1e-8
 """The residual, relative to the right side, at which label propagation has converged."""
 

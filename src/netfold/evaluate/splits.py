@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
+from netfold.data.arrays import Ints
 from netfold.data.checks import check_choice, is_between, is_number
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, pairs_of, with_pairs, without_pairs
 from netfold.data.graph import Graph
@@ -25,8 +26,6 @@ _BY = ("random", "time", "walk")
 _PATIENCE = 1000
 """Steps of a walk that meet no node of use before it starts elsewhere."""
 
-Rows = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeSplit:
@@ -35,7 +34,7 @@ class NodeSplit:
     known: Graph
     """The nodes that are not new and the edges among them."""
     whole: Graph
-    new: Rows
+    new: Ints
     """Positions in `whole`, in increasing order."""
     protocol: Mapping[str, Any]
     """How the new nodes were chosen."""
@@ -138,7 +137,7 @@ def _times(times: Any, graph: Graph) -> npt.NDArray[np.float64]:
     return made
 
 
-def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Rows:
+def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Ints:
     """The first `count` nodes of low degree that a random walk meets."""
     degrees = np.diff(links.indptr)
     wanted = (degrees > 0) & (degrees < max_degree)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Bools, Floats
 from netfold.data.checks import check_at_least_one, check_choice
 from netfold.data.edges import Pairs, neighbor_counts
 from netfold.data.graph import Graph
@@ -19,9 +20,6 @@ from netfold.evaluate.scores import PairScores, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
 
 __all__ = ["calibration", "calibration_error", "node_variance", "uncertainty"]
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def uncertainty(model: Any, graph: Any, *, largest: int = 10, bins: int = 10) -> Result:
@@ -77,8 +75,6 @@ def _check_spread(what: str, values: npt.NDArray[Any]) -> None:
     if not len(values) or values.min() == values.max():
         raise InputError(f"no two linked nodes differ in {what}; variance can only be set against what differs")
 
-
-Bools = npt.NDArray[np.bool_]
 
 _METHODS = ("platt", "isotonic")
 _NEGATIVES = ("uniform", "degree")

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints32
 from netfold.errors import InputError
 from netfold.io.duckdb import INTEGERS, opened, quoted
 from netfold.io.layout import checked_delimiter, fields_of, likely_delimiter, sample
@@ -21,9 +22,6 @@ from netfold.io.typed_rows import TupleLayout, TypeLabels, parsed_tuples
 __all__ = ["HyperedgeFile", "ParquetFile", "TextFile", "opened_file"]
 
 
-Codes = npt.NDArray[np.int32]
-
-
 class HyperedgeFile(Protocol):
     """A file whose columns are known."""
 
@@ -32,7 +30,7 @@ class HyperedgeFile(Protocol):
     roles: tuple[str, ...]
     types: tuple[str, ...]
 
-    def read(self, labels: dict[str, TypeLabels]) -> Codes:
+    def read(self, labels: dict[str, TypeLabels]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
 
     def refusal_at(self, row: int, problem: str) -> InputError:
@@ -72,7 +70,7 @@ class TextFile:
             all(is_integer(field) for fields in body for field in fields),
         )
 
-    def read(self, labels: dict[str, TypeLabels]) -> Codes:
+    def read(self, labels: dict[str, TypeLabels]) -> Ints32:
         """The hyperedges, piece by piece."""
         parts = [self._coded(line, text, labels) for line, text in chunks(self.path, self._kind, self._start)]
         made = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
@@ -89,7 +87,7 @@ class TextFile:
                 row -= 1
         return refusal(self.path, problem)
 
-    def _coded(self, line: int, text: bytes, labels: dict[str, TypeLabels]) -> Codes:
+    def _coded(self, line: int, text: bytes, labels: dict[str, TypeLabels]) -> Ints32:
         try:
             rows = parsed_tuples(line, text, self._layout)
         except LineError as e:

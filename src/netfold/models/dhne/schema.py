@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
+
+from netfold.data.arrays import Ints
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph, Kind
 
 __all__ = ["Form", "Places", "Schema"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)

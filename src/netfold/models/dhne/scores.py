@@ -13,6 +13,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Labels
@@ -22,7 +23,7 @@ from netfold.learn.sparse_rows import PIECE, SparseRows
 from netfold.models.dhne.autoencoder import HeldOut
 from netfold.models.dhne.batches import Negatives, Noise, Source, Tuples, TupleSet, possible_tuples
 from netfold.models.dhne.network import DHNENetwork
-from netfold.models.dhne.schema import Form, Ints, Places, Schema
+from netfold.models.dhne.schema import Form, Places, Schema
 
 __all__ = [
     "Drawing",
@@ -147,9 +148,6 @@ def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: 
             f"{names}: in no hyperedge with a known node, and DHNE can place a new node only by such hyperedges"
         )
     return vectors
-
-
-Floats = npt.NDArray[np.float64]
 
 
 class Scorer:

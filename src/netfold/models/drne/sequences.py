@@ -11,12 +11,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 
 __all__ = ["Sequences", "colors", "neighbors", "starts_of"]
 
-Ints = npt.NDArray[np.int64]
 
 _ROUNDS = 16
 """How many steps away from a node its color reaches, at the most."""

@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Floats, Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
@@ -19,8 +20,6 @@ from netfold.learn.walks import Links, random_walks
 
 __all__ = ["Caps", "Surroundings", "links_in", "read_around", "unit_of", "walked_seeds"]
 
-Rows = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float64]
 _WALK = 4
 """A walk goes so many times as many steps as seeds are wanted, for it comes by nodes again."""
 
@@ -86,7 +85,7 @@ class Surroundings:
         return len(self.new)
 
 
-def walked_seeds(links: Links, count: int, seeds: int, generator: torch.Generator) -> tuple[Rows, Rows]:
+def walked_seeds(links: Links, count: int, seeds: int, generator: torch.Generator) -> tuple[Ints, Ints]:
     """The first `seeds` nodes that each of `count` random walks meets: the nodes, and the walk of each.
 
     A walk starts at any node that has links; in a small component it meets fewer nodes.
@@ -103,8 +102,8 @@ def walked_seeds(links: Links, count: int, seeds: int, generator: torch.Generato
 
 def read_around(
     matrix: sparse.csr_array,
-    new: Rows,
-    group: Rows,
+    new: Ints,
+    group: Ints,
     caps: Caps,
     generator: torch.Generator,
     *,
@@ -146,9 +145,9 @@ def read_around(
 class _Entries(NamedTuple):
     """Some entries of a sparse matrix, by row."""
 
-    at: Rows
-    to: Rows
-    values: Weights
+    at: Ints
+    to: Ints
+    values: Floats
 
     def where(self, good: npt.NDArray[np.bool_]) -> _Entries:
         """Those that are good."""
@@ -162,7 +161,7 @@ class _Entries(NamedTuple):
         return _Entries(owner, self.to[entries], self.values[entries] * times)
 
 
-def _read(matrix: sparse.csr_array, rows: Rows, most: int | None, generator: torch.Generator) -> _Entries:
+def _read(matrix: sparse.csr_array, rows: Ints, most: int | None, generator: torch.Generator) -> _Entries:
     """At most so many entries of each of these rows, each row known by its place among them."""
     starts = matrix.indptr[rows].astype(np.int64)
     owner, place, times = _picked(matrix.indptr[rows + 1] - starts, most, generator)
@@ -170,7 +169,7 @@ def _read(matrix: sparse.csr_array, rows: Rows, most: int | None, generator: tor
     return _Entries(owner, matrix.indices[entries].astype(np.int64), matrix.data[entries] * times)
 
 
-def _picked(counts: Rows, most: int | None, generator: torch.Generator) -> tuple[Rows, Rows, Weights]:
+def _picked(counts: Ints, most: int | None, generator: torch.Generator) -> tuple[Ints, Ints, Floats]:
     """Which entries of rows of so many are read: the row, the place in it, and how often an entry counts.
 
     Of a row of D > `most` entries one is drawn from each of `most` equal parts, and counts D / most times.
@@ -184,7 +183,7 @@ def _picked(counts: Rows, most: int | None, generator: torch.Generator) -> tuple
     return owner, np.minimum((place * part).astype(np.int64), counts[owner] - 1), part
 
 
-def _links(inner: _Entries, outer: _Entries, new: Rows, group: Rows, beside: int) -> sparse.csr_array:
+def _links(inner: _Entries, outer: _Entries, new: Ints, group: Ints, beside: int) -> sparse.csr_array:
     """From new nodes to themselves, all of a group's links whatever else was drawn, and to those beside them."""
     order = np.lexsort((new, group))
     n = int(max(new.max(initial=0), inner.to.max(initial=0))) + 1
@@ -193,7 +192,7 @@ def _links(inner: _Entries, outer: _Entries, new: Rows, group: Rows, beside: int
     return _csr(_Entries(*(np.concatenate(part) for part in parts)), (len(new), len(new) + beside))
 
 
-def _among(ordered: Rows, keys: Rows) -> npt.NDArray[np.bool_]:
+def _among(ordered: Ints, keys: Ints) -> npt.NDArray[np.bool_]:
     """Which keys are among those in order."""
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
     found: npt.NDArray[np.bool_] = ordered[at] == keys

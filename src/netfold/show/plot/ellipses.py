@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import is_number
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected
 from netfold.errors import InputError
 from netfold.show.plot.kinds import Kinds
-from netfold.show.plot.projection import Floats, imported
+from netfold.show.plot.projection import imported
 
 __all__ = ["check_uncertainty", "draw_ellipses", "half_axes"]
 

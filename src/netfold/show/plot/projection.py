@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
@@ -24,8 +25,6 @@ def imported(name: str) -> Any:
     except ImportError:
         raise InputError(f"{name.split('.')[0]} is missing; install it with: pip install 'netfold[viz]'") from None
 
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST_TSNE = 4
 _FEW = 250

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected, widths
@@ -17,9 +18,6 @@ from netfold.show.plot.projection import Directions, as_compared, blocks_of_rows
 from netfold.show.report.document import Blocks
 
 __all__ = ["METHODS", "Points", "lengths_of", "packed_vectors", "placed"]
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:

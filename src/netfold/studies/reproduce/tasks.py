@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from netfold.data.checks import is_number
 from netfold.data.hypergraph import Hypergraph
@@ -33,9 +32,6 @@ __all__ = [
     "fitted_to",
     "known_of",
 ]
-
-
-Rows = npt.NDArray[np.int64]
 
 
 def known_of(whole: Hypergraph, kept: Any, seed: int) -> Hypergraph:
