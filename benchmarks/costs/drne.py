@@ -39,13 +39,13 @@ def run_ours(folder: str, dim: int, epochs: int, device: str = "cpu") -> None:
     import torch
 
     from netfold.models.drne.model import DRNE
-    from netfold.models.drne.sequences import linked
+    from netfold.models.drne.sequences import neighbors
 
     graph = Graph.load(folder)
     meter = Meter(device)
     model = DRNE(dim=dim, epochs=epochs, device=device, tolerance=0.0)
     model.fit(graph, progress=False, on_epoch=meter)
-    degrees = np.diff(linked(graph.adjacency, directed=graph.directed).indptr)
+    degrees = np.diff(neighbors(graph).indptr)
     facts = {"n": graph.n_nodes, "m": graph.n_edges, "neighbors": int(np.minimum(degrees, 300).sum())}
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
     meter.report(

@@ -21,14 +21,14 @@ from scipy.stats import kendalltau
 import netfold as nf
 from netfold import evaluate
 from netfold.evaluate.roles import vs_similarity
-from netfold.models.drne.sequences import linked
+from netfold.models.drne.sequences import neighbors
 
 ROUNDS, CENTRALITIES = 8, ("closeness", "betweenness", "eigenvector", "k-core")
 
 
 def variants(model: nf.DRNE, graph: nf.Graph) -> dict[str, np.ndarray]:
     """The vectors after each round, and some side by side."""
-    network, drawn = model.network_, model._drawn(linked(graph.adjacency, directed=graph.directed))
+    network, drawn = model.network_, model._drawn(neighbors(graph))
     made = [network.table.detach()]
     for _ in range(ROUNDS):
         made.append(network.aggregate(drawn, made[-1]))

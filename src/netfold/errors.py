@@ -1,4 +1,4 @@
-"""The two things that can go wrong in a way a user can mend, and arguments that are called otherwise now."""
+"""The two things that can go wrong in a way a user can mend, the want of memory, and arguments that were renamed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["InputError", "TrainingError", "renamed"]
+__all__ = ["InputError", "TrainingError", "is_out_of_memory", "renamed"]
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -21,6 +21,11 @@ class InputError(ValueError):
 
 class TrainingError(RuntimeError):
     """Training could not go on, for instance because a loss term is no longer finite."""
+
+
+def is_out_of_memory(e: BaseException) -> bool:
+    """Whether there was too little memory: Python's, numpy's and torch's ways of saying so, on the CPU and the GPU."""
+    return isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e)
 
 
 def renamed(**names: str) -> Callable[[Called], Called]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import edge_pairs
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, local_average, out_of_sample, split_nodes
 from netfold.evaluate.new_nodes import new_node_negatives

@@ -15,7 +15,7 @@ from checkpointed import GRAPH, SMALL, assert_same, fit, lines, manifest, random
 from netfold.data.graph import Graph
 from netfold.embedder import embedder as base
 from netfold.io.files import sha256
-from netfold.io.tensors import describe, read_tensors, write_tensors
+from netfold.io.tensors import file_facts, read_tensors, write_tensors
 from netfold.learn import checkpoints
 from netfold.learn.checkpoints import is_finite
 from netfold.models import SDNE
@@ -216,7 +216,7 @@ def test_a_damaged_state(tmp_path: Path) -> None:
 def swap_state(folder: Path, tensors: dict[str, Any]) -> None:
     """Another state under a manifest that vouches for it."""
     write_tensors(state_file(folder), tensors)
-    rewrite(folder, lambda m: m.update(files=[describe(state_file(folder))]))
+    rewrite(folder, lambda m: m.update(files=[file_facts(state_file(folder))]))
 
 
 @pytest.mark.parametrize(

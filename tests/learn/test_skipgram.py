@@ -22,8 +22,9 @@ from netfold.learn.skipgram import (
     window_batches,
     window_sum,
 )
+from netfold.learn.solvers import leading_eigenvectors
 from netfold.learn.sparse_rows import SparseRows
-from netfold.learn.starts import leading_eigenvectors, spectral_start
+from netfold.learn.starts import spectral_start
 from netfold.learn.walks import Links
 
 

@@ -22,12 +22,13 @@ from dvne_networks import (
     valid_triplets,
     whole_batch,
 )
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn import losses
 from netfold.models.dvne.batches import Batch, batches
 from netfold.models.dvne.model import DVNE
-from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2
-from netfold.models.dvne.triplets import Triplets, linked
+from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2_of_rows
+from netfold.models.dvne.triplets import Triplets
 from problems import problem_of
 
 # -------------------------------------------------------------------- formulas
@@ -149,10 +150,10 @@ def test_an_epoch_estimates_the_whole_objective_without_bias():
     """E over epochs of the sum = M (E over D of L_1 + alpha E over nodes of L_2): L_2 in full, L_1 in expectation."""
     graph = random_graph(1)
     network = make_network()
-    whole = Triplets.of(linked(graph.adjacency, directed=False))
+    whole = Triplets.of(links(graph, directed=False, weights=False, loops="all"))
     codes = network.encode(rows_of(graph)).detach()
     i, j, k = codes[whole.at(torch.arange(len(whole)))]
-    per_triplet = float(losses.triplet_energies(w2(i, j), w2(i, k), network.repulsion)) / len(whole)
+    per_triplet = float(losses.triplet_energies(w2_of_rows(i, j), w2_of_rows(i, k), network.repulsion)) / len(whole)
     count = graph.n_edges - graph.n_self_loops
     sums = []
     with torch.no_grad():

@@ -19,8 +19,8 @@ def test_the_demo_runs_twice_writes_its_files_and_training_helps(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(demo, "SHOWS", demo.SHOWS[1:2])
-        demo.run(tmp_path / "demo")
-    demo.run(tmp_path / "demo")
+        demo.run_demo(tmp_path / "demo")
+    demo.run_demo(tmp_path / "demo")
     said = capsys.readouterr().out
     names = ["sdne", "drne", "dhne", "dvne", "depthlgp"]
     there = {p.name for p in (tmp_path / "demo").iterdir()}

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from netfold.cli.flags import ModelFlag, flags, from_toml
-from netfold.cli.inputs import INPUTS, embedding_of, labelled_as
+from netfold.cli.inputs import INPUTS, embedding_at, labelled_as
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
@@ -21,7 +21,7 @@ from netfold.models import MODELS
 __all__ = ["fit"]
 
 
-class Models(click.Group):
+class ModelCommands(click.Group):
     """A subcommand for every model there is, made when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -36,7 +36,7 @@ class Models(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Models, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
+@click.group(cls=ModelCommands, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
 def fit() -> None:
     """Fit a model to a graph, or to a hypergraph, and save it.
 
@@ -110,7 +110,7 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given:
     _check_apart(out, given["checkpoint"])
     asked = INPUTS[cls.reads]
     graph = asked.read(edges, **{name: given[name] for name in asked.names})
-    embedding = embedding_of(given["embedding"]) if cls.extends else None
+    embedding = embedding_at(given["embedding"]) if cls.extends else None
     graph = graph if embedding is None else labelled_as(graph, embedding.nodes)
     start = time.perf_counter()
     training = {name: given[name] for name in ("checkpoint", "checkpoint_every")}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
 from netfold.cli.inputs import check_there
+from netfold.data.text import did_you_mean
 from netfold.embedder.options import Option, options, renamed_option
 from netfold.errors import InputError
 
@@ -133,8 +133,7 @@ def from_toml(path: str, cls: type) -> dict[str, Any]:
         o = known.get(key.replace("-", "_")) or known.get(f"{key}_")
         o = _renamed(cls, key, value) or o
         if o is None:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            hint = did_you_mean(key, known, f"it has {', '.join(known)}")
             raise InputError(f"{path}: {cls.__name__} has no option {key!r}; {hint}")
         if o.name in read:
             raise InputError(f"{path}: {o.name} is set twice, once by {key!r}, which was or is its name")

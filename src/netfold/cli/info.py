@@ -10,7 +10,8 @@ import click
 
 from netfold.cli.inputs import data_of, either_flags, refuse_reading_flags
 from netfold.cli.names import spelled
-from netfold.cli.output import json_flag, say, shown, table
+from netfold.cli.output import json_flag, say
+from netfold.data.text import printable, text_table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
     else:
         facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
-    say(facts, table(_rows(facts)), as_json=as_json)
+    say(facts, text_table(_rows(facts)), as_json=as_json)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _degrees(found: Counts) -> dict[str, Any]:
     return {} if of is None else {"degrees": {"min": of.least, "mean": of.mean, "max": of.largest}}
 
 
-def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), _words(value)) for name, value in facts.items() if value is not None]
 
 
@@ -129,4 +130,4 @@ def _words(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, dict):
         return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
-    return ", ".join(spelled(x) for x in value) if isinstance(value, list) else shown(value)
+    return ", ".join(spelled(x) for x in value) if isinstance(value, list) else printable(value)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.names import integer, is_typed, spelled
+from netfold.cli.names import integer, spelled
+from netfold.data.text import is_typed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ __all__ = [
     "data_of",
     "directed_flag",
     "either_flags",
-    "embedding_of",
+    "embedding_at",
     "graph_of",
     "hypergraph_of",
     "integer",
@@ -102,7 +103,7 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
         raise InputError(f"{path} is a folder that netfold wrote, and {given[0]} is for a file of edges; leave it out")
 
 
-def embedding_of(path: str) -> Embedding:
+def embedding_at(path: str) -> Embedding:
     """The embedding of a model folder, or of a file that an embedding was exported to."""
     found = model_of(path)
     made: Embedding = getattr(found, "embedding_", found)

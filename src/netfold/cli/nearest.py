@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.inputs import model_of
-from netfold.cli.names import is_typed, label_typed, spelled
+from netfold.cli.names import label_typed, spelled
 from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import node_types
+from netfold.data.text import is_typed
 from netfold.errors import InputError
 from netfold.models import DHNE
 

@@ -6,14 +6,13 @@ import json
 import os
 import sys
 import traceback
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from netfold.errors import InputError, TrainingError
+from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.io.files import check_writable
 
 __all__ = [
@@ -26,8 +25,6 @@ __all__ = [
     "force_flag",
     "json_flag",
     "say",
-    "shown",
-    "table",
 ]
 
 
@@ -39,28 +36,6 @@ json_flag: Callable[[Any], Any] = click.option(
 def say(facts: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Print the facts as JSON where they were asked for, and the text where not."""
     click.echo(_json(facts) if as_json else text)
-
-
-def shown(label: Any) -> str:
-    """A label as it is, but for characters that would break the line or command the terminal.
-
-    >>> shown("Müller"), shown("a\\x1b[2J"), shown(("x", 1))
-    ('Müller', 'a\\\\x1b[2J', "('x', 1)")
-    """
-    hidden = ("Cc", "Zl", "Zp")
-    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in hidden else c for c in str(label))
-
-
-def table(rows: Iterable[tuple[str, object]]) -> str:
-    """Names and values in two columns.
-
-    >>> print(table([("nodes", 77), ("directed", "no")]))
-    nodes     77
-    directed  no
-    """
-    listed = list(rows)
-    width = max(len(name) for name, _ in listed)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in listed)
 
 
 def _json(facts: Mapping[str, Any]) -> str:
@@ -132,7 +107,7 @@ def _verdict(e: Exception) -> tuple[int, str]:
         return FAILED, "interrupted"
     if isinstance(e, OSError):  # a full disk, a folder that went away
         return REFUSED, f"{e.filename}: {e.strerror}" if e.filename else e.strerror or str(e)
-    if _is_out_of_memory(e):
+    if is_out_of_memory(e):
         return FAILED, "there is not enough memory for this graph with these options; try fewer dimensions"
     report = "a bug in netfold: please report it; NETFOLD_TRACEBACK=1 shows where"
     return FAILED, f"unexpected {type(e).__name__}: {e} ({report})"
@@ -142,7 +117,3 @@ def _usage(e: click.UsageError) -> str:
     said = e.format_message().rstrip(".")
     said = said[:1].lower() + said[1:]
     return f"{said}; see {e.ctx.command_path} --help" if e.ctx is not None else said
-
-
-def _is_out_of_memory(e: Exception) -> bool:
-    return isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e)

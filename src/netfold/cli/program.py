@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from netfold._version import version
 from netfold.cli.choose import choose
 from netfold.cli.compare import compare
 from netfold.cli.complete import complete
@@ -93,11 +94,5 @@ def _let_threads_sleep() -> None:
 
 
 def _show_version(ctx: click.Context) -> None:
-    from importlib import metadata
-
-    try:
-        found = metadata.version("netfold")
-    except metadata.PackageNotFoundError:
-        found = "(not installed)"
-    click.echo(f"netfold {found}")
+    click.echo(f"netfold {version()}")
     ctx.exit()

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats32
+from netfold.data.checks import check_choice
 from netfold.data.gaussians import widths
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
@@ -25,8 +27,6 @@ __all__ = ["Embedding"]
 _METRICS = ("cosine", "euclidean", "dot")
 _BLOCK = 1 << 17
 """Numbers of an embedding that a search looks at together: 1 MiB in float64, which stays in the cache."""
-
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,9 +48,9 @@ class Embedding:
 
     nodes: Labels
     """The label of each row."""
-    vectors: Floats
+    vectors: Floats32
     """n x dim."""
-    std: Floats | None = None
+    std: Floats32 | None = None
     """n x dim, standard deviations above 0; None where nodes are points."""
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     @property
-    def coordinates(self) -> Floats:
+    def coordinates(self) -> Floats32:
         """`vectors`, or [vectors, std] (n x 2 dim), where Euclidean distance is the Gaussians' 2-Wasserstein distance.
 
         W2(i, j)² = |μ_i - μ_j|² + |σ_i - σ_j|², because diagonal covariances commute.
@@ -90,11 +90,11 @@ class Embedding:
     def __contains__(self, label: object) -> bool:
         return label in self.nodes
 
-    def __getitem__(self, label: Any) -> Floats:
+    def __getitem__(self, label: Any) -> Floats32:
         """The vector of a label, or a matrix of the vectors of a list of labels."""
         if _is_several(label):
             return np.take(self.vectors, self.nodes.positions(label), axis=0)
-        row: Floats = self.vectors[self._row(label)]
+        row: Floats32 = self.vectors[self._row(label)]
         return row
 
     def __repr__(self) -> str:
@@ -129,8 +129,7 @@ class Embedding:
         The search is exact, and of equal scores the earlier node comes first.
         """
         metric = metric or ("cosine" if self.std is None else "euclidean")
-        if metric not in _METRICS:
-            raise InputError(f"metric={metric!r} is not one of {', '.join(_METRICS)}")
+        check_choice(_METRICS, metric=metric)
         k = _as_count(k)
         if isinstance(query, list) or _is_array(query):
             return self._search(self._as_query(query, metric), k, metric)
@@ -157,7 +156,7 @@ class Embedding:
         scores = (costs if metric == "euclidean" else 0 - costs).tolist()
         return [(self.nodes[i], score) for i, score in zip(rows.tolist(), scores, strict=True) if i != own]
 
-    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats:
+    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats32:
         """What is to be small for each row of a block.
 
         It is computed in float64, as a product of float32 overflows and rounds differently from row to row; rounded
@@ -218,7 +217,7 @@ class Embedding:
         """
         from netfold.io import vectors
 
-        vectors.write(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
+        vectors.write_vectors(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Embedding:
@@ -226,7 +225,7 @@ class Embedding:
         from netfold.io import vectors
 
         with vectors.damage_named(Path(path)):
-            stored = vectors.read(Path(path))
+            stored = vectors.read_vectors(Path(path))
             return Embedding(stored.nodes, stored.vectors, stored.std)
 
 
@@ -240,7 +239,7 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
+def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats32:
     """A read-only float32 matrix with a row for each node; the given array stays as it is."""
     given = _as_floats(values, name)
     if given.ndim != 2 or given.shape[1] == 0:
@@ -255,7 +254,7 @@ def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
     return _read_only(matrix)
 
 
-def _read_only(array: Floats) -> Floats:
+def _read_only(array: Floats32) -> Floats32:
     view = array.view()
     view.flags.writeable = False
     return view
@@ -286,7 +285,7 @@ def _squares(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return squares
 
 
-def _smallest(costs: Floats, k: int) -> npt.NDArray[np.intp]:
+def _smallest(costs: Floats32, k: int) -> npt.NDArray[np.intp]:
     """Where the k smallest stand, in order; of equals the first, which `argpartition` alone would not say."""
     if k >= len(costs):
         return np.argsort(costs, kind="stable")

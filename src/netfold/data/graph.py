@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
+from netfold.data.checks import check_choice
 from netfold.data.edges import adjacency
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
@@ -91,7 +92,7 @@ class Graph:
         >>> Graph.from_edges([("a", "b", 2.0), ("b", "a", 0.5)]).adjacency[0, 1].item()
         2.5
         """
-        u, v, w = interop.columns(edges, weights)
+        u, v, w = interop.edge_columns(edges, weights)
         if nodes is None:
             labels, u_codes, v_codes = _factorize(u, v)
         else:
@@ -111,8 +112,7 @@ class Graph:
     ) -> Graph:
         """A graph of edges between positions 0..n-1 of `nodes`; the rest as in `from_edges`."""
         rule = duplicates or ("one" if weights is None else "sum")
-        if rule not in _DUPLICATES:
-            raise InputError(f"duplicates={duplicates!r} is not one of {', '.join(_DUPLICATES)}")
+        check_choice(_DUPLICATES, duplicates=rule)
         if weights is not None:
             _check_weights(weights)
         return unchecked(_assemble(u, v, weights, directed, rule, nodes), nodes, directed)
@@ -249,14 +249,14 @@ class Graph:
         """Write a folder of arrays that `Graph.load` maps into memory."""
         from netfold.io import graph_folder
 
-        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force)
+        graph_folder.write_graph_folder(path, self.adjacency, self.nodes, self.directed, force=force)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
         """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
         from netfold.io import graph_folder
 
-        return unchecked(*graph_folder.read(Path(path)))
+        return unchecked(*graph_folder.read_graph_folder(Path(path)))
 
 
 def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:

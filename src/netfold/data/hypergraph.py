@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop as hypergraph_interop
+from netfold.data.arrays import Ints
 from netfold.data.kinds import (
     Kind,
     check_rows,
@@ -28,10 +29,8 @@ from netfold.data.kinds import (
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
-__all__ = ["Hypergraph", "Kind", "adjacency", "incidence"]
+__all__ = ["Hypergraph", "Kind", "co_occurrences", "incidence"]
 
-
-Ints = npt.NDArray[np.int64]
 
 _PAIRS = 1 << 21
 """Pairs of nodes that are looked at together."""
@@ -51,13 +50,13 @@ def incidence(rows: Sequence[Ints], numbers: Sequence[Ints], n: int) -> sparse.c
     return sparse.coo_array((np.ones(len(members), np.float32), (members, columns)), shape=shape).tocsr()
 
 
-def adjacency(rows: Sequence[Ints], n: int) -> sparse.csr_array:
+def co_occurrences(rows: Sequence[Ints], n: int) -> sparse.csr_array:
     """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together, with an empty diagonal.
 
     Row i of H Hᵀ counts the nodes of the edges of i, i itself in each; so those lists, i left out, are sorted and
     counted, for some nodes at a time. An edge of N nodes costs N(N - 1).
 
-    >>> adjacency([np.array([[0, 1, 2]]), np.array([[2, 1]])], 3).toarray().tolist()
+    >>> co_occurrences([np.array([[0, 1, 2]]), np.array([[2, 1]])], 3).toarray().tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 2.0], [1.0, 2.0, 0.0]]
     """
     most = sum(len(r) * r.shape[1] * (r.shape[1] - 1) for r in rows)
@@ -291,7 +290,7 @@ class Hypergraph:
     def adjacency(self) -> sparse.csr_array:
         """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together; D_v, the number of edges of each node, is
         the diagonal of H Hᵀ, so that of A is empty."""
-        return adjacency([kind.rows for kind in self.kinds], self.n_nodes)
+        return co_occurrences([kind.rows for kind in self.kinds], self.n_nodes)
 
     def to_xgi(self) -> Any:
         """An `xgi.Hypergraph`: nodes with the attribute `type`, edges with `roles`, a dict from role to node."""

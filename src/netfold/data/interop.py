@@ -57,7 +57,7 @@ def kind_of(x: Any) -> str:
     )
 
 
-def columns(edges: Any, weights: Any) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
+def edge_columns(edges: Any, weights: Any) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
     """Sources, targets and weights of pairs, of triples, of an array, or of a table's first columns."""
     if hasattr(edges, "columns") and hasattr(edges, "__getitem__"):  # pandas, polars
         names = list(edges.columns)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
@@ -28,8 +29,6 @@ __all__ = [
 ]
 
 
-Rows = npt.NDArray[np.int64]
-
 _BLOCK = 1 << 18
 """Rows that are sorted at a time."""
 
@@ -47,7 +46,7 @@ class Kind:
     """The name of each position, each once: ("user", "movie", "tag")."""
     types: tuple[str, ...]
     """The type of the nodes at each position."""
-    rows: Rows
+    rows: Ints
     """m x N, read-only: the nodes of each hyperedge as positions in `Hypergraph.nodes`."""
 
     def __post_init__(self) -> None:
@@ -110,7 +109,7 @@ def first_repeated(kind: Kind) -> int | None:
 
 
 def kinds_of_tuples(
-    members: Rows, sizes: Rows, types: tuple[str, ...], type_codes: Rows
+    members: Ints, sizes: Ints, types: tuple[str, ...], type_codes: Ints
 ) -> tuple[list[Kind], npt.NDArray[np.int64]]:
     """The kinds of tuples that name no roles, and the kind of each tuple.
 
@@ -118,7 +117,7 @@ def kinds_of_tuples(
     they have the same types, in whatever order; nodes then come in the order of types of the first of them.
     """
     starts = np.cumsum(sizes) - sizes
-    found: list[tuple[int, Kind, Rows]] = []
+    found: list[tuple[int, Kind, Ints]] = []
     for size in np.unique(sizes).tolist():
         edges = np.flatnonzero(sizes == size)
         rows = members[starts[edges][:, None] + np.arange(size)]
@@ -132,7 +131,7 @@ def kinds_of_tuples(
 
 def kinds_of_named(
     edges: Sequence[Mapping[str, Any]], members: Sequence[int], node_types: Sequence[str]
-) -> tuple[list[Kind], Rows]:
+) -> tuple[list[Kind], Ints]:
     """The kinds of edges that are dicts from role to node, and the kind of each edge.
 
     `members` are the positions of their nodes, edge after edge. The first edge of a kind decides the order of roles.
@@ -165,7 +164,7 @@ def _stacked(kinds: Sequence[Kind]) -> Kind:
     return Kind(roles, types, np.concatenate([kind.rows[:, [kind.roles.index(r) for r in roles]] for kind in kinds]))
 
 
-def _by_types(rows: Rows, types: tuple[str, ...], type_codes: Rows) -> list[tuple[Rows, Kind]]:
+def _by_types(rows: Ints, types: tuple[str, ...], type_codes: Ints) -> list[tuple[Ints, Kind]]:
     """The kinds among tuples of one size: which tuples, and their rows."""
     codes = type_codes[rows]
     order = np.argsort(codes, axis=1, kind="stable")
@@ -189,7 +188,7 @@ def _names(what: str, names: Any) -> tuple[str, ...]:
     return given
 
 
-def _as_rows(rows: Any, width: int, shown: str) -> Rows:
+def _as_rows(rows: Any, width: int, shown: str) -> Ints:
     """Whatever holds m x width integers, as a read-only view or copy."""
     given = np.asarray(rows)
     if given.size == 0 and given.ndim < 2:
@@ -207,7 +206,6 @@ def _as_rows(rows: Any, width: int, shown: str) -> Rows:
 TYPE = "node"
 """The type of every node where none is given."""
 
-Ints = npt.NDArray[np.int64]
 Types = tuple[tuple[str, ...], Ints]
 """The types, in order of first appearance, and the type of each node as a position among them."""
 

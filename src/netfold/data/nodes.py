@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
 __all__ = ["Labels", "typed_labels"]
@@ -196,15 +196,9 @@ class Labels(Sequence[Any]):
     def _unknown(self, label: Any) -> str:
         among = [str(x) for x in self[:_SUGGEST_AMONG]]
         folded = {x.casefold(): x for x in reversed(among)}
-        near = get_close_matches(str(_plain(label)).casefold(), list(folded), n=_SUGGESTIONS, cutoff=0.6)
-        hint = (
-            f"; did you mean {' or '.join(folded[x] for x in near)}?"
-            if near
-            else f"; labels look like {among[0]}"
-            if among
-            else ""
-        )
-        return f"no node is labelled {_plain(label)!r}{hint}"
+        examples = f"labels look like {among[0]}" if among else ""
+        hint = did_you_mean(str(_plain(label)).casefold(), folded, examples, most=_SUGGESTIONS, written=folded)
+        return f"no node is labelled {_plain(label)!r}" + (f"; {hint}" if hint else "")
 
 
 def _from_objects(labels: list[Any]) -> Labels:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.metadata
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
+from netfold._version import version
+from netfold.data.text import listed
 from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
 from netfold.embedder.problem import Input, N, Problem
 from netfold.errors import InputError
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from netfold.learn.progress import Progress
 
 __all__ = ["Embedder", "listed", "option", "version"]
-
-_SHOWN = 5
-"""How many labels an error message lists."""
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -210,12 +208,6 @@ class Embedder(Configured, Generic[N]):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
 
 
-def listed(labels: list[Any]) -> str:
-    """A few labels for an error message."""
-    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
-    return ", ".join(repr(x) for x in labels[:_SHOWN]) + more
-
-
 def _device(name: str) -> torch.device:
     import torch
 
@@ -224,11 +216,3 @@ def _device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
-
-
-def version(package: str = "netfold") -> str:
-    """The installed version of a package, or "unknown"."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"

@@ -9,14 +9,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import math
-import numbers
 import reprlib
 import textwrap
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from netfold.data.checks import is_number, is_whole
 from netfold.errors import InputError
 
 __all__ = [
@@ -87,8 +86,7 @@ class Option:
         )
 
     def _number(self, value: Any) -> bool:
-        kind: type = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
-        number = isinstance(value, kind) and not isinstance(value, bool) and _is_finite(value)
+        number = is_number(value) and (self.type is not int or is_whole(value))
         low = self.at_least is None or (number and value >= self.at_least)
         high = self.below is None or (number and value < self.below)
         return number and low and high and (self.above is None or value > self.above)
@@ -200,13 +198,6 @@ class Configured:
     def __repr__(self) -> str:
         changed = [f"{o.name}={v!r}" for o in options(type(self)) if (v := getattr(self, o.name)) != o.default]
         return f"{type(self).__name__}({', '.join(changed)})"
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False
 
 
 def parameters_table(cls: type) -> str:

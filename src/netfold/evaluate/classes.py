@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from netfold.data.arrays import Bools, Floats, Ints
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
@@ -25,10 +25,7 @@ __all__ = [
     "read_classes",
 ]
 
-Rows = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Split = tuple[Rows, Rows]
+Split = tuple[Ints, Ints]
 """The rows to learn from, and those to be asked about."""
 NORMALIZE = ("none", "rows", "centred", "columns")
 
@@ -52,7 +49,7 @@ class NodeClasses:
     """How many other nodes there are."""
 
     @cached_property
-    def codes(self) -> Rows:
+    def codes(self) -> Ints:
         """The class of each node where it has one: its place among `names`."""
         return np.asarray(np.argmax(self.indicator, axis=1), np.int64)
 
@@ -98,7 +95,7 @@ def node_splits(n: int, train: float, repeats: int, seed: int) -> Iterator[Split
         yield order[:size], order[size:]
 
 
-def normalized(vectors: Floats, how: str, learned: Rows | slice = slice(None)) -> Floats:
+def normalized(vectors: Floats, how: str, learned: Ints | slice = slice(None)) -> Floats:
     """Rows of length 1 ("rows"), the same around the mean of the learned rows ("centred"), columns of mean 0 and
     deviation 1 over the learned rows ("columns"), or "none"."""
     if how == "centred":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Bools, Floats, Ints
 from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
@@ -16,10 +17,7 @@ from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings
 from netfold.evaluate.classes import (
     NORMALIZE,
-    Bools,
-    Floats,
     NodeClasses,
-    Rows,
     Split,
     mean_of,
     node_splits,
@@ -46,9 +44,9 @@ __all__ = [
 CLASSIFIERS = ("logistic", "svm")
 RULES = ("top-k", "threshold")
 
-Scorer = Callable[[Bools, Rows, Rows], Floats]
+ClassScorer = Callable[[Bools, Ints, Ints], Floats]
 """From the classes of the learned rows, those rows, and the asked ones: asked x classes, above 0 for yes."""
-Measured = tuple[dict[str, float], dict[str, float]]
+FiguresAndDeviations = tuple[dict[str, float], dict[str, float]]
 """Figures, and their standard deviations."""
 
 
@@ -97,10 +95,10 @@ def classification(
     classes = read_classes(labels, embedding.nodes)
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
-    def measured(scorer: Scorer) -> Measured:
+    def measured(scorer: ClassScorer) -> FiguresAndDeviations:
         return _measured(scorer, classes, parts, rule, repeats, seed)
 
-    def of_vectors(thing: Embedding) -> Scorer:
+    def of_vectors(thing: Embedding) -> ClassScorer:
         return linear_scorer(thing[classes.nodes].astype(np.float64), classifier, normalize, C)
 
     figures, deviations = measured(of_vectors(embedding))
@@ -123,8 +121,8 @@ def class_f1(truth: Bools, told: Bools) -> dict[str, float]:
 
 
 def _measured(
-    scorer: Scorer, classes: NodeClasses, parts: Iterable[float], rule: str, repeats: int, seed: int
-) -> Measured:
+    scorer: ClassScorer, classes: NodeClasses, parts: Iterable[float], rule: str, repeats: int, seed: int
+) -> FiguresAndDeviations:
     means: dict[str, float] = {}
     spread: dict[str, float] = {}
     for part in parts:
@@ -135,7 +133,7 @@ def _measured(
     return means, spread
 
 
-def class_figures(scorer: Scorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
+def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
     """micro-F1, macro-F1 and, where every node has one class, the accuracy of one split."""
     learned, asked = split
     truth = classes.indicator[asked]
@@ -152,10 +150,10 @@ def _top_k(scores: Floats, k: npt.NDArray[np.int64]) -> Bools:
     return told
 
 
-def linear_scorer(vectors: Floats, classifier: str, normalize: str, C: float) -> Scorer:
+def linear_scorer(vectors: Floats, classifier: str, normalize: str, C: float) -> ClassScorer:
     """What scores classes by a linear classifier of vectors, one for each class that some learned rows have."""
 
-    def scores(truth: Bools, learned: Rows, asked: Rows) -> Floats:
+    def scores(truth: Bools, learned: Ints, asked: Ints) -> Floats:
         x = normalized(vectors, normalize, learned)
         made = np.tile(np.where(truth.all(axis=0), np.inf, -np.inf), (len(asked), 1))
         for c in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
@@ -175,7 +173,7 @@ def _fitted(classifier: str, C: float, x: Floats, y: Bools) -> Any:
     return LogisticRegression(C=C, tol=1e-6, max_iter=1_000).fit(x, y)
 
 
-def _most_frequent(truth: Bools, learned: Rows, asked: Rows) -> Floats:
+def _most_frequent(truth: Bools, learned: Ints, asked: Ints) -> Floats:
     often = truth.mean(axis=0)
     return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(asked), 1))
 
@@ -226,7 +224,7 @@ def clustering(
     return Result("clustering", name_of(model), figures, protocol, rows, deviations)
 
 
-def _clusters(vectors: Floats, k: int, seed: int) -> Rows:
+def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
     """The cluster of each row; never more clusters than there are different rows."""
     from sklearn.cluster import KMeans
 
@@ -234,7 +232,7 @@ def _clusters(vectors: Floats, k: int, seed: int) -> Rows:
     return np.asarray(KMeans(min(k, different), n_init=10, random_state=seed).fit_predict(vectors), np.int64)
 
 
-def _agreement(truth: Rows, told: Rows) -> dict[str, float]:
+def _agreement(truth: Ints, told: Ints) -> dict[str, float]:
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     figures = {"NMI": normalized_mutual_info_score(truth, told), "ARI": adjusted_rand_score(truth, told)}
@@ -317,7 +315,7 @@ def _parted(x: Floats, seed: int) -> npt.NDArray[np.float32]:
     return made
 
 
-def _neighbors_right(points: Floats, codes: Rows) -> float:
+def _neighbors_right(points: Floats, codes: Ints) -> float:
     """The part of points whose class is the commonest among their nearest others."""
     from sklearn.neighbors import NearestNeighbors
 

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate.negatives import SAMPLERS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
 from netfold.evaluate.scores import separation
-from netfold.evaluate.tuples import Codes, Order, TupleSet, coded_edges, coded_like, decoded, stacked
+from netfold.evaluate.tuples import Codes, Order, TupleIndex, coded_edges, coded_like, decoded, stacked
 
 __all__ = [
     "AGGREGATES",
@@ -47,7 +48,7 @@ class HyperedgeSplit:
     def figures(self) -> dict[str, int]:
         """How many hyperedges are asked about, how many of those are not known too, and how many nodes lost theirs."""
         rows, known = coded_like(self.train, self.test), coded_edges(self.train)
-        seen = TupleSet(known, self.train.n_nodes, Order(self.train)).holds(rows)
+        seen = TupleIndex(known, self.train.n_nodes, Order(self.train)).holds(rows)
         alone = np.setdiff1d(rows[rows >= 0], known)
         return {"test hyperedges": len(rows), "unseen": int((~seen).sum()), "nodes left in none": len(alone)}
 
@@ -120,7 +121,6 @@ def _with_seen(figures: Mapping[str, float]) -> dict[str, float]:
 
 AGGREGATES = ("mean", "min")
 
-Floats = npt.NDArray[np.float64]
 TupleScores = Callable[[Codes], Floats]
 """From the rows of m tuples to m scores."""
 
@@ -255,12 +255,12 @@ def hyperedges(
     check_at_least_one(per_positive=per_positive)
     score = own_scorer(model, known, aggregate)
     test_rows, known_rows, order = coded_like(known, test), coded_edges(known), Order(known)
-    seen = TupleSet(known_rows, known.n_nodes, order).holds(test_rows)
-    first = TupleSet(test_rows, known.n_nodes, order).first
+    seen = TupleIndex(known_rows, known.n_nodes, order).holds(test_rows)
+    first = TupleIndex(test_rows, known.n_nodes, order).first
     positives = test_rows if duplicates == "keep" else test_rows[first & ~seen]
     if not len(positives):
         raise InputError(f"none of {len(test_rows):,} test hyperedges is new; duplicates='keep' takes known ones")
-    truth = TupleSet(stacked(known_rows, test_rows), known.n_nodes, order)
+    truth = TupleIndex(stacked(known_rows, test_rows), known.n_nodes, order)
     wrong, chosen = _negatives(negatives, positives, known, truth, per_positive, seed)
     cheap = cheap_scorers(known) if baselines else {}
     protocol = {"positives": len(positives), "negatives": chosen, "count of negatives": len(wrong)}
@@ -276,7 +276,7 @@ def hyperedges(
 
 
 def _negatives(
-    given: Any, positives: Codes, known: Hypergraph, truth: TupleSet, per_positive: int, seed: int
+    given: Any, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
 ) -> tuple[Codes, str]:
     """Tuples that are no hyperedges, and how the protocol calls them."""
     if isinstance(given, str) and given == "all":

@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.arrays import Ints
+from netfold.data.checks import check_counts
+from netfold.data.edges import Pairs, edge_pairs, neighbor_counts
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, linked
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.negatives import Negatives, sample_negatives
-from netfold.evaluate.ranking import Ranking, check_counts, rank, sampled_rows
+from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, Rows, finite, of_vectors, pair_scores, separation
+from netfold.evaluate.scores import PairScores, finite, of_vectors, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
 
 __all__ = ["link_prediction", "reconstruction"]
@@ -89,7 +91,7 @@ class _Questions:
     negatives: Pairs
     wanted: sparse.csr_array
     """1 where a test edge is."""
-    rows: Rows
+    rows: Ints
     """The nodes from which others are ranked."""
     k: tuple[int, ...]
     hits: tuple[int, ...]
@@ -136,7 +138,7 @@ class _Questions:
     @cached_property
     def _known(self) -> npt.NDArray[np.bool_]:
         """Whether both ends of a pair keep an edge in training."""
-        kept = np.diff(linked(self.split.train).indptr) > 0
+        kept = neighbor_counts(self.split.train) > 0
         return kept[self._pairs[:, 0]] & kept[self._pairs[:, 1]]
 
 

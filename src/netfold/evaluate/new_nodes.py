@@ -12,9 +12,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
+from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
-from netfold.data.links import Pairs, edge_pairs, keys_of, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate.classes import NORMALIZE, read_classes
 from netfold.evaluate.classification import class_figures, linear_scorer
@@ -39,7 +40,6 @@ __all__ = [
 ]
 
 
-Floats = npt.NDArray[np.float64]
 _PRECISION = 1e-8
 """The residual, relative to the right side, at which label propagation has converged."""
 
@@ -86,12 +86,8 @@ def reached(split: NodeSplit, *, by: str = "path") -> npt.NDArray[np.bool_]:
 
 def _weights(split: NodeSplit) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Weights between new and known nodes (in the order of `split.known`), and among new ones, in either direction."""
-    matrix = split.whole.adjacency.astype(np.float64)
-    both = sparse.csr_array(matrix + matrix.T if split.whole.directed else matrix)
-    rows = both[split.new]
+    rows = links(split.whole, directed=False, weights=True, loops="drop")[split.new]
     among = sparse.csr_array(rows[:, split.new])
-    among.setdiag(0)
-    among.eliminate_zeros()
     return sparse.csr_array(rows[:, split.whole.positions(split.known.nodes)]), among
 
 
@@ -231,7 +227,7 @@ def _linked(split: NodeSplit, by: str) -> NodeSplit:
 
 _LINKED_WORDS = {"path": "those with a path to known ones", "neighbor": "those with a known neighbor"}
 
-Task = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
+NewNodeTask = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
 """What gives a method's figures, and the choices that they depend on."""
 
 
@@ -301,7 +297,7 @@ def out_of_sample(
     return Result("out of sample", _name(model), own, protocol, rows)
 
 
-def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> Task:
+def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
     """Classes of new nodes from those of known ones, and the choices that it depends on."""
     classes = read_classes(labels, split.whole.nodes)
     is_new = np.isin(split.whole.positions(classes.nodes), split.new)
@@ -320,7 +316,7 @@ def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C
     return task, facts | {"without a path to known ones": int((~reached(split)).sum())}
 
 
-def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> Task:
+def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> NewNodeTask:
     """Hidden edges of new nodes against pairs that are none, and the choices that it depends on."""
     hidden = hide_half(split, seed=seed)
     wrong = new_node_negatives(split, hidden.pairs, per_positive, seed)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from netfold.data.checks import check_at_least_one, is_between
+from netfold.data.edges import Pairs, edge_pairs, with_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, with_pairs
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import mean_of, percent
@@ -22,7 +22,7 @@ __all__ = ["noise_robustness", "with_noise"]
 
 _HEURISTIC = "Adamic-Adar"
 
-Scorer = Callable[[Graph], PairScores]
+EdgeScorer = Callable[[Graph], PairScores]
 """From a training graph to the scores of its pairs."""
 
 
@@ -56,7 +56,7 @@ def noise_robustness(
         fitted.append(fit(train))
         return pair_scores(fitted[-1], train, score or _score_of(fitted[-1]))
 
-    def round_of(scorer: Scorer) -> list[dict[str, float]]:
+    def round_of(scorer: EdgeScorer) -> list[dict[str, float]]:
         return [_round(scorer, whole, parts, hidden, keep, seed + i) for i in range(repeats)]
 
     figures, deviations = mean_of(round_of(own))
@@ -80,7 +80,7 @@ def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
 
 
 def _round(
-    scorer: Scorer, whole: Graph, parts: tuple[float, ...], hidden: float, keep: str, seed: int
+    scorer: EdgeScorer, whole: Graph, parts: tuple[float, ...], hidden: float, keep: str, seed: int
 ) -> dict[str, float]:
     """The figures of one split; all methods get the same ones."""
     split = split_edges(whole, hidden, keep=keep, seed=seed)
@@ -102,13 +102,13 @@ def _score_of(model: Any) -> str:
     return "cosine" if embedding_of(model).std is None else "w2"
 
 
-def _cheap(model: Any, used: str, seed: int) -> dict[str, Scorer]:
+def _cheap(model: Any, used: str, seed: int) -> dict[str, EdgeScorer]:
     dim, score = embedding_of(model).dim, used if used in SCORES_OF_VECTORS else "dot"
 
-    def vectors(name: str) -> Scorer:
+    def vectors(name: str) -> EdgeScorer:
         return lambda train: pair_scores(baseline_embeddings(train, dim, seed)[name], train, score)
 
-    made: dict[str, Scorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
+    made: dict[str, EdgeScorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
     return made | {name: vectors(name) for name in ("spectral", "normalised SVD")}
 
 

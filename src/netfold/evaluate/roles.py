@@ -8,23 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from netfold.data.arrays import Floats, Ints
 from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.edges import links
 from netfold.data.graph import Graph
-from netfold.data.links import linked
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
-from netfold.evaluate.classes import (
-    NORMALIZE,
-    Floats,
-    Rows,
-    Split,
-    mean_of,
-    node_splits,
-    normalized,
-    percent,
-    read_classes,
-)
+from netfold.evaluate.classes import NORMALIZE, Split, mean_of, node_splits, normalized, percent, read_classes
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, of_vectors, pair_scores
 
@@ -96,7 +87,7 @@ def _regression(x: Floats, truth: Floats, split: Split) -> Floats:
     return np.asarray(centered[hidden] @ weights + middle)
 
 
-def _figures(names: tuple[str, ...], truth: Floats, told: Floats, hidden: Rows) -> dict[str, float]:
+def _figures(names: tuple[str, ...], truth: Floats, told: Floats, hidden: Ints) -> dict[str, float]:
     error, spread = ((truth[hidden] - told) ** 2).mean(axis=0), truth[hidden].var(axis=0)
     mean, made = truth.mean(axis=0), {}
     for i, name in enumerate(names):
@@ -105,7 +96,7 @@ def _figures(names: tuple[str, ...], truth: Floats, told: Floats, hidden: Rows) 
     return made
 
 
-def _starts(n: int, sources: int | None, seed: int) -> Rows | None:
+def _starts(n: int, sources: int | None, seed: int) -> Ints | None:
     """Random nodes to count paths from; None for all."""
     count = sources if sources is not None else n if n <= _EXACT else _SOURCES
     return None if count >= n else np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
@@ -150,13 +141,13 @@ def regular_equivalence(
     if not is_between(alpha, 0, 1):
         raise InputError(f"alpha={alpha!r} is not a number between 0 and 1, such as 0.97")
     known = Graph.of(graph)
-    links = linked(known)
-    some = np.flatnonzero(np.diff(links.indptr))
+    near = links(known, directed=False, weights=False, loops="drop")
+    some = np.flatnonzero(np.diff(near.indptr))
     if len(some) < 3:
         raise InputError("the graph has fewer than 3 nodes with links; there is nothing to rank")
     scored = {name_of(model): pair_scores(model, known, score)}
     u, v = _pairs(some, pairs, seed)
-    truth = _Similarity(links, alpha).at(u, v)
+    truth = _Similarity(near, alpha).at(u, v)
     if baselines:
         scored |= _cheap(known, embedding_of(model).dim, score, seed)
     found = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
@@ -169,14 +160,15 @@ def regular_equivalence(
     return Result("regular equivalence", name_of(model), own, protocol | {"seed": seed}, found)
 
 
-def vs_similarity(graph: Any, columns: Rows, alpha: float = 0.97) -> Floats:
+def vs_similarity(graph: Any, columns: Ints, alpha: float = 0.97) -> Floats:
     """Some columns of S = D⁻¹ (1 - α A / λ₁)⁻¹ D⁻¹ (Leicht, Holme and Newman 2006): n x m, 0 for nodes without links.
 
     A is 1 where two nodes are linked in either direction, D has its row sums, λ₁ is its largest eigenvalue; the paper's
     factor 2 m λ₁ is left out, as it changes no ranking. Nodes are alike where there are more walks between them than
     their degrees make one expect.
     """
-    return _Similarity(linked(Graph.of(graph)), alpha).columns(np.asarray(columns, np.int64))
+    near = links(Graph.of(graph), directed=False, weights=False, loops="drop")
+    return _Similarity(near, alpha).columns(np.asarray(columns, np.int64))
 
 
 class _Similarity:
@@ -187,12 +179,12 @@ class _Similarity:
         self._inverse = np.where(degrees > 0, 1 / np.where(degrees > 0, degrees, 1), 0)  # of D
         self._step = links * (alpha / max(largest_eigenpair(links)[0], 1)) if links.nnz else links
 
-    def columns(self, columns: Rows) -> Floats:
+    def columns(self, columns: Ints) -> Floats:
         unit = np.zeros((len(self._inverse), len(columns)))
         unit[columns, np.arange(len(columns))] = self._inverse[columns]
-        return np.asarray(self._inverse[:, None] * _solved(self._step, unit))
+        return np.asarray(self._inverse[:, None] * _conjugate_gradients(self._step, unit))
 
-    def at(self, u: Rows, v: Rows) -> Floats:
+    def at(self, u: Ints, v: Ints) -> Floats:
         """Of m pairs: the columns of u in blocks."""
         made, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), np.unique(u)
         size = max(1, _BLOCK_NUMBERS // len(self._inverse))
@@ -203,7 +195,7 @@ class _Similarity:
         return made
 
 
-def _solved(step: sparse.csr_array, right: Floats) -> Floats:
+def _conjugate_gradients(step: sparse.csr_array, right: Floats) -> Floats:
     """X of (1 - step) X = right by conjugate gradients, every column for itself: the eigenvalues lie in (0, 2)."""
     x, rest = np.zeros_like(right), right.copy()
     toward, size = rest.copy(), (rest**2).sum(axis=0)
@@ -224,7 +216,7 @@ def _ratio(a: Floats, b: Floats) -> Floats:
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
-def _kendall(scores: PairScores, u: Rows, v: Rows, truth: Floats) -> float:
+def _kendall(scores: PairScores, u: Ints, v: Ints, truth: Floats) -> float:
     """τ-b of float32 numbers: similarities that differ by what rounding leaves are ties."""
     from scipy.stats import kendalltau
 
@@ -236,7 +228,7 @@ def _cheap(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairScore
     return {name: pair_scores(x, graph, of_vectors(score)) for name, x in vectors.items()} | pair_scorers(graph)
 
 
-def _pairs(nodes: Rows, most: int, seed: int) -> tuple[Rows, Rows]:
+def _pairs(nodes: Ints, most: int, seed: int) -> tuple[Ints, Ints]:
     """All pairs of some nodes or, of more than `most`, so many random ones with one end among a few random nodes."""
     n, rng = len(nodes), np.random.default_rng(seed)
     order, starts = rng.permutation(nodes), n if n * (n - 1) // 2 <= most else min(n, _MOST_STARTS)
@@ -297,7 +289,7 @@ def roles(
     return Result("roles", name_of(model), figures, protocol, rows, deviations)
 
 
-def _accuracy(vectors: Floats, codes: Rows, split: Split, normalize: str) -> float:
+def _accuracy(vectors: Floats, codes: Ints, split: Split, normalize: str) -> float:
     """Of the asked rows; where all learned rows have one role, that is the answer."""
     from sklearn.linear_model import LogisticRegression
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from netfold.data.checks import check_choice, is_between
+from netfold.data.arrays import Ints
+from netfold.data.checks import check_choice, is_between, is_number
+from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, pairs_of, with_pairs, without_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, keys_of, linked, pairs_of, with_pairs, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
 
@@ -26,8 +26,6 @@ _BY = ("random", "time", "walk")
 _PATIENCE = 1000
 """Steps of a walk that meet no node of use before it starts elsewhere."""
 
-Rows = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeSplit:
@@ -36,7 +34,7 @@ class NodeSplit:
     known: Graph
     """The nodes that are not new and the edges among them."""
     whole: Graph
-    new: Rows
+    new: Ints
     """Positions in `whole`, in increasing order."""
     protocol: Mapping[str, Any]
     """How the new nodes were chosen."""
@@ -47,7 +45,7 @@ class NodeSplit:
         is_new = np.zeros(self.whole.n_nodes, dtype=bool)
         is_new[self.new] = True
         ends = is_new[edge_pairs(self.whole)]
-        to_known = linked(self.whole)[self.new] @ ~is_new
+        to_known = links(self.whole, directed=False, weights=False, loops="drop")[self.new] @ ~is_new
         return {
             "new nodes": len(self.new),
             "edges new-known": int((ends.sum(axis=1) == 1).sum()),
@@ -98,7 +96,7 @@ def split_nodes(
         elif by == "time":
             rows = np.lexsort((rng.random(whole.n_nodes), _times(times, whole)))[-count:]
         else:
-            rows = _walked(linked(whole), count, max_degree, rng)
+            rows = _walked(links(whole, directed=False, weights=False, loops="drop"), count, max_degree, rng)
             protocol["max_degree"] = max_degree
     rows = np.sort(rows).astype(np.int64)
     known = np.delete(np.arange(whole.n_nodes), rows)
@@ -106,7 +104,7 @@ def split_nodes(
 
 
 def _count(new: Any, n: int) -> int:
-    asked = float(new) if isinstance(new, numbers.Real) else 0.0
+    asked = float(new) if is_number(new) else 0.0
     if not asked > 0 or (asked >= 1 and not asked.is_integer()):
         raise InputError(f"new={new!r} is neither a share of the nodes between 0 and 1 nor a count of them")
     count = round(asked * n) if asked < 1 else int(asked)
@@ -139,7 +137,7 @@ def _times(times: Any, graph: Graph) -> npt.NDArray[np.float64]:
     return made
 
 
-def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Rows:
+def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Ints:
     """The first `count` nodes of low degree that a random walk meets."""
     degrees = np.diff(links.indptr)
     wanted = (degrees > 0) & (degrees < max_degree)
@@ -203,7 +201,7 @@ class EdgeSplit:
     @cached_property
     def figures(self) -> dict[str, int]:
         """How many test edges there are, how many nodes they left without any, how many cross training components."""
-        before, after = (np.diff(linked(x).indptr) > 0 for x in (self.whole, self.train))
+        before, after = (neighbor_counts(x) > 0 for x in (self.whole, self.train))
         component = connected_components(self.train.adjacency, directed=True, connection="weak")[1]
         return {
             "test edges": len(self.test),

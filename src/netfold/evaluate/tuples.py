@@ -11,7 +11,7 @@ import numpy.typing as npt
 from netfold.data.hypergraph import Hypergraph, Kind
 from netfold.data.nodes import Labels
 
-__all__ = ["Codes", "Order", "TupleSet", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
+__all__ = ["Codes", "Order", "TupleIndex", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
 
 Codes = npt.NDArray[np.int64]
 """m x w: the positions of the nodes of m tuples, each filled up with -1 to the longest."""
@@ -107,13 +107,13 @@ class Order:
         return found
 
 
-class TupleSet:
+class TupleIndex:
     """Tuples of positions below n, whatever order their nodes are named in unless `order` says that it matters.
 
     A row is looked up one column after the other: the sorted array of a column holds (place of what came before,
     position) as one number, at most m (n + 1), so that no length of tuple overflows and nothing is hashed.
 
-    >>> known = TupleSet(np.array([[0, 1, 2], [3, 4, -1]]), n=5)
+    >>> known = TupleIndex(np.array([[0, 1, 2], [3, 4, -1]]), n=5)
     >>> known.holds(np.array([[2, 0, 1], [0, 1, -1], [4, 3, -1]])).tolist()
     [True, False, True]
     """

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Bools, Floats
 from netfold.data.checks import check_at_least_one, check_choice
+from netfold.data.edges import Pairs, neighbor_counts
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, linked
 from netfold.errors import InputError
 from netfold.evaluate.links import check_unseen
 from netfold.evaluate.negatives import sample_negatives
@@ -19,9 +20,6 @@ from netfold.evaluate.scores import PairScores, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
 
 __all__ = ["calibration", "calibration_error", "node_variance", "uncertainty"]
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def uncertainty(model: Any, graph: Any, *, largest: int = 10, bins: int = 10) -> Result:
@@ -40,7 +38,7 @@ def uncertainty(model: Any, graph: Any, *, largest: int = 10, bins: int = 10) ->
 
     known = Graph.of(graph)
     check_at_least_one(largest=largest, bins=bins)
-    variance, degrees = node_variance(model, known, largest), np.diff(linked(known).indptr)
+    variance, degrees = node_variance(model, known, largest), neighbor_counts(known)
     rows = np.flatnonzero(degrees)
     _check_spread("degree", degrees[rows])
     _check_spread("variance", variance[rows])
@@ -77,8 +75,6 @@ def _check_spread(what: str, values: npt.NDArray[Any]) -> None:
     if not len(values) or values.min() == values.max():
         raise InputError(f"no two linked nodes differ in {what}; variance can only be set against what differs")
 
-
-Bools = npt.NDArray[np.bool_]
 
 _METHODS = ("platt", "isotonic")
 _NEGATIVES = ("uniform", "degree")
@@ -128,7 +124,7 @@ def calibration(
     if baselines:
         means = asked.scored(pair_scores(model, split.train, "distance"))
         rows["means alone"] = asked.probable(means, method, bins)
-        rows["certainty by degree"] = asked.by_certainty(sure, np.diff(linked(split.train).indptr))
+        rows["certainty by degree"] = asked.by_certainty(sure, neighbor_counts(split.train))
         if certainty != "variance":
             rows["certainty by variance"] = asked.by_certainty(sure, -variance)
         rows["the same for all"] = asked.probable(np.zeros(len(sure)), method, bins)

@@ -8,8 +8,8 @@ from typing import Any
 
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
-from netfold.io.lines import data_lines, is_integer, is_number, split_fields
-from netfold.io.source import chunks, excerpt, kind_of, refusal
+from netfold.io.lines import data_lines, is_integer, is_number_text, split_fields
+from netfold.io.source import chunks, excerpt, file_kind, refusal
 
 __all__ = ["read_labels"]
 
@@ -52,7 +52,7 @@ def read_labels(path: str | os.PathLike[str], nodes: Labels | None = None) -> di
 
 
 def _rows(path: Path) -> list[_Field]:
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind == "parquet":
         raise refusal(path, "this is parquet; classes are read from text, a node and its class on each line")
     rows: list[_Field] = []
@@ -82,7 +82,7 @@ def _is_header(rows: list[_Field], nodes: Labels | None) -> bool:
         return False
     if node.decode().casefold() in _NODE and label.decode().casefold() in _CLASS:
         return True
-    return len(rows) > 1 and not is_number(node) and all(is_integer(other) for _, other, _ in rows[1:])
+    return len(rows) > 1 and not is_number_text(node) and all(is_integer(other) for _, other, _ in rows[1:])
 
 
 def _values(texts: list[bytes]) -> list[Any]:

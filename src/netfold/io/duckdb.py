@@ -97,11 +97,11 @@ def zstd_blocks(path: Path) -> Iterator[bytes]:
             yield "".join([f"{line or ''}\n" for (line,) in lines]).encode()
 
 
-Piece = tuple["npt.NDArray[np.int64] | Rows", "npt.NDArray[np.float64] | None"]
+ParquetPiece = tuple["npt.NDArray[np.int64] | Rows", "npt.NDArray[np.float64] | None"]
 """Some rows of a parquet file: integers (rows x 2) or texts, and weights."""
 
 
-class Table:
+class ParquetTable:
     """A parquet file whose columns have been found."""
 
     def __init__(self, path: Path, connection: Any, name: str, weighted: bool | None):
@@ -128,11 +128,11 @@ class Table:
         picked += [] if weight is None else [f"{quoted(names[weight])}::DOUBLE"]
         self._query = f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[ParquetPiece]:
         """The rows in the order of the file, some at a time."""
         return self._integer_pieces() if self.integers else self._text_pieces()
 
-    def _integer_pieces(self) -> Iterator[Piece]:
+    def _integer_pieces(self) -> Iterator[ParquetPiece]:
         query = (
             f"{self._query}, hive_partitioning = false, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
         )
@@ -146,7 +146,7 @@ class Table:
                     raise self._missing(start + int(np.flatnonzero(np.ma.getmaskarray(column))[0]))
             yield np.stack(columns[:2], axis=1), self._checked(columns[2:], start)
 
-    def _text_pieces(self) -> Iterator[Piece]:
+    def _text_pieces(self) -> Iterator[ParquetPiece]:
         result = self._connection.execute(f"{self._query}, hive_partitioning = false)", [self._name])
         start = 0
         while rows := result.fetchmany(_LINES):
@@ -183,10 +183,10 @@ class Table:
 
 
 @contextmanager
-def open_table(path: Path, weighted: bool | None) -> Iterator[Table]:
+def open_table(path: Path, weighted: bool | None) -> Iterator[ParquetTable]:
     """A parquet file, opened."""
     with opened(path, "parquet") as (connection, name):
-        yield Table(path, connection, name, weighted)
+        yield ParquetTable(path, connection, name, weighted)
 
 
 def quoted(name: str) -> str:

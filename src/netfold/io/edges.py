@@ -14,7 +14,7 @@ from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersErr
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.layout import layout_of
 from netfold.io.lines import LineError
-from netfold.io.source import chunks, kind_of, refusal
+from netfold.io.source import chunks, file_kind, refusal
 
 _PROBE = 48
 _NEAR = 1 << 16
@@ -59,7 +59,7 @@ def read_edges(
     """
     path = Path(path)
     _keep_freed_memory()
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind == "parquet":
         ends, found = _parquet(path, weighted)
     else:

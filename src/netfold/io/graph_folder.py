@@ -18,12 +18,12 @@ from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.io.files import staged_folder
 
-__all__ = ["read", "write"]
+__all__ = ["read_graph_folder", "write_graph_folder"]
 
 _FORMAT = 1
 
 
-def write(
+def write_graph_folder(
     path: str | os.PathLike[str], matrix: sparse.csr_array, labels: Labels, directed: bool, *, force: bool
 ) -> None:
     """Write the folder."""
@@ -42,7 +42,7 @@ def write(
         (folder / "graph.json").write_text(json.dumps(facts, indent=1))
 
 
-def read(folder: Path) -> tuple[sparse.csr_array, Labels, bool]:
+def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Labels, bool]:
     """The matrix, the labels, and whether the graph is directed."""
     facts = read_facts(folder / "graph.json", _FORMAT, "graph")
     kind, directed = facts.get("labels"), facts.get("directed")

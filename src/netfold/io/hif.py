@@ -23,7 +23,7 @@ from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.source import kind_of, refusal, unpacked
+from netfold.io.source import file_kind, refusal, unpacked
 
 __all__ = ["read_hif", "write_hif"]
 
@@ -131,7 +131,7 @@ def _write_list(file: TextIO, records: Iterator[dict[str, Any]]) -> None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind not in ("text", "gzip"):
         raise refusal(path, f"this is {kind}; HIF is json, plain or compressed with gzip")
     text = bytearray()

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
 from netfold.data.nodes import typed_labels
@@ -21,7 +22,6 @@ from netfold.io.typed_rows import TypeLabels
 __all__ = ["read_hyperedges"]
 
 Path = str | os.PathLike[str]
-Ints = npt.NDArray[np.int64]
 
 
 def read_hyperedges(

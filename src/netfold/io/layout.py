@@ -9,8 +9,8 @@ from pathlib import Path
 
 from netfold.errors import InputError
 from netfold.io.fields import _WEIGHT, Layout, Roles, named_roles, names_ends, unnamed_roles
-from netfold.io.lines import data_lines, is_integer, is_number, is_unbounded, split_fields
-from netfold.io.source import chunks, kind_of, refusal
+from netfold.io.lines import data_lines, is_integer, is_number_text, is_unbounded, split_fields
+from netfold.io.source import chunks, file_kind, refusal
 
 __all__ = ["FileColumns", "file_columns"]
 
@@ -91,7 +91,7 @@ def _has_header(first: list[bytes], rest: list[list[bytes]]) -> bool:
         return False
     if not any(map(is_integer, first[:2])) and all(is_integer(x) for fields in alike for x in fields[:2]):
         return True
-    return len(first) > 2 and not _is_float(first[2]) and all(is_number(fields[2]) for fields in alike)
+    return len(first) > 2 and not _is_float(first[2]) and all(is_number_text(fields[2]) for fields in alike)
 
 
 def _is_float(field: bytes) -> bool:
@@ -133,9 +133,9 @@ def file_columns(path: str | os.PathLike[str], delimiter: str | None = None) -> 
     """
     if str(path).endswith((".json", ".json.gz")):
         return FileColumns(hyperedges=True)
-    if Path(path).is_dir() or kind_of(Path(path)) == "parquet":
+    if Path(path).is_dir() or file_kind(Path(path)) == "parquet":
         return FileColumns()
-    lines = sample(Path(path), kind_of(Path(path)))
+    lines = sample(Path(path), file_kind(Path(path)))
     parted = checked_delimiter(delimiter) if delimiter else likely_delimiter(lines)
     rows = [fields for _, line in lines if (fields := fields_of(line, parted))]
     return _of_rows(rows) if rows else FileColumns()
@@ -151,4 +151,6 @@ def _of_rows(rows: list[list[bytes]]) -> FileColumns:
 
 def _numbers(rows: list[list[bytes]], column: int) -> bool:
     """Whether a column holds numbers throughout, its first line included: a weight that has no name, good or bad."""
-    return all(is_number(x) or is_unbounded(x) for x in (fields[column] for fields in rows if column < len(fields)))
+    return all(
+        is_number_text(x) or is_unbounded(x) for x in (fields[column] for fields in rows if column < len(fields))
+    )

@@ -17,7 +17,7 @@ from netfold.errors import InputError
 from netfold.io.files import sha256
 
 __all__ = [
-    "check_records", "describe", "read_manifest", "read_records", "read_tensors", "write_manifest", "write_records",
+    "check_records", "file_facts", "read_manifest", "read_records", "read_tensors", "write_manifest", "write_records",
     "write_tensors",
 ]  # fmt: skip
 
@@ -59,7 +59,7 @@ def _little_endian(x: Any) -> memoryview:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data
 
 
-def describe(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, Any]:
     """Size and hash of a file, for a manifest."""
     return {"name": path.name, "size": path.stat().st_size, "sha256": sha256(path)}
 
@@ -77,7 +77,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], files: list[Path]) -> None:
     """Write the manifest last, once its files are there."""
-    listed = [describe(f) for f in files]
+    listed = [file_facts(f) for f in files]
     text = json.dumps({"format": FORMAT, "kind": kind, **facts, "files": listed}, indent=1, ensure_ascii=False)
     (folder / "manifest.json").write_text(text, encoding="utf-8")
 

@@ -19,7 +19,7 @@ from netfold.io.files import staged_file
 from netfold.io.tensors import (
     FORMAT,
     check_records,
-    describe,
+    file_facts,
     read_manifest,
     read_tensors,
     write_records,
@@ -112,7 +112,7 @@ class Checkpoint:
             write_tensors(part, _state(network, optimizers))
         facts = {"format": FORMAT, "kind": "checkpoint", "run": self._run, "history": history}
         with staged_file(self._folder / "manifest.json") as part:
-            part.write_text(json.dumps({**facts, "files": [describe(self._folder / name)]}), encoding="utf-8")
+            part.write_text(json.dumps({**facts, "files": [file_facts(self._folder / name)]}), encoding="utf-8")
         self._sweep(name)
         self._saved, self._last = len(history), time.monotonic()
 

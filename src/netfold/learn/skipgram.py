@@ -24,7 +24,7 @@ __all__ = [
     "PRIOR",
     "Against",
     "Noise",
-    "Pairs",
+    "PairBatch",
     "Read",
     "Windows",
     "center_weights",
@@ -257,7 +257,7 @@ class Windows(Read):
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Read):
+class PairBatch(Read):
     """Pairs of a center and its context."""
 
     pairs: Tensor
@@ -347,7 +347,7 @@ def _against(centers: Tensor, weights: Tensor, drawn: Tensor, negatives: int) ->
 
 def pair_batches(
     links: Links, weights: Tensor, noise: Noise, *, samples: int, negatives: int, batch_size: int
-) -> Callable[[torch.Generator], Iterator[Pairs]]:
+) -> Callable[[torch.Generator], Iterator[PairBatch]]:
     """The batches of an epoch for a generator: `samples` links (i, j), drawn with probability in proportion to weight.
 
     `weights`: nnz. Of an undirected matrix an edge comes in either direction, half the time each.
@@ -355,7 +355,7 @@ def pair_batches(
     sums = weights.double().cumsum(0)
     sums = sums / sums[-1]
 
-    def of(generator: torch.Generator) -> Iterator[Pairs]:
+    def of(generator: torch.Generator) -> Iterator[PairBatch]:
         for start in range(0, samples, batch_size):
             uniform = torch.rand(min(batch_size, samples - start), dtype=torch.float64, generator=generator)
             at = torch.searchsorted(sums, uniform.to(sums.device), right=True).clamp_(max=len(sums) - 1)
@@ -364,8 +364,8 @@ def pair_batches(
     return of
 
 
-def _pairs(pairs: Tensor, noise: Noise, negatives: int, generator: torch.Generator) -> Pairs:
+def _pairs(pairs: Tensor, noise: Noise, negatives: int, generator: torch.Generator) -> PairBatch:
     count = pairs.shape[1]
     nodes, met = torch.unique(pairs, return_inverse=True)
     alone, drawn = _drawn(nodes, noise, math.ceil(count / _GROUP), generator)
-    return Pairs(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, negatives))
+    return PairBatch(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, negatives))

@@ -102,6 +102,12 @@ class SparseRows:
             else:
                 _add_rows(out, self.touched[a:b], made)
 
+    def transposed_matmul(self, dense: Tensor) -> Tensor:
+        """Xᵀ D with D m x h: n x h."""
+        out = dense.new_zeros(self.width, dense.shape[1])
+        self.add_transposed_matmul(dense.contiguous(), out)
+        return out
+
     def _column_blocks(self, dense: Tensor) -> Iterator[tuple[int, int, int, int]]:
         """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
         starts = self.by_column[0]

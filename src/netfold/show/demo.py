@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ import numpy as np
 import netfold as nf
 from netfold import plot, report
 from netfold.data.nodes import Labels
+from netfold.data.text import text_table
 from netfold.errors import InputError
 
-__all__ = ["SHOWS", "Show", "run"]
+__all__ = ["SHOWS", "Show", "run_demo"]
 
 
 _NOVEL = "Les Misérables"
@@ -231,7 +233,7 @@ def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, pat
 _PICTURES, _REPORT = "pictures", "report.html"
 
 
-def run(folder: Path) -> None:
+def run_demo(folder: Path) -> None:
     """Fit the five models, measure each, and write models, pictures and a report into a folder, over what was there."""
     start = time.perf_counter()
     _make(folder / _PICTURES)
@@ -268,12 +270,7 @@ def _table(shows: list[Show]) -> str:
     """One line a model: what is asked of it, without learning and with."""
     rows = [("", "data", "what is measured", "without", "with it")]
     rows += [(show.name, show.data, show.measure, f"{show.before:.3f}", f"{show.after:.3f}") for show in shows]
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    lines = [
-        "  ".join(x.rjust(w) if i > 2 else x.ljust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
-    return "\n".join(f"    {line.rstrip()}" for line in lines)
+    return textwrap.indent(text_table(rows, right=(3, 4)), "    ")
 
 
 def _make(folder: Path) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_file
-from netfold.io.vectors.contents import LINE, Stored, plain_labels, typed_labels, verified
+from netfold.io.vectors.contents import ONE_LINE, Stored, labels_as_text, labels_from_text, verified
 
 _FORMAT = 1
 _NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -57,7 +57,7 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npt.NDArray[Any]:
 
 def write_npy(path: Path, stored: Stored, *, force: bool) -> None:
     """The vectors, and the labels in a file beside them."""
-    labels = plain_labels(stored.nodes, LINE, "is empty or has a line break")
+    labels = labels_as_text(stored.nodes, ONE_LINE, "is empty or has a line break")
     beside = _labels_path(path)
     check_writable(beside, force=force)
     with staged_file(path) as part, staged_file(beside) as text:  # both are whole before either takes its name
@@ -71,7 +71,7 @@ def read_npy(path: Path) -> Stored:
     with path.open("rb") as file:
         vectors = _array(file, path.stat().st_size)
     lines = _labels_path(path).read_bytes().decode().replace("\r\n", "\n").removesuffix("\n")
-    return Stored(typed_labels(lines.split("\n") if lines else []), vectors, None)
+    return Stored(labels_from_text(lines.split("\n") if lines else []), vectors, None)
 
 
 def _labels_path(path: Path) -> Path:

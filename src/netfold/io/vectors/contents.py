@@ -21,7 +21,7 @@ class Stored(NamedTuple):
     std: npt.NDArray[Any] | None
 
 
-def columns(dim: int, with_std: bool) -> list[str]:
+def column_names(dim: int, with_std: bool) -> list[str]:
     """The names of the columns of numbers in a table."""
     return [f"{letter}{j}" for letter in ("vs" if with_std else "v") for j in range(dim)]
 
@@ -32,12 +32,12 @@ def verified(labels: Labels) -> Labels:
 
 
 WORD = re.compile(r"\S+")
-LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+ONE_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
-def plain_labels(nodes: Labels, whole: re.Pattern[str], otherwise: str) -> list[str]:
-    """The labels as text, where the format can hold it and `typed_labels` makes the same labels of it."""
+def labels_as_text(nodes: Labels, whole: re.Pattern[str], otherwise: str) -> list[str]:
+    """The labels as text, where the format can hold it and `labels_from_text` makes the same labels of it."""
     if nodes.kind == "json":
         odd = next(x for x in nodes if not isinstance(x, str))
         raise InputError(f"the label {odd!r} would become text among others in this format; use .parquet or .npz")
@@ -48,7 +48,7 @@ def plain_labels(nodes: Labels, whole: re.Pattern[str], otherwise: str) -> list[
     return texts
 
 
-def typed_labels(texts: list[str]) -> Labels:
+def labels_from_text(texts: list[str]) -> Labels:
     """Integers where every label reads as one, as it does where they were written; strings otherwise."""
     if texts and all(map(_INTEGER.fullmatch, texts)):
         made = Labels.of(map(int, texts))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.vectors.contents import Stored, columns, verified
+from netfold.io.vectors.contents import Stored, column_names, verified
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,7 +29,7 @@ def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
     table: dict[str, npt.NDArray[Any]] = {"node": _node_column(nodes)}
     parts = [vectors] if std is None else [vectors, std]
     numbers = (part[:, j] for part in parts for j in range(part.shape[1]))
-    table |= dict(zip(columns(vectors.shape[1], std is not None), numbers, strict=True))
+    table |= dict(zip(column_names(vectors.shape[1], std is not None), numbers, strict=True))
     node = "node::BIGINT" if nodes.kind == "int" else "node::VARCHAR"
     with _duckdb() as connection, staged_file(path) as part:
         connection.register("embedding", table)
@@ -64,7 +64,7 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
     source = f"read_parquet({one}, hive_partitioning = false)"
     found = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
     dims = [sum(re.fullmatch(rf"{letter}\d+", name) is not None for name in found) for letter in "vs"]
-    names = columns(dims[0], dims[1] > 0)
+    names = column_names(dims[0], dims[1] > 0)
     if "node" not in found or not dims[0] or not set(names) <= set(found) or dims[1] not in (0, dims[0]):
         raise InputError("its columns are not node, v0, v1, ... and, for standard deviations, as many s0, s1, ...")
     sizes = f"SELECT coalesce(sum(total_uncompressed_size), 0)::BIGINT FROM parquet_metadata({one})"

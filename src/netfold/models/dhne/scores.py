@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Labels
@@ -19,11 +20,9 @@ from netfold.embedder.new_nodes import check_placed
 from netfold.errors import InputError
 from netfold.learn.sparse_rows import PIECE
 from netfold.models.dhne.network import DHNENetwork
-from netfold.models.dhne.tuples import Form, Ints, Schema
+from netfold.models.dhne.tuples import Form, Schema
 
 __all__ = ["Scorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> sparse.csr_array:

@@ -14,17 +14,16 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import sparse
 from torch import Tensor
+
+from netfold.data.arrays import Ints
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph, Kind
 
 __all__ = ["Form", "Negatives", "Noise", "Places", "Schema", "TupleSet", "possible_tuples"]
-
-Ints = npt.NDArray[np.int64]
 
 _LARGEST = 1 << 62
 _ROUNDS = 100

@@ -34,9 +34,9 @@ class _Neighbors(Input):
     @cached_property
     def linked(self) -> sparse.csr_array:
         """Who is a neighbor of whom: n x n."""
-        from netfold.models.drne.sequences import linked
+        from netfold.models.drne.sequences import neighbors
 
-        return linked(self.graph.adjacency, directed=self.graph.directed)
+        return neighbors(self.graph)
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)

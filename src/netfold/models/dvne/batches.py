@@ -13,14 +13,14 @@ from torch import Tensor
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 from netfold.models.dvne.triplets import Triplets
 
-__all__ = ["Batch", "Chunk", "batches"]
+__all__ = ["Batch", "NodeChunk", "batches"]
 
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Chunk:
+class NodeChunk:
     """Some nodes of a batch, walked together."""
 
     rows: SparseRows
@@ -35,14 +35,14 @@ class Chunk:
 class Batch:
     """Triplets, and the nodes that they name or that are to be written: each once, the latter first."""
 
-    chunks: Sequence[Chunk]
+    chunks: Sequence[NodeChunk]
     triplets: Tensor
     """3 x b: i, j and k as places among the nodes."""
     times: float
     """M / n: how many triplets an epoch draws for each node that it writes."""
 
 
-class Network(Protocol):
+class _Network(Protocol):
     """What batches must know of the network that reads them."""
 
     dim: int
@@ -56,7 +56,7 @@ def batches(
     rows: SparseRows,
     triplets: Triplets,
     count: int,
-    network: Network,
+    network: _Network,
     batch_size: int | None,
     *,
     dropout: float = 0.0,
@@ -101,8 +101,8 @@ def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size:
     return Batch(chunks, place[triplets], times)
 
 
-def _chunk(rows: SparseRows, noise: Tensor | None) -> Chunk:
-    return Chunk(rows, rows, noise)
+def _chunk(rows: SparseRows, noise: Tensor | None) -> NodeChunk:
+    return NodeChunk(rows, rows, noise)
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:

@@ -168,18 +168,19 @@ class DVNE(Embedder["DVNENetwork"]):
     def _problem(
         self, data: _Rows, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[DVNENetwork]:
+        from netfold.data.edges import links
         from netfold.learn.sparse_rows import SparseRows
         from netfold.learn.training import Block
         from netfold.models.dvne.batches import batches
-        from netfold.models.dvne.triplets import Triplets, linked
+        from netfold.models.dvne.triplets import Triplets
 
         graph, network = data.graph, self._network(data.facts)
         if not resumed:
             network.start(self._generator(0))
         network.to(device)
-        links = linked(graph.adjacency, directed=graph.directed)
-        triplets = Triplets.of(links, device)
-        count = (links.nnz - graph.n_nodes) // 2
+        near = links(graph, directed=False, weights=False, loops="all")
+        triplets = Triplets.of(near, device)
+        count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         rows = SparseRows.from_scipy(data.steps, device=device)
         of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)

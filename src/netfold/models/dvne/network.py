@@ -14,9 +14,9 @@ from torch.nn import functional
 from netfold.learn import losses
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on, in_chunks, parts
-from netfold.models.dvne.batches import Batch, Chunk
+from netfold.models.dvne.batches import Batch, NodeChunk
 
-__all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2", "w2_squared"]
+__all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2_of_rows", "w2_squared"]
 
 LEAST = 1e-6
 """The smallest standard deviation."""
@@ -30,7 +30,7 @@ def deviation(x: Tensor) -> Tensor:
     return torch.exp(x.clamp(max=0)).clamp(min=LEAST) + functional.relu(x)
 
 
-def w2(a: Tensor, b: Tensor) -> Tensor:
+def w2_of_rows(a: Tensor, b: Tensor) -> Tensor:
     """W2 of Gaussians with diagonal covariances: the Euclidean distance of [μ, σ]. Both m x 2 dim, made m.
 
     Where the two are the same its gradient is taken to be 0, one of its subgradients.
@@ -51,7 +51,7 @@ def kl(a: Tensor, b: Tensor) -> Tensor:
     return 0.5 * (ratio.square() + ((mean_a - mean_b) / std_a).square() - 1 - 2 * ratio.log()).sum(1)
 
 
-ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2, "w2_squared": w2_squared, "kl": kl}
+ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2_of_rows, "w2_squared": w2_squared, "kl": kl}
 """E of two nodes, by name."""
 
 
@@ -107,7 +107,7 @@ class DVNENetwork(nn.Module):
                     pull.index_add_(0, at, grad)
         return total, pull
 
-    def _second_order(self, chunk: Chunk, code: Tensor) -> Tensor:
+    def _second_order(self, chunk: NodeChunk, code: Tensor) -> Tensor:
         if chunk.noise is None:
             return code.new_zeros(())
         mean, std = code.chunk(2, dim=1)

@@ -50,9 +50,9 @@ class Linked(Input):
     @cached_property
     def links(self) -> sparse.csr_array:
         """The weights of links in either direction, in this unit, without self-loops: n x n."""
-        from netfold.models.lgp.neighborhoods import linked
+        from netfold.models.lgp.neighborhoods import links_in
 
-        return linked(self.graph.adjacency, directed=self.graph.directed, unit=self.unit)
+        return links_in(self.graph, self.unit)
 
     @cached_property
     def facts(self) -> dict[str, Any]:

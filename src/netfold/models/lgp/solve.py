@@ -7,7 +7,6 @@ All dimensions are solved together, each a column with its own steps, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,11 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 from torch import Tensor
 
+from netfold.learn.solvers import conjugate_gradients
 from netfold.models.lgp.system import System
 
-__all__ = ["conjugate_gradients", "factorised", "matrices_of", "posterior_variances", "solved"]
+__all__ = ["factorised", "matrices_of", "posterior_variances", "solved"]
 
-_TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-13}
-"""The residual at which a solution is one, in units of the solution and as a share of its largest number."""
-_STEPS = 100
-"""Of conjugate gradients, before factors are looked at; M is well conditioned, and 4 to 20 are the rule."""
 _PATIENCE = 20_000
 """Steps in all where factors would not fit."""
 _ENTRIES = 5_000_000
@@ -51,33 +47,6 @@ def solved(system: System) -> Tensor:
         found = _solve(still, still.right())
     made: Tensor = _Inverse.apply(still, system.right() - system.times(found))  # type: ignore[no-untyped-call]
     return found + made
-
-
-def conjugate_gradients(
-    product: Callable[[Tensor], Tensor], right: Tensor, diagonal: Tensor, *, steps: int = _STEPS
-) -> tuple[Tensor, bool]:
-    """x with M x = right, column by column, M being known by its product and its diagonal; and whether it is found.
-
-    The diagonal is the preconditioner, and the start x = right / diagonal is the answer already where M has no more.
-    """
-    x = right / diagonal
-    if len(right) < 2:
-        return x, True
-    limit = _TOLERANCE[right.dtype] * x.abs().amax(dim=0)
-    rest = right - product(x)
-    step = ahead = rest / diagonal
-    energy = (rest * ahead).sum(0)
-    for _ in range(steps):
-        if bool((ahead.abs().amax(dim=0) <= limit).all()):
-            return x, True
-        through = product(step)
-        length = energy / (step * through).sum(0).clamp(min=torch.finfo(x.dtype).tiny)
-        x = x + length * step
-        rest = rest - length * through
-        ahead = rest / diagonal
-        before, energy = energy, (rest * ahead).sum(0)
-        step = ahead + energy / before.clamp(min=torch.finfo(x.dtype).tiny) * step
-    return x, bool((ahead.abs().amax(dim=0) <= limit).all())
 
 
 def factorised(system: System, right: Tensor) -> Tensor:

@@ -74,18 +74,16 @@ class LINE(Embedder["LINENetwork"]):
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[LINENetwork]:
-        import numpy as np
         import torch
 
+        from netfold.data.edges import linked_nodes
         from netfold.learn.skipgram import PRIOR, Noise, pair_batches
         from netfold.learn.training import Block
         from netfold.learn.walks import Links
 
         network, matrix = self._network(data.facts), data.graph.adjacency
         if not resumed:
-            linked = np.diff(matrix.indptr) > 0
-            linked[matrix.indices] = True
-            network.start(self._generator(0), torch.from_numpy(linked))
+            network.start(self._generator(0), torch.from_numpy(linked_nodes(data.graph)))
         network.to(device)
         of = pair_batches(
             Links.from_scipy(matrix, device),

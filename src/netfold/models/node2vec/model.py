@@ -94,12 +94,11 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         """Give vectors and contexts their first values, from links in either direction."""
         import numpy as np
         import torch
-        from scipy import sparse
 
+        from netfold.data.edges import links
         from netfold.learn.starts import spectral_start
 
-        matrix = graph.adjacency.astype(np.float64)
-        matrix = sparse.csr_array(matrix + matrix.T) if graph.directed else matrix
+        matrix = links(graph, directed=False, weights=True, loops="keep")
         if self.pretrain == "none":
             network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
             return

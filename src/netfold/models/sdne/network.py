@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
+from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
-from netfold.learn.starts import deep_belief_network, truncated_svd, unit_scale
-from netfold.models.sdne.batches import Rows
+from netfold.learn.starts import deep_belief_network, unit_scale
+from netfold.models.sdne.batches import RowBatch
 from netfold.models.sdne.weighing import Damping
 
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
@@ -57,7 +58,7 @@ class SDNENetwork(nn.Module):
         made: Tensor = self.encoder(self.activation(self.first(rows)))
         return made
 
-    def loss(self, batch: Rows) -> dict[str, Tensor]:
+    def loss(self, batch: RowBatch) -> dict[str, Tensor]:
         """The three terms of Eq. (5), weighted, summed over the batch.
 
         Walks the chunks and, where gradients are on, adds each chunk's to `grad` before the next: the activations of
@@ -103,7 +104,7 @@ class SDNENetwork(nn.Module):
         return squares + losses.second_order_correction(found.sigmoid(), rows.values, self.beta, counted)
 
     @torch.no_grad()
-    def _vectors(self, batch: Rows) -> Tensor:
+    def _vectors(self, batch: RowBatch) -> Tensor:
         out = self.first.bias.new_empty(sum(len(c.rows) for c in batch.chunks), self.dim)
         start = 0
         for chunk in batch.chunks:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from netfold.data.arrays import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.show.plot.kinds import REST, Kinds
-from netfold.show.plot.projection import Floats, imported
+from netfold.show.plot.projection import imported
 
 __all__ = ["by_type", "centroids", "draw_hyperedges"]
 

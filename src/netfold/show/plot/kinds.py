@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -52,8 +53,6 @@ def caption(label: Any, *, typed: bool = False) -> str:
 
 _MOST = 5
 """As many shades of a scale as are told apart at a glance."""
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, order=True)

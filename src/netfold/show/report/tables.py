@@ -18,7 +18,7 @@ from netfold.evaluate.result import Result, facts_in_words
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["graph_tasks", "label_tasks", "table", "tables_of", "tuple_tasks"]
+__all__ = ["graph_tasks", "label_tasks", "tables_of", "task_table", "tuple_tasks"]
 
 
 _NODES, _EDGES = 200_000, 3_000_000
@@ -29,12 +29,12 @@ _COMPARED = 50_000
 """Nodes up to which the baselines take seconds."""
 _PAIRS, _TUPLES, _LABELLED = 100_000, 20_000, 4_000
 
-Task = Callable[[Any, bool], Result]
+Measure = Callable[[Any, bool], Result]
 """From a model, and whether the baselines are wanted, to what was measured."""
-Models = Mapping[str, Any]
+ModelsByName = Mapping[str, Any]
 
 
-def graph_tasks(graph: Graph) -> dict[str, Task]:
+def graph_tasks(graph: Graph) -> dict[str, Measure]:
     """What a model of a graph can be asked: to give the graph back, and whether like nodes are alike."""
     if graph.n_nodes > _NODES or graph.n_edges > _EDGES:
         return {}
@@ -55,11 +55,11 @@ def graph_tasks(graph: Graph) -> dict[str, Task]:
         own = {"correlation with degree": found.figures["Spearman"]}
         return Result("uncertainty", found.name, own, found.protocol, smaller_is_better=tuple(own))
 
-    tasks: dict[str, Task] = {"reconstruction": given_back, "regular equivalence": alike, "uncertainty": open_}
+    tasks: dict[str, Measure] = {"reconstruction": given_back, "regular equivalence": alike, "uncertainty": open_}
     return tasks if compared else {name: task for name, task in tasks.items() if name != "regular equivalence"}
 
 
-def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Task]:
+def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
     """What a model can be asked where classes of nodes are known, of 4,000 of them at the most."""
     some = _sampled(labels)
     beside = graph if graph is not None and graph.n_nodes <= _COMPARED else None
@@ -76,7 +76,7 @@ def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Tas
     return {"classification": told} if several else {"classification": told, "clustering": grouped}
 
 
-def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Task]:
+def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Measure]:
     """What a model of hyperedges can be asked: to tell them from other tuples."""
     if hypergraph.n_nodes > _NODES or hypergraph.n_edges > _EDGES:
         return {}
@@ -91,7 +91,7 @@ def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Task]:
     return {"reconstruction of hyperedges": given_back}
 
 
-def table(title: str, task: Task, models: Models) -> dict[str, Any]:
+def task_table(title: str, task: Measure, models: ModelsByName) -> dict[str, Any]:
     """One task for the page: a row for each model, then the baselines beside the first; or why there is none."""
     results: dict[str, Result] = {}
     notes: list[str] = []
@@ -161,10 +161,10 @@ def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
 def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
     data, made = group[0].data, []
 
-    def add(name: str, task: Task, asked: list[Sheet]) -> None:
+    def add(name: str, task: Measure, asked: list[Sheet]) -> None:
         of = f" · {', '.join(sheet.name for sheet in asked)}" if several else ""
         if asked:
-            made.append(table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
+            made.append(task_table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
 
     for name, task in _tasks(data).items():
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
@@ -181,7 +181,7 @@ def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:
     return {node: named[node] for node in named if all(node in s.embedding for s in sheets)}
 
 
-def _tasks(data: Graph | Hypergraph | None) -> dict[str, Task]:
+def _tasks(data: Graph | Hypergraph | None) -> dict[str, Measure]:
     if data is None:
         return {}
     return tuple_tasks(data) if isinstance(data, Hypergraph) else graph_tasks(data)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
@@ -40,7 +41,7 @@ def trial(
     choice: Choice, data: Any, labels: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
 ) -> Comparison:
     """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
-    if not isinstance(nodes, int) or nodes < 10:
+    if not is_whole(nodes) or nodes < 10:
         raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
     whole = data if isinstance(data, Hypergraph) else Graph.of(data)
     part = neighborhood(whole, nodes, choice.seed)
@@ -77,17 +78,17 @@ def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
 
 def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
     """Breadth first from random nodes that have a link, each start exhausted before the next."""
-    from netfold.data.links import linked
+    from netfold.data.edges import links
 
-    links, rng = linked(graph), np.random.default_rng(seed)
+    matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
     seen, found = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
-    for start in rng.permutation(np.flatnonzero(np.diff(links.indptr))):
+    for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
         front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
         while len(front) and len(found) < nodes:
             front = front[: nodes - len(found)]
             seen[front] = True
             found = np.concatenate([found, front])
-            near = np.unique(links[front].indices)
+            near = np.unique(matrix[front].indices)
             front = rng.permutation(near[~seen[near]])
         if len(found) >= nodes:
             break

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Labels
@@ -17,9 +18,6 @@ from netfold.embedder.embedder import Embedder
 from netfold.studies.machine import Meter
 
 __all__ = ["Cost", "foretold", "stand_in"]
-
-
-Rows = npt.NDArray[np.int64]
 
 
 def stand_in(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
@@ -71,20 +69,20 @@ def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hyper
     return Hypergraph.from_kinds(kinds, nodes=range(len(kept)), node_types=codes[kept], types=data.types)
 
 
-def _of_type(rows: Rows, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Rows:
+def _of_type(rows: Ints, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
     return rows[_drawn(degrees[rows], count, rng)]
 
 
-def _spread_over(degrees: npt.NDArray[Any], count: int) -> Rows:
+def _spread_over(degrees: npt.NDArray[Any], count: int) -> Ints:
     """Nodes at even places of the order by degree: few of them, and the largest degrees in proportion."""
     places = ((np.arange(min(count, len(degrees))) + 0.5) * len(degrees) / min(count, len(degrees))).astype(np.int64)
-    order: Rows = np.argsort(degrees, kind="stable")
+    order: Ints = np.argsort(degrees, kind="stable")
     return order[places]
 
 
-def _drawn(degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Rows:
+def _drawn(degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
     sums = np.cumsum(np.maximum(degrees, 1e-9))
-    made: Rows = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
+    made: Ints = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
     return made
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.models import MODELS
 from netfold.studies.choose.facts import Facts
@@ -293,8 +293,7 @@ def task_named(task: str | None) -> str:
         return "near"
     name = str(task).replace("_", "-")
     if name not in TASKS:
-        near = get_close_matches(name, TASKS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(TASKS)}"
+        hint = did_you_mean(name, TASKS, f"there is {', '.join(TASKS)}", quoted=True)
         raise InputError(f"there is no task {task!r} to choose a model for; {hint}")
     return name
 

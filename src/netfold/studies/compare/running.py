@@ -6,11 +6,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError, TrainingError
+from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.models import MODELS
 from netfold.studies.compare.questions import Question, questions
 from netfold.studies.compare.table import Comparison, Entry
@@ -76,8 +76,7 @@ def model_named(name: str, **options: Any) -> Embedder:
     """An unfitted model by its name on the command line."""
     cls = MODELS.get(name.lower())
     if cls is None:
-        near = get_close_matches(name.lower(), MODELS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(MODELS)}"
+        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
         raise InputError(f"no model is called {name!r}; {hint}")
     return cls(**options)
 
@@ -234,7 +233,7 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
 
 def _why(e: Exception) -> str:
     """What a row says of a refusal, a training that failed, or too little memory; any other error goes on its way."""
-    if isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e):
+    if is_out_of_memory(e):
         return "there is not enough memory"
     if not isinstance(e, (InputError, TrainingError)):
         raise e

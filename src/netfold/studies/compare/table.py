@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import text_table
 from netfold.errors import InputError
 from netfold.studies.compare.questions import headline
 
@@ -106,7 +107,7 @@ class Comparison:
         several = len(self.tasks) > 1
         above = [["", *(_words(t) if first[t] == x else "" for t, x in groups), "", ""]] if several else []
         head = ["" if several else _words(self.tasks[0]), *(x for _, x in groups), "fit s", "fit MiB"]
-        return _aligned([*above, head, *(self._row(name, groups) for name in self.methods)])
+        return [text_table([*above, head, *(self._row(name, groups) for name in self.methods)], range(1, len(head)))]
 
     def _row(self, method: str, groups: list[tuple[str, str]]) -> list[str]:
         found = [x for x in self.entries if x.method == method]
@@ -169,12 +170,3 @@ def _cell(x: float | None) -> str:
 
 def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
     return {name: None if math.isnan(x) else float(x) for name, x in row.items()}
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    """Names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in rows
-    ]

@@ -14,7 +14,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Labels, typed_labels
 from netfold.errors import InputError
-from netfold.studies.datasets.random_graphs import distinct
+from netfold.studies.datasets.random_graphs import distinct_integers
 
 __all__ = ["planted_roles", "planted_triples"]
 
@@ -165,7 +165,7 @@ def _allowed(member: Groups, groups: int) -> tuple[npt.NDArray[np.int64], npt.ND
 def _triples(rng: np.random.Generator, member: Groups, edges: int, groups: int) -> npt.NDArray[np.int64]:
     """Rows (user, item, tag): numbers of allowed triples, taken apart into the groups and the places in them."""
     sizes, ends = _allowed(member, groups)
-    drawn = np.sort(distinct(rng, edges, int(ends[-1])))
+    drawn = np.sort(distinct_integers(rng, edges, int(ends[-1])))
     pair = np.searchsorted(ends, drawn, side="right")
     rest, tag = np.divmod(drawn - (ends[pair] - sizes[:, pair].prod(axis=0)), sizes[2, pair])
     user, item = np.divmod(rest, sizes[1, pair])

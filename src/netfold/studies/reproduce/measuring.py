@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.checks import is_whole
 from netfold.errors import InputError
 from netfold.studies.reproduce.new_nodes import entry
 from netfold.studies.reproduce.table import COST, GAP, Cells, Data, Row, Table
@@ -92,7 +93,7 @@ class Run:
             raise InputError("no seed is given to run a table with; give one or more")
         if self.limit is not None and not self.limit > 0:
             raise InputError(f"limit={self.limit!r} is not a time; give seconds above 0, or None")
-        if not isinstance(self.jobs, int) or isinstance(self.jobs, bool) or self.jobs < 1:
+        if not is_whole(self.jobs) or self.jobs < 1:
             raise InputError(f"jobs={self.jobs!r} is not a number of processes; give 1 or more")
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from netfold.evaluate import NodeSplit
     from netfold.studies.reproduce.tasks import Case, Entry
 
-__all__ = ["WAYS", "Fit", "entry", "split_of", "with_gaps"]
+__all__ = ["WAYS", "FitModel", "entry", "split_of", "with_gaps"]
 
 _FLOOR, _OWN, _TOP = "LocalAvg", "transform", "rerun"
 WAYS = (_FLOOR, "LabelProp", _OWN, _TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
 
-Fit = Callable[..., tuple[Any, float]]
+FitModel = Callable[..., tuple[Any, float]]
 """From a model's name, its options, a graph and perhaps vectors to the fitted model and its CPU seconds."""
 
 
@@ -48,7 +48,7 @@ def split_of(whole: Graph, parts: Callable[..., Any], given: Mapping[str, Any], 
     return NodeSplit(known, whole, new, {"until": given["until"], "by": "time"})
 
 
-def entry(row: Row, base: Base, asked: Case, fit: Fit) -> Entry:
+def entry(row: Row, base: Base, asked: Case, fit: FitModel) -> Entry:
     """A row ready to be evaluated; what it costs is counted without the base that it stands on.
 
     A base's own `transform` is asked about the new nodes that have a known neighbor unless the row's task says else,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import math
 import reprlib
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from netfold.data.checks import is_number
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.studies.reproduce.new_nodes import WAYS
 from netfold.studies.reproduce.table import (
@@ -65,8 +65,7 @@ class Section:
     def end(self) -> None:
         """Refuse the keys that are left."""
         for key in self._left:
-            near = get_close_matches(key, self._asked, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self._asked)}"
+            hint = did_you_mean(key, self._asked, f"it has {', '.join(self._asked)}", quoted=True)
             raise self.wrong(f"there is no key {key!r}; {hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -85,7 +84,7 @@ class Section:
 
     def number(self, key: str) -> float:
         """A finite number."""
-        return float(self._take(key, None, "a finite number", _is_number))
+        return float(self._take(key, None, "a finite number", is_number))
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Keys with values of any kind."""
@@ -95,7 +94,7 @@ class Section:
         """Keys with finite numbers."""
         found = self.mapping(key)
         for name, value in found.items():
-            if not _is_number(value):
+            if not is_number(value):
                 raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a finite number")
         return {name: float(value) for name, value in found.items()}
 
@@ -127,10 +126,6 @@ class Section:
 def _all(value: Any, kind: type) -> bool:
     listed = isinstance(value, (list, tuple))
     return listed and all(isinstance(x, kind) and not isinstance(x, bool) for x in value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 _LARGEST = 1 << 20
@@ -298,8 +293,7 @@ def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...
 
 def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "published") -> None:
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(map(repr, known))}"
+        hint = did_you_mean(name, known, f"there is {', '.join(map(repr, known))}", quoted=True)
         raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
 
 
@@ -361,7 +355,6 @@ def table_named(folder: Path, name: str) -> Table:
     """The table of this name, which is that of its file."""
     known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if name not in known:
-        near = get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "netfold reproduce --list shows them"
+        hint = did_you_mean(name, known, "netfold reproduce --list shows them", most=3)
         raise InputError(f"there is no table {name!r} in {folder}; {hint}")
     return read_table(known[name])

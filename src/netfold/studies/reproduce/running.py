@@ -8,8 +8,9 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 
+from netfold._version import version
 from netfold.errors import InputError, TrainingError
-from netfold.studies.machine import machine, version
+from netfold.studies.machine import machine
 from netfold.studies.reproduce.measuring import Measured, Run, measured, sources
 from netfold.studies.reproduce.new_nodes import with_gaps
 from netfold.studies.reproduce.parallel import measured_in_processes

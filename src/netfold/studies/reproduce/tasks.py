@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from netfold.data.checks import is_number
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,16 +34,13 @@ __all__ = [
 ]
 
 
-Rows = npt.NDArray[np.int64]
-
-
 def known_of(whole: Hypergraph, kept: Any, seed: int) -> Hypergraph:
     """A random share of the hyperedges, and all nodes.
 
     >>> known_of(Hypergraph.from_tuples([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")]), 0.5, seed=0)
     Hypergraph(4 nodes, 2 edges)
     """
-    if not isinstance(kept, Real) or isinstance(kept, bool) or not 0 < float(kept) <= 1:
+    if not is_number(kept) or not 0 < float(kept) <= 1:
         raise InputError(f"kept={kept!r} is not a share of the hyperedges, above 0 and at most 1")
     count = max(1, round(float(kept) * whole.n_edges))
     if count == whole.n_edges:
@@ -83,13 +79,13 @@ def _as_of_all(
 ) -> tuple[Any, dict[str, Any]]:
     """The positives and negatives that there would be if all were known."""
     from netfold.evaluate.negatives import SAMPLERS, sampled_negatives
-    from netfold.evaluate.tuples import Order, TupleSet, coded_edges, decoded, stacked
+    from netfold.evaluate.tuples import Order, TupleIndex, coded_edges, decoded, stacked
 
     rows, of_all = coded_edges(asked), coded_edges(whole)
     order = Order(whole)
-    test = TupleSet(rows, whole.n_nodes, order)
-    positives = rows[test.first & ~TupleSet(of_all, whole.n_nodes, order).holds(rows)]
-    truth = TupleSet(stacked(of_all, rows), whole.n_nodes, order)
+    test = TupleIndex(rows, whole.n_nodes, order)
+    positives = rows[test.first & ~TupleIndex(of_all, whole.n_nodes, order).holds(rows)]
+    truth = TupleIndex(stacked(of_all, rows), whole.n_nodes, order)
     how, count = arguments.pop("negatives", "replaced"), arguments.pop("per_positive", 5)
     if how not in SAMPLERS or how == "all":
         raise InputError(f"negatives={how!r} where a share is kept; it can be replaced or uniform")
@@ -315,8 +311,7 @@ def _keywords(function: Any) -> list[str]:
 
 def _check_arguments(task: str, arguments: Mapping[str, Any]) -> None:
     if task not in TASKS:
-        near = get_close_matches(task, TASKS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(TASKS)}"
+        hint = did_you_mean(task, TASKS, f"there is {', '.join(TASKS)}", quoted=True)
         raise InputError(f"there is no task {task!r} to run; {hint}")
     known = arguments_of(task)
     unknown = [name for name in arguments if name not in known]
