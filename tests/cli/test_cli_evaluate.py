@@ -210,7 +210,7 @@ def test_flags_are_arguments_of_the_function(task: str) -> None:
 def test_choices_are_those_of_the_functions() -> None:
     assert set(protocol_flags.SCORES) == set(pairs.SCORES)
     assert protocol_flags.NEGATIVES == negatives.NEGATIVES
-    classification = importlib.import_module("netfold.evaluate.classification")  # the package has the function
+    classification = importlib.import_module("netfold.evaluate.class_tasks")  # the package has the function
     assert (classification.CLASSIFIERS, classification.RULES) == (protocol_flags.CLASSIFIERS, protocol_flags.RULES)
     assert node_labels.NORMALIZE == protocol_flags.NORMALIZE
     assert tuple(centralities.MEASURES) == protocol_flags.MEASURES

@@ -17,7 +17,7 @@ from netfold.cli import main, protocol_flags
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import HyperedgeSplit, hidden_hyperedges, hyperedges, split_hyperedges
-from netfold.evaluate.hyperedges import AGGREGATES
+from netfold.evaluate.hyperedge_tasks import AGGREGATES
 from netfold.evaluate.negatives import SAMPLERS
 
 QUICK = ["--dim", "4", "--epochs", "3", "--batch-size", "32", "--quiet"]

@@ -14,7 +14,7 @@ from netfold.data.expansions import clique_expansion
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
-from netfold.evaluate.hyperedges import cheap_scorers
+from netfold.evaluate.hyperedge_tasks import cheap_scorers
 from netfold.evaluate.tuples import coded
 from netfold.studies.reproduce import Run, read_tables, run
 from netfold.studies.reproduce.parsing import parse

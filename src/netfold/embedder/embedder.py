@@ -51,6 +51,8 @@ class Embedder(Configured):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    reaches: ClassVar[str] = "neighbor"
+    """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
     embedding_: Embedding = dataclasses.field(init=False)
     history_: list[dict[str, float]] = dataclasses.field(init=False)

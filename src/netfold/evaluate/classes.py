@@ -15,7 +15,6 @@ from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
 __all__ = [
-    "NORMALIZE",
     "NodeClasses",
     "Split",
     "mean_of",
@@ -30,7 +29,6 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Split = tuple[Rows, Rows]
 """The rows to learn from, and those to be asked about."""
-NORMALIZE = ("none", "rows", "centred", "columns")
 
 
 @dataclass(frozen=True, eq=False)

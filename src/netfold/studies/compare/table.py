@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from netfold.errors import InputError
-from netfold.studies.compare.questions import headline
+from netfold.evaluate.task import task_named
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +31,7 @@ class Entry:
     bytes: int | None = None
     """The peak of memory of the fit above where it stood before (see `Meter`)."""
     score: str = ""
-    """How its pairs were scored, where the task leaves that to the model."""
+    """How its pairs were scored, where a task has pairs."""
     why: str = ""
     """Why there are no figures; empty where there are."""
 
@@ -145,7 +145,7 @@ class Comparison:
         """The headline figures that somebody has."""
         known = [x.figures for x in self.entries if x.task == task]
         some = [x for x in self._figures(task) if any(not math.isnan(row.get(x, math.nan)) for row in known)]
-        return headline(task, some)
+        return task_named(task).shown(some)
 
 
 def _verdict(task: str, best: Mapping[str, Entry]) -> str:

@@ -1,4 +1,4 @@
-"""Where the tables are: in the installed package, or in the checkout that netfold is run from."""
+"""Reading the files of tables: where they are, what their keys must be, and what their parts must agree in."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netfold.errors import InputError
-from netfold.studies.reproduce.new_nodes import WAYS
-from netfold.studies.reproduce.table import Base, Cells, Data, Quick, Recorded, RecordedRow, Row, Table, Task
+from netfold.studies.reproduce.table import WAYS, Asked, Base, Cells, Data, Quick, Recorded, RecordedRow, Row, Table
 
 __all__ = [
     "Section",
@@ -152,7 +151,7 @@ def parse(path: Path, text: str) -> Table:
         paper=top.text("paper"),
         source=top.text("source"),
         data=Data(*_named(top.section("data"))),
-        task=Task(*_named(top.section("task"))),
+        task=Asked(*_named(top.section("task"))),
         figures=top.texts("figures"),
         published=top.cells("published"),
         rows=tuple(_row(section) for section in top.sections("rows")),
