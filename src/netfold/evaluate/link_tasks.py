@@ -198,9 +198,10 @@ def reconstruction(
     `negatives` (`sample_negatives`; "all" takes every one).
 
     `score`: `cosine` by default, `dot`, `distance`, `w2`, `decoder` or `own`, see `pair_scores`. Blocks of rows at a
-    time; above `nodes` nodes, MAP is over that many random ones, with half of its 95% confidence interval in `deviations`. Equal scores
-    share their places. The baselines are scores of pairs (but not the shortest path, which is the edge itself), and
-    spectral vectors of the same width, scored alike (w2 by distance, the decoder by their product).
+    time; above `nodes` nodes, MAP is over that many random ones, with half of its 95% confidence interval in
+    `deviations`. Equal scores share their places. The baselines are scores of pairs (but not the shortest path, which
+    is the edge itself), and spectral vectors of the same width, scored alike (w2 by distance, the decoder by their
+    product).
 
     >>> from netfold.data.embedding import Embedding
     >>> graph = Graph.from_edges([("a", "b"), ("c", "d")])

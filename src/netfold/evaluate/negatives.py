@@ -1,4 +1,4 @@
-"""Pairs that are no edges and tuples that are no hyperedges, to test scores against: their choice moves an AUC by .1."""
+"""Pairs that are no edges and tuples that are no hyperedges, to test scores against; the choice moves an AUC by .1."""
 
 from __future__ import annotations
 
