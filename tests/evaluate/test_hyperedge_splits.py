@@ -184,7 +184,9 @@ def test_a_saved_model_is_asked_about_others() -> None:
     assert set(found["figures"]) == set(expected.figures) == {"AUC", "AP", "AUC with seen", "AP with seen"}
     assert "may have seen the hyperedges that would be held out" in refuse("m.netfold", "tags.csv")
     assert "was not fitted to friends.csv" in refuse("m.netfold", "friends.csv", "--test", "friends.csv")
-    assert "--hide holds out hyperedges and --test" in refuse("m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1")
+    assert "--hide holds out hyperedges and --test" in refuse(
+        "m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1"
+    )
     Path("odd.csv").write_text("user,film,tag\nu,77,drama\n")
     assert "('film', 77)" in refuse("m.netfold", "tags.csv", "--test", "odd.csv")
 
