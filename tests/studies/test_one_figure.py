@@ -18,14 +18,14 @@ from netfold.evaluate.case import case
 from netfold.evaluate.task import TASKS, Task
 from netfold.models import MODELS
 from netfold.show.report.tables import graph_tasks, label_tasks, tuple_tasks
-from netfold.studies.compare import compare
+from netfold.studies.compare import compare, running
 from netfold.studies.compare.running import fit
 from netfold.studies.reproduce import Row, Run, Table, run
 from netfold.studies.reproduce.table import Asked, Data
 from zoo_hypergraphs import tags
 
 SEED = 3
-GRAPH, BLOCKS = nf.datasets.stochastic_block_model((18, 18), 0.5, 0.08, seed=1)
+GRAPH, BLOCKS = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.1, seed=1)
 TUPLES = tags()
 TYPES = {node: TUPLES.node_types[i] for i, node in enumerate(TUPLES.nodes)}
 SMALL: dict[str, dict[str, Any]] = {
@@ -34,6 +34,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "centrality": {"repeats": 2},
 }
 """Arguments that save time, given to all."""
+REPORTED = ("reconstruction", "regular-equivalence", "uncertainty", "classification", "clustering")
+"""What a report measures: it is of models that were fitted to all that there is, and must be quick."""
 
 
 def data_of(name: str) -> tuple[Any, Mapping[Any, Any]]:
@@ -44,12 +46,13 @@ def options(name: str) -> dict[str, Any]:
     return {"epochs": 2, "seed": SEED} | ({} if MODELS[name].extends else {"dim": 4})
 
 
-def pairs() -> list[tuple[Task, str]]:
-    return [(task, name) for task in TASKS.values() for name, cls in MODELS.items() if cls.reads in task.reads]
+def pairs(*tasks: str) -> list[tuple[Task, str]]:
+    some = [TASKS[name] for name in tasks or TASKS]
+    return [(task, name) for task in some for name, cls in MODELS.items() if cls.reads in task.reads]
 
 
 def same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    """Equal in all figures that both have, and they have the first of the headline."""
+    """Equal in all figures that both have."""
     return all(one[x] == other[x] or (math.isnan(one[x]) and math.isnan(other[x])) for x in one.keys() & other.keys())
 
 
@@ -79,6 +82,8 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
 
 
 def again(model: Any, graph: Any) -> Any:
+    if model.graph_facts_["fingerprint"] == graph.fingerprint:
+        return model
     if model.extends:
         raise InputError("there are no vectors of the graph with noise")
     return type(model)(**model.get_params()).fit(graph, progress=False)
@@ -94,33 +99,35 @@ def split_of(task: Task, graph: Any) -> Any:
 
 
 @pytest.mark.parametrize("task, name", pairs(), ids=lambda x: getattr(x, "name", x))
-def test_compare_and_reproduce_give_the_figure_of_evaluate(task: Task, name: str) -> None:
-    _, expected = evaluated(task, name)
+def test_compare_and_reproduce_give_the_figure_of_evaluate(
+    task: Task, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running._Question, "baselines", lambda *a: None)  # not what is asked about here
+    fitted, expected = evaluated(task, name)
     graph, classes = data_of(name)
     given = SMALL.get(task.name, {})
     found = compare(MODELS[name](**options(name)), graph, {task.name: given}, labels=classes, seed=SEED, progress=False)
     entry = next(x for x in found.entries if not x.cheap)
     asked = case(task.name, graph, lambda: classes, given, SEED)
-    model = fit(MODELS[name](**options(name)), asked.graph)
+    assert asked.graph.fingerprint == fitted.graph_facts_["fingerprint"]
     if isinstance(expected, str):
         assert entry.why and not entry.figures
         with pytest.raises(InputError):
-            asked.evaluate(model, baselines=False)
+            asked.evaluate(fitted, baselines=False)
         return
     assert not entry.why and task.headline[0] in expected
     assert same(expected, entry.figures) and expected.keys() == entry.figures.keys()
-    ours = asked.evaluate(model, baselines=False).figures
+    ours = asked.evaluate(fitted, baselines=False).figures
     assert same(expected, ours) and expected.keys() == ours.keys()
 
 
-@pytest.mark.parametrize("task, name", pairs(), ids=lambda x: getattr(x, "name", x))
+@pytest.mark.parametrize(
+    "task, name", [x for x in pairs() if x[0].name in REPORTED], ids=lambda x: getattr(x, "name", x)
+)
 def test_a_report_gives_the_figure_of_evaluate(task: Task, name: str) -> None:
-    """Where it measures the task: reports are of models that are fitted to all that there is."""
     graph, classes = data_of(name)
     of_data = tuple_tasks(graph) if isinstance(graph, nf.Hypergraph) else graph_tasks(graph)
     tasks = of_data | label_tasks(classes, None if isinstance(graph, nf.Hypergraph) else graph)
-    if task.words not in tasks:
-        pytest.skip("a report does not measure this")
     model, expected = evaluated(task, name)
     if isinstance(expected, str):
         with pytest.raises(InputError):

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from netfold.errors import InputError
-from netfold.evaluate.task import task_named
+from netfold.evaluate.task import SCORES, task_named
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +96,9 @@ class Comparison:
         return {"data": self.data, "seed": self.seed, "entries": entries, "best": best, "protocols": protocols}
 
     def __repr__(self) -> str:
-        return "\n".join([f"{self.data}, seed {self.seed}", *self._table(), *self._reasons(), *self._verdicts()])
+        return "\n".join(
+            [f"{self.data}, seed {self.seed}", *self._table(), *self._scores(), *self._reasons(), *self._verdicts()]
+        )
 
     # ---------------------------------------------------------------- as text
 
@@ -116,6 +118,19 @@ class Comparison:
         memory = max((x.bytes for x in found if x.bytes is not None), default=None)
         cost = ["" if seconds is None else f"{seconds:,.1f}", "" if memory is None else f"{memory / 2**20:,.0f}"]
         return [method + (" (cheap)" if found[0].cheap else ""), *cells, *cost]
+
+    def _scores(self) -> list[str]:
+        """How pairs were scored, where that is not the default of the task."""
+        made = []
+        for task in self.tasks:
+            by: dict[str, list[str]] = {}
+            for x in self.entries:
+                if x.task == task and x.score:
+                    by.setdefault(x.score, []).append(x.method)
+            if task_named(task).score in SCORES and by.keys() - {task_named(task).score}:
+                words = "; ".join(f"{', '.join(methods)} by {score}" for score, methods in by.items())
+                made.append(f"{_words(task)}: pairs are scored of {words}")
+        return made
 
     def _reasons(self) -> list[str]:
         """Why a method has no figures, said once where it is the same in several tasks."""
