@@ -52,7 +52,7 @@ def graph_tasks(graph: Graph) -> dict[str, Measure]:
         )
 
     def alike(model: Any, cheap: bool) -> Result:
-        fewer = {} if graph.n_nodes <= _WHOLE else {"pairs": _PAIRS}
+        fewer: dict[str, Any] = {} if graph.n_nodes <= _WHOLE else {"pairs": _PAIRS}
         return evaluate.regular_equivalence(model, graph, **fewer, baselines=cheap and compared)
 
     def open_(model: Any, cheap: bool) -> Result:
