@@ -12,8 +12,8 @@ from likes import LIKED, QUICK, lines, model
 from netfold.cli.evaluate import _of_model
 from netfold.cli.inputs import Spelling, columns_of, hypergraph_of, labelled_as_known
 from netfold.cli.names import label_of_type, label_typed, spelled
-from netfold.cli.protocol_flags import TASKS
 from netfold.data.nodes import Labels
+from netfold.evaluate.task import TASKS
 from netfold.io.hif import write_hif
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -114,7 +114,7 @@ def test_tasks_of_graphs_are_not_for_models_of_hypergraphs(likes: Path) -> None:
 
 
 def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> None:
-    command = _of_model("link-prediction", TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
+    command = _of_model(TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
     spellings = [x for p in command.params for x in p.opts]
     assert len(spellings) == len(set(spellings)) and "--dhne-negatives" in spellings and "--negatives" in spellings
 

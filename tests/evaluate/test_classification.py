@@ -14,8 +14,8 @@ from netfold.data.graph import Graph
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.evaluate import Result, classification
+from netfold.evaluate.class_tasks import class_f1, class_figures, linear_scorer
 from netfold.evaluate.classes import node_splits, normalized, read_classes
-from netfold.evaluate.classification import class_f1, class_figures, linear_scorer
 
 RNG = np.random.default_rng(3)
 START = RNG.bit_generator.state

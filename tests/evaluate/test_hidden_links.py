@@ -9,7 +9,7 @@ from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, local_average, out_of_sample, split_nodes
-from netfold.evaluate.new_nodes import new_node_negatives
+from netfold.evaluate.new_node_tasks import new_node_negatives
 from weighted_graphs import random_graph, vectors_of
 
 

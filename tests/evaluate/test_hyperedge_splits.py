@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import netfold as nf
-from netfold.cli import main, protocol_flags
+from netfold.cli import main
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import HyperedgeSplit, hidden_hyperedges, hyperedges, split_hyperedges
-from netfold.evaluate.hyperedges import AGGREGATES
-from netfold.evaluate.negatives import SAMPLERS
+from netfold.evaluate.negatives import SAMPLER_WORDS
+from netfold.evaluate.task import AGGREGATES, SAMPLERS
 
 QUICK = ["--dim", "4", "--epochs", "3", "--batch-size", "32", "--quiet"]
 
@@ -182,9 +182,11 @@ def test_a_saved_model_is_asked_about_others() -> None:
     assert known.edges[0][0] == ("user", "u") and found["protocol"]["positives"] == 2  # (w, 1, crime) is known
     expected = hidden_hyperedges(model, HyperedgeSplit(known, test, {}), negatives="uniform")
     assert set(found["figures"]) == set(expected.figures) == {"AUC", "AP", "AUC with seen", "AP with seen"}
-    assert "may have seen the hyperedges that would be hidden" in refuse("m.netfold", "tags.csv")
+    assert "may have seen the hyperedges that would be held out" in refuse("m.netfold", "tags.csv")
     assert "was not fitted to friends.csv" in refuse("m.netfold", "friends.csv", "--test", "friends.csv")
-    assert "--hide hides hyperedges and --test" in refuse("m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1")
+    assert "--hide holds out hyperedges and --test" in refuse(
+        "m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1"
+    )
     Path("odd.csv").write_text("user,film,tag\nu,77,drama\n")
     assert "('film', 77)" in refuse("m.netfold", "tags.csv", "--test", "odd.csv")
 
@@ -212,7 +214,7 @@ def test_refusals_are_one_sentence(args: list[str], words: str) -> None:
 
 
 def test_choices_are_those_of_the_functions_and_the_help_lists_them() -> None:
-    assert tuple(SAMPLERS) == protocol_flags.SAMPLERS and protocol_flags.AGGREGATES == AGGREGATES
+    assert tuple(SAMPLER_WORDS) == SAMPLERS and AGGREGATES == ("mean", "min")
     text = netfold("--help").stdout
     assert all(flag in text for flag in ("--hide", "--negatives", "--per-positive", "--aggregate", "--test", "dhne"))
     assert "--dhne-negatives" in netfold("dhne", "--help").stdout

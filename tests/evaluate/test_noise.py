@@ -14,7 +14,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import noise_robustness, sample_negatives, split_edges
-from netfold.evaluate.noise import with_noise
+from netfold.evaluate.link_tasks import with_noise
 
 
 @pytest.mark.parametrize("directed", [False, True])

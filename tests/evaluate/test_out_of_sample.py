@@ -15,7 +15,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, label_propagation, local_average, out_of_sample, split_nodes
-from netfold.evaluate.new_nodes import new_node_negatives
+from netfold.evaluate.new_node_tasks import new_node_negatives
 from weighted_graphs import vectors_of
 
 

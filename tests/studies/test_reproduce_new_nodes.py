@@ -16,13 +16,14 @@ from netfold.data.graph import Graph
 from netfold.embedder.options import Configured, option
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hide_half, label_propagation, out_of_sample, split_nodes
+from netfold.evaluate.case import case, split_of
+from netfold.evaluate.task import task_named
 from netfold.models import MODELS
 from netfold.studies import reproduce
 from netfold.studies.reproduce import RecordedRow, Run, page, run
-from netfold.studies.reproduce.new_nodes import WAYS, split_of, with_gaps
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.table import COST
-from netfold.studies.reproduce.tasks import arguments_of, case
+from netfold.studies.reproduce.running import with_gaps
+from netfold.studies.reproduce.table import COST, WAYS
 
 GAP = "micro-F1 gap closed"
 TEXT = """
@@ -201,7 +202,7 @@ def test_other_new_nodes_are_drawn_anew_for_each_seed() -> None:
 
 
 def test_arguments_and_classes() -> None:
-    named = arguments_of("out_of_sample")
+    named = task_named("out_of_sample").arguments
     assert {"until", "new", "by", "max_degree", "classes", "links", "score", "C", "linked"} <= set(named)
     assert not {"base", "rerun", "labels", "seed", "baselines"} & set(named)
     graph, labels = blocks()

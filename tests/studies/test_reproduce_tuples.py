@@ -14,11 +14,12 @@ from netfold.data.expansions import clique_expansion
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
-from netfold.evaluate.hyperedges import cheap_scorers
+from netfold.evaluate.case import case, known_of
+from netfold.evaluate.hyperedge_tasks import cheap_scorers
+from netfold.evaluate.task import TASKS
 from netfold.evaluate.tuples import coded
 from netfold.studies.reproduce import Run, read_tables, run
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.tasks import arguments_of, case, known_of
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -173,8 +174,8 @@ def test_as_fewer_are_kept_the_question_stays_the_same(seed: int) -> None:
 
 
 def test_the_arguments_of_the_task() -> None:
-    known = ["test", "kept", "negatives", "per_positive", "duplicates", "aggregate"]
-    assert arguments_of("hyperedges") == known
+    known = ("test", "kept", "hidden", "negatives", "per_positive", "duplicates", "aggregate")
+    assert TASKS["hyperedges"].arguments == known
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_data_of_the_wrong_kind_are_refused() -> None:
     with pytest.raises(InputError, match="link_prediction is for a Graph, and the data are a Hypergraph"):
         case("link_prediction", planted(), dict, {}, 0)
     with pytest.raises(InputError, match="no part 'test'.*test='known'"):
-        case("hyperedges", planted(), dict, {}, 0)
+        case("hyperedges", planted(), dict, {"test": "test"}, 0)
 
 
 # -------------------------------------------------------------------- a table

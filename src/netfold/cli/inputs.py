@@ -1,4 +1,4 @@
-"""Files of classes that a command reads: a node and one of its classes on each line."""
+"""What a command reads: edges, hyperedges, saved models and classes, the flags that say how, and labels as typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run ends: the exit code, and one sentence where something went wrong."""
+"""What a command prints and writes: text or JSON, new files and folders alone, the exit code and one sentence."""
 
 from __future__ import annotations
 

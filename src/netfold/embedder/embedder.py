@@ -47,6 +47,8 @@ class Embedder(Configured, Generic[N]):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    reaches: ClassVar[str] = "neighbor"
+    """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
     embedding_: Embedding = attribute("the vectors of the known nodes, a row each, by the nodes' names")
     history_: list[dict[str, float]] = attribute(

@@ -15,7 +15,6 @@ from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
 __all__ = [
-    "NORMALIZE",
     "NodeClasses",
     "Split",
     "mean_of",
@@ -27,7 +26,6 @@ __all__ = [
 
 Split = tuple[Ints, Ints]
 """The rows to learn from, and those to be asked about."""
-NORMALIZE = ("none", "rows", "centred", "columns")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Tuples that are no hyperedges, for a score to be tested against: the choice of them moves an AUC by .1 and more."""
+"""Pairs that are no edges and tuples that are no hyperedges, to test scores against; the choice moves an AUC by .1."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
+from netfold.evaluate.task import NEGATIVES
 from netfold.evaluate.tuples import Codes, Order, TupleIndex
 
-__all__ = ["NEGATIVES", "SAMPLERS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives"]
+__all__ = ["SAMPLER_WORDS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives"]
 
 
-NEGATIVES = ("uniform", "degree", "all")
 _ALL = 50_000_000
 """The most pairs that kind="all" makes."""
 _FEW = 1_000_000
@@ -165,7 +165,7 @@ def _as_pairs(exclude: Any, n: int) -> Pairs:
     return found
 
 
-SAMPLERS = {
+SAMPLER_WORDS = {
     "replaced": "one position (90%) or two (10%) replaced within the type",
     "uniform": "every position uniform within its type",
     "all": "all tuples of the types",

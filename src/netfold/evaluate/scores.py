@@ -16,16 +16,17 @@ from netfold.data.checks import check_choice
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of
+from netfold.evaluate.task import SCORES, TASKS
 
 __all__ = [
-    "SCORES",
-    "SCORES_OF_VECTORS",
     "PairScores",
     "RowScores",
     "VectorScores",
     "blocks",
+    "chosen_score",
     "finite",
     "of_vectors",
+    "own_score",
     "pair_scores",
     "separation",
 ]
@@ -44,8 +45,6 @@ def separation(right: npt.ArrayLike, wrong: npt.ArrayLike) -> dict[str, float]:
     return {"AUC": float(roc_auc_score(truth, scores)), "AP": float(average_precision_score(truth, scores))}
 
 
-SCORES_OF_VECTORS = ("dot", "cosine", "distance")
-SCORES = (*SCORES_OF_VECTORS, "w2", "decoder")
 _BLOCK_NUMBERS = 1 << 24
 """Scores that are alive at a time."""
 _LOST = 1e-13
@@ -119,9 +118,12 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
 
     `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `w2` (minus the 2-Wasserstein
     distance of Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model
-    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not).
+    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own`
+    (`own_score`).
     """
     check_choice(SCORES, score=score)
+    if score == "own":
+        score = own_score(model)
     if score == "decoder":
         return RowScores(_decoder(model, graph), graph.n_nodes)
     embedding = embedding_of(model)
@@ -132,6 +134,27 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
     if score == "cosine":
         return VectorScores(torch.nn.functional.normalize(torch.tensor(vectors).double()))
     return VectorScores(vectors, distance=score != "dot")
+
+
+def own_score(model: Any) -> str:
+    """The score that a fitted model or an embedding is meant for, which `score="own"` asks for.
+
+    Gaussians: W2; a model that has a decoder of pairs (SDNE): that, its own word on who is linked; else the cosine.
+    """
+    if embedding_of(model).std is not None:
+        return "w2"
+    return "decoder" if hasattr(model, "pair_decoder") else "cosine"
+
+
+def chosen_score(task: str, model: Any, score: str | None = None) -> str:
+    """How the pairs of a model are scored in a task: as is asked for or, by default, as the table of tasks has it.
+
+    This is the one rule for every command: `evaluate`, `compare`, `report` and `reproduce` leave `score` None.
+    """
+    wanted = score or TASKS[task].score
+    if wanted == "gaussian":
+        return "cosine" if embedding_of(model).std is None else "w2"
+    return own_score(model) if wanted == "own" else wanted
 
 
 def finite(scores: Tensor) -> npt.NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Parts of a graph's edges hidden, so that they can be predicted: never a test edge in the training graph."""
+"""Edges or nodes held out, so that they can be predicted: never a test edge or a new node in the training graph."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_count
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
+from netfold.evaluate.task import KEEP, NEW_NODES_BY
 
 __all__ = ["EdgeSplit", "NodeSplit", "split_edges", "split_nodes"]
 
 
-_BY = ("random", "time", "walk")
 _PATIENCE = 1000
 """Steps of a walk that meet no node of use before it starts elsewhere."""
 
@@ -80,7 +80,7 @@ def split_nodes(
     protocol: new 1; by time; seed 0
     """
     whole = Graph.of(graph)
-    check_choice(_BY, by=by)
+    check_choice(NEW_NODES_BY, by=by)
     if (times is not None or after is not None) and by != "time":
         raise InputError(f"times= and after= are for by='time', not by={by!r}")
     protocol: dict[str, Any] = {"new": new, "by": by, "seed": seed}
@@ -157,9 +157,6 @@ def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random
     return np.flatnonzero((degrees > 0) & (degrees < max_degree) & ~wanted)
 
 
-_KEEP = ("none", "connected")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeSplit:
     """A training graph, and the edges that were hidden from it."""
@@ -226,7 +223,7 @@ def split_edges(graph: Any, hidden: float = 0.2, *, keep: str = "none", seed: in
     protocol: hidden 0.02; keep connected; seed 0
     """
     whole = Graph.of(graph)
-    check_choice(_KEEP, keep=keep)
+    check_choice(KEEP, keep=keep)
     if not is_between(hidden, 0, 1):
         raise InputError(f"hidden={hidden!r} is no share of the edges; give a number between 0 and 1")
     edges = edge_pairs(whole)

@@ -1,4 +1,4 @@
-"""What a piece of work costs here: seconds, and the most memory that it held beyond what was held before."""
+"""What this machine is, and what a piece of work costs on it: seconds, and the most memory beyond what was held."""
 
 from __future__ import annotations
 

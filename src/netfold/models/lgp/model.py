@@ -6,7 +6,7 @@ import dataclasses
 import math
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from netfold.embedder.embedder import Embedder, listed
 from netfold.embedder.options import option
@@ -63,6 +63,8 @@ class Linked(Input):
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
 class LGPEmbedder(Embedder[P], abstract=True):
     """The options of the process, and new nodes: `transform` places them, `partial_fit` keeps them."""
+
+    reaches: ClassVar[str] = "path"
 
     hidden: int = option(64, "units of the hidden layer of g; 0 makes g the identity", at_least=0)
     sharing: str = option(

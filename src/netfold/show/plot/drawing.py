@@ -1,4 +1,4 @@
-"""Hyperedges in a picture: the type of each node for its colour, and a faint point in the middle of each tuple."""
+"""Drawing a map: the frame, edges, points, names that do not overlap, and hyperedges as faint middles of tuples."""
 
 from __future__ import annotations
 

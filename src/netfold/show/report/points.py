@@ -1,4 +1,4 @@
-"""Vectors that a page carries, so that it can say which nodes are nearest to one."""
+"""What a page carries of an embedding: points of the plane, ellipses, and vectors to find the nearest by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which tasks a report measures: those that the data of its models admits."""
+"""The tables of a report: the tasks that its models' data admit, measured as `evaluate` does by default.
+
+Large data are bounded: fewer nodes are ranked and fewer pairs compared, which the protocol then says.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate.result import Result, facts_in_words
+from netfold.evaluate.task import TASKS
 
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
@@ -44,19 +48,20 @@ def graph_tasks(graph: Graph) -> dict[str, Measure]:
 
     def given_back(model: Any, cheap: bool) -> Result:
         return evaluate.reconstruction(
-            model, graph, score=_score(model), k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
+            model, graph, k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
         )
 
     def alike(model: Any, cheap: bool) -> Result:
-        return evaluate.regular_equivalence(model, graph, pairs=_PAIRS, baselines=cheap and compared)
+        fewer: dict[str, Any] = {} if graph.n_nodes <= _WHOLE else {"pairs": _PAIRS}
+        return evaluate.regular_equivalence(model, graph, **fewer, baselines=cheap and compared)
 
     def open_(model: Any, cheap: bool) -> Result:
         found = evaluate.uncertainty(model, graph)
-        own = {"correlation with degree": found.figures["Spearman"]}
-        return Result("uncertainty", found.name, own, found.protocol, smaller_is_better=tuple(own))
+        own = {name: found.figures[name] for name in TASKS["uncertainty"].shown(found.figures)}
+        return dataclasses.replace(found, figures=own)
 
-    tasks: dict[str, Measure] = {"reconstruction": given_back, "regular equivalence": alike, "uncertainty": open_}
-    return tasks if compared else {name: task for name, task in tasks.items() if name != "regular equivalence"}
+    tasks: dict[str, Measure] = {"reconstruction": given_back, "regular-equivalence": alike, "uncertainty": open_}
+    return {TASKS[name].words: task for name, task in tasks.items() if compared or task is not alike}
 
 
 def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
@@ -66,14 +71,15 @@ def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Mea
     several = any(isinstance(x, (list, tuple, set)) and len(x) > 1 for x in some.values())
 
     def told(model: Any, cheap: bool) -> Result:
-        found = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), repeats=3, baselines=cheap)
+        found = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), baselines=cheap)
         own = {name: x for name, x in found.figures.items() if "F1" in name}  # micro-F1 of one class each is accuracy
         return dataclasses.replace(found, figures=own)
 
     def grouped(model: Any, cheap: bool) -> Result:
-        return evaluate.clustering(model, some, graph=beside, repeats=2, baselines=cheap)
+        return evaluate.clustering(model, some, graph=beside, baselines=cheap)
 
-    return {"classification": told} if several else {"classification": told, "clustering": grouped}
+    tasks: dict[str, Measure] = {"classification": told} | ({} if several else {"clustering": grouped})
+    return {TASKS[name].words: task for name, task in tasks.items()}
 
 
 def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Measure]:
@@ -134,10 +140,6 @@ def _protocol(results: Mapping[str, Result]) -> str:
         if (rest := {k: v for k, v in r.protocol.items() if k not in same})
     ]
     return "; ".join([facts_in_words(same), *own] if same else own)
-
-
-def _score(model: Any) -> str:
-    return "cosine" if getattr(model, "embedding_", model).std is None else "w2"
 
 
 def _sampled(labels: Mapping[Any, Any]) -> dict[Any, Any]:

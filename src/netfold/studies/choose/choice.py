@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,26 +15,14 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
+from netfold.evaluate.task import task_named
 from netfold.studies.choose.facts import Facts
 from netfold.studies.choose.probe import Cost
-from netfold.studies.choose.rules import TASKS, Rule
+from netfold.studies.choose.rules import PURPOSES, Rule
 from netfold.studies.compare import Comparison, compare
 from netfold.studies.compare.running import model_named
 
-if TYPE_CHECKING:
-    from netfold.studies.compare import Comparison
-
 __all__ = ["Choice", "neighborhood", "trial"]
-
-
-_TASKS = {
-    "near": ("reconstruction",),
-    "link": ("link_prediction",),
-    "classify": ("classification",),
-    "roles": ("roles",),
-    "new-nodes": ("out_of_sample",),
-    "uncertainty": ("calibration", "link_prediction"),
-}
 
 
 def trial(
@@ -51,14 +39,17 @@ def trial(
     return compare([choice.model, *others], part, tasks, labels=some, seed=choice.seed, progress=progress)
 
 
-def _tasks(task: str, data: Any, labels: Any) -> tuple[str, ...]:
+def _tasks(task: str, data: Any, labels: Any) -> dict[str, dict[str, Any]]:
+    """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
     if isinstance(data, Hypergraph) and not (task == "classify" and labels is not None):
-        return ("hyperedges",)
+        return {"hyperedges": {}}
     if task == "roles" and labels is None:
-        return ("centrality", "regular_equivalence")
+        return {"centrality": {}, "regular-equivalence": {}}
     if task == "classify" and labels is None:
         raise InputError("to try models on classes, the classes of nodes are needed; give labels (--labels FILE)")
-    return _TASKS[task]
+    if task == "uncertainty":
+        return {"calibration": {}, "link-prediction": {"score": "own"}}
+    return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
 
 
 def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
@@ -152,7 +143,6 @@ class Choice:
         progress: bool = True,
     ) -> Comparison:
         """Fit the choice and what else there is to a part of the data of at most so many nodes, and compare them."""
-
         return trial(self, data, labels, nodes, progress=progress)
 
     def lines(self) -> list[str]:
@@ -162,7 +152,7 @@ class Choice:
         cost = f"{self.cost}" if self.cost else "not probed"
         return [
             f"data: {self.facts}",
-            f"for {TASKS[self.task]}: {model}{over}",
+            f"for {PURPOSES[self.task]}: {model}{over}",
             f"why: {self.rule.why}{self._figures()}",
             f"but: {'; '.join([self.rule.but, *self._notes()])}",
             f"cost: {cost} on {self.machine}",

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from netfold.data.text import did_you_mean
 from netfold.errors import InputError
+from netfold.evaluate.task import TASKS, task_named
 from netfold.models import MODELS
 from netfold.studies.choose.facts import Facts
 from netfold.studies.reproduce import RecordedRow, Row, Table, folder_of_tables, table_named
 from netfold.studies.reproduce.verdicts import number, ranked_baselines
 
-__all__ = ["RULES", "TASKS", "Evidence", "Rule", "rule_for", "rules_table", "task_named"]
+__all__ = ["PURPOSES", "RULES", "Evidence", "Rule", "purpose_named", "rule_for", "rules_table"]
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,8 @@ def _table(name: str) -> Table:
     return table_named(folder_of_tables(), name)
 
 
-TASKS = {
-    "near": "who is near whom",
-    "link": "links that are hidden, or not there yet",
-    "classify": "classes of nodes",
-    "roles": "roles of nodes",
-    "new-nodes": "nodes that arrive later",
-    "uncertainty": "how sure a position is",
-}
-"""What is wanted of the vectors; "near" where nothing is said."""
+PURPOSES = {task.short: task.purpose for task in TASKS.values() if task.purpose}
+"""What is wanted of the vectors, by the short names of tasks; "near" where nothing is said."""
 
 _LARGE = 200_000
 """Nodes, above which hundreds of epochs are hours on a CPU (docs/benchmarks.md: 36 s an epoch at a million)."""
@@ -283,18 +276,15 @@ def rules_table() -> str:
     return "\n".join(rows)
 
 
-def task_named(task: str | None) -> str:
-    """The task that is meant.
+def purpose_named(task: str | None) -> str:
+    """The short name of the task that is meant.
 
-    >>> task_named("new_nodes"), task_named(None)
-    ('new-nodes', 'near')
+    >>> purpose_named("new_nodes"), purpose_named("link-prediction"), purpose_named(None)
+    ('new-nodes', 'link', 'near')
     """
-    if task is None:
-        return "near"
-    name = str(task).replace("_", "-")
-    if name not in TASKS:
-        hint = did_you_mean(name, TASKS, f"there is {', '.join(TASKS)}", quoted=True)
-        raise InputError(f"there is no task {task!r} to choose a model for; {hint}")
+    name = "near" if task is None else task_named(task).short
+    if name not in PURPOSES:
+        raise InputError(f"there are no rules to choose a model for {task!r} by; there are for {', '.join(PURPOSES)}")
     return name
 
 

@@ -1,4 +1,4 @@
-"""Where the files of a data set are, whether they are the right ones, and their columns."""
+"""The catalogue of data sets in files: what is known of each, where its files are, whether they are the right ones."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from netfold.studies.reproduce.parsing import (
     read_tables,
     table_named,
 )
-from netfold.studies.reproduce.recording import record
-from netfold.studies.reproduce.running import Run, run
+from netfold.studies.reproduce.running import Run, record, run
 from netfold.studies.reproduce.table import Recorded, RecordedRow, Row, Table
 from netfold.studies.reproduce.verdicts import Verdict, verdict, verdicts
 

@@ -1,4 +1,4 @@
-"""Where the tables are: in the installed package, or in the checkout that netfold is run from."""
+"""Reading the files of tables: where they are, what their keys must be, and what their parts must agree in."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 from netfold.data.checks import is_number
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
-from netfold.studies.reproduce.new_nodes import WAYS
 from netfold.studies.reproduce.table import (
+    WAYS,
+    Asked,
     Base,
     Cells,
     Data,
@@ -23,7 +24,6 @@ from netfold.studies.reproduce.table import (
     RecordedRow,
     Row,
     Table,
-    Task,
     new_arguments,
 )
 
@@ -159,7 +159,7 @@ def parse(path: Path, text: str) -> Table:
         paper=top.text("paper"),
         source=top.text("source"),
         data=Data(*_named(top.section("data"))),
-        task=Task(*_named(top.section("task"))),
+        task=Asked(*_named(top.section("task"))),
         figures=top.texts("figures"),
         published=top.cells("published"),
         rows=tuple(_row(section) for section in top.sections("rows")),
@@ -186,7 +186,7 @@ def _with_new_names(table: Table) -> Table:
         quick = _new_names(row.model, quick)
     return dataclasses.replace(
         table,
-        task=Task(table.task.name, new_arguments(table.task.arguments)),
+        task=Asked(table.task.name, new_arguments(table.task.arguments)),
         rows=tuple(
             dataclasses.replace(row, config=_new_names(row.model, row.config), task=new_arguments(row.task))
             for row in table.rows

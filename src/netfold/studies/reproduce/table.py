@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COST", "GAP", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow", "Row", "Table", "Task"]
+__all__ = [
+    "COST", "FLOOR", "GAP", "OWN", "TOP", "WAYS", "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
+    "Row", "Table",
+]  # fmt: skip
 
 Cells = Mapping[str, Mapping[str, float]]
 """Figures by method: {method: {figure: number}}."""
@@ -19,6 +22,10 @@ COST = "fit CPU-s"
 
 GAP = " gap closed"
 """Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
+
+FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
+WAYS = (FLOOR, "LabelProp", OWN, TOP)
+"""What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
 
 
 RENAMED_ARGUMENTS: dict[str, str] = {}
@@ -62,10 +69,11 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A function of `nf.evaluate`, and the arguments that fix its protocol."""
+class Asked:
+    """A task of `nf.evaluate`, and the arguments that fix its protocol."""
 
     name: str
+    """As the file spells it, which the hash of a row's settings is of: link_prediction is link-prediction."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -138,7 +146,7 @@ class Table:
     source: str
     """Which table or figure, and how its numbers were read."""
     data: Data
-    task: Task
+    task: Asked
     figures: tuple[str, ...]
     """The columns, named as `nf.evaluate` names them."""
     published: Cells = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Whether predicted links are as sure as they look, and whether variance tells which are."""
+"""What a node's variance is good for: how it goes with the degree, and whether links are as sure as they look."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from netfold.data.checks import check_at_least_one, check_choice
 from netfold.data.edges import Pairs, neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate.links import check_unseen
+from netfold.evaluate.link_tasks import check_unseen
 from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
+from netfold.evaluate.task import CERTAINTIES, METHODS
 
 __all__ = ["calibration", "calibration_error", "node_variance", "uncertainty"]
 
@@ -76,9 +77,7 @@ def _check_spread(what: str, values: npt.NDArray[Any]) -> None:
         raise InputError(f"no two linked nodes differ in {what}; variance can only be set against what differs")
 
 
-_METHODS = ("platt", "isotonic")
 _NEGATIVES = ("uniform", "degree")
-_CERTAINTIES = ("variance", "doubt")
 _FREE = 1e4
 """So weak a penalty that a logistic curve is where the likelihood wants it, and still finite where classes part."""
 
@@ -108,9 +107,9 @@ def calibration(
     The baselines are the distance of the means, certainty by the training degree (and by the variance, where that is
     not asked about), and a probability that is the same for all.
     """
-    check_choice(_METHODS, method=method)
+    check_choice(METHODS, method=method)
     check_choice(_NEGATIVES, negatives=negatives)
-    check_choice(_CERTAINTIES, certainty=certainty)
+    check_choice(CERTAINTIES, certainty=certainty)
     check_at_least_one(bins=bins, largest=largest)
     unsure = variance = node_variance(model, split.train, largest)
     if certainty == "doubt":

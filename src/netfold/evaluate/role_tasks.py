@@ -1,4 +1,4 @@
-"""Whether vectors know the roles of nodes: logistic regression over all roles at once."""
+"""Whether vectors know what part a node plays: its centralities, its regular equivalence with others, its role."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
-from netfold.evaluate.classes import NORMALIZE, Split, mean_of, node_splits, normalized, percent, read_classes
+from netfold.evaluate.classes import Split, mean_of, node_splits, normalized, percent, read_classes
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, of_vectors, pair_scores
+from netfold.evaluate.scores import PairScores, chosen_score, of_vectors, pair_scores
+from netfold.evaluate.task import NORMALIZE
 
 __all__ = ["SIMILARITIES", "centrality", "regular_equivalence", "roles", "vs_similarity"]
 
@@ -125,14 +126,15 @@ def regular_equivalence(
     *,
     similarity: str = "vs",
     alpha: float = 0.97,
-    score: str = "dot",
+    score: str | None = None,
     pairs: int = 1_000_000,
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
     """Kendall's τ (τ-b) between the scores of pairs of nodes and their similarity as vertices.
 
-    The similarity is VS (see `vs_similarity`), the score one that `pair_scores` knows: DRNE's paper takes the product.
+    The similarity is VS (see `vs_similarity`), the score one that `pair_scores` knows, by default the product, as in
+    DRNE's paper.
     All pairs of two nodes that have links are ranked; where there are more than `pairs`, that many random ones with one
     end among 512 random nodes. The baselines are spectral vectors of the same width and the heuristics of pairs.
     """
@@ -145,14 +147,15 @@ def regular_equivalence(
     some = np.flatnonzero(np.diff(near.indptr))
     if len(some) < 3:
         raise InputError("the graph has fewer than 3 nodes with links; there is nothing to rank")
-    scored = {name_of(model): pair_scores(model, known, score)}
+    used = chosen_score("regular-equivalence", model, score)
+    scored = {name_of(model): pair_scores(model, known, used)}
     u, v = _pairs(some, pairs, seed)
     truth = _Similarity(near, alpha).at(u, v)
     if baselines:
-        scored |= _cheap(known, embedding_of(model).dim, score, seed)
+        scored |= _cheap(known, embedding_of(model).dim, used, seed)
     found = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
     every = len(u) == len(some) * (len(some) - 1) // 2
-    protocol = {"similarity": similarity, "alpha": alpha, "score": score, "pairs": len(u)}
+    protocol = {"similarity": similarity, "alpha": alpha, "score": used, "pairs": len(u)}
     protocol |= {"chosen": "all" if every else f"random, one end among {len(np.unique(u))} random nodes"}
     if len(some) < known.n_nodes:
         protocol["nodes left out without links"] = known.n_nodes - len(some)

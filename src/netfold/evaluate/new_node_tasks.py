@@ -1,4 +1,4 @@
-"""How good the vectors of nodes are that a model meets after it was fitted."""
+"""How good the vectors of nodes are that come after the fit: cheap ways to place them, and what is asked of them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
-from netfold.evaluate.classes import NORMALIZE, read_classes
-from netfold.evaluate.classification import class_figures, linear_scorer
+from netfold.evaluate.class_tasks import class_figures, linear_scorer
+from netfold.evaluate.classes import read_classes
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import SCORES_OF_VECTORS, pair_scores, separation
+from netfold.evaluate.scores import chosen_score, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
+from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS
 
 __all__ = [
-    "LINKED",
     "HiddenLinks",
     "Method",
     "cheap_methods",
@@ -154,8 +154,6 @@ def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: 
     return np.delete(made, left, axis=0)
 
 
-LINKED = ("path", "neighbor")
-
 Method = Callable[[NodeSplit], Embedding]
 """From a split to vectors of all nodes of its whole graph."""
 
@@ -239,8 +237,8 @@ def out_of_sample(
     labels: Mapping[Any, Any] | None = None,
     links: bool = True,
     rerun: Any = None,
-    linked: str = "path",
-    score: str = "cosine",
+    linked: str | None = None,
+    score: str | None = None,
     per_positive: int = 1,
     normalize: str = "centred",
     C: float = 3.0,
@@ -252,18 +250,22 @@ def out_of_sample(
     `model` was fitted to `split.known` and has `transform(graph)`; or is a function from a `NodeSplit` to the vectors
     of its new nodes, with `base` the vectors of the known ones; or is the new nodes' vectors themselves; or is the name
     of a way that needs no model, "LocalAvg" or "LabelProp" from `base`, or "rerun" with `rerun=` below. `linked` says
-    which new nodes it is asked about: those with a "path" to known ones, or with a known "neighbor"; those that get no
-    vector get the mean of the known ones. `rerun` is the costly way, beside which the others stand: a function from a
-    graph to a model fitted to it (or the vectors that one gave to the whole graph).
+    which new nodes it is asked about: those with a "path" to known ones, or with a known "neighbor" (by default all
+    that it can place: a model says which by `reaches`); those that get no vector get the mean of the known ones.
+    `rerun` is the costly way, beside which the others stand: a function from a graph to a model fitted to it (or the
+    vectors that one gave to the whole graph).
 
     With `labels`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
-    `links`: half of the new nodes' edges are hidden before they get their vectors (`hide_half`), and `score` tells
+    `links`: half of the new nodes' edges are hidden before they get their vectors (`hide_half`), and `score` ("cosine",
+    "dot" or "distance") tells
     these edges from `per_positive` pairs of the same new node with a random node that it has no edge with: AUC and
     average precision. Vectors that are given have seen all edges, so that they have no figures of links.
 
     The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base.
     """
+    score = chosen_score("out-of-sample", model, score)
+    linked = getattr(model, "reaches", "path") if linked is None else linked
     check_choice(SCORES_OF_VECTORS, score=score)
     check_choice(LINKED, linked=linked)
     check_choice(NORMALIZE, normalize=normalize)

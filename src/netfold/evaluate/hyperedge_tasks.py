@@ -1,4 +1,4 @@
-"""Whether a score tells hyperedges from other tuples of the same types."""
+"""Hyperedges held out, and whether a score tells them from other tuples of the same types."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
-from netfold.evaluate.negatives import SAMPLERS, all_negatives, sampled_negatives
+from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
 from netfold.evaluate.scores import separation
+from netfold.evaluate.task import AGGREGATES, SAMPLERS
 from netfold.evaluate.tuples import Codes, Order, TupleIndex, coded_edges, coded_like, decoded, stacked
 
 __all__ = [
-    "AGGREGATES",
     "HyperedgeSplit",
     "cheap_scorers",
     "cosine_scores",
@@ -118,8 +118,6 @@ def hidden_hyperedges(
 def _with_seen(figures: Mapping[str, float]) -> dict[str, float]:
     return {f"{name} with seen": x for name, x in figures.items()}
 
-
-AGGREGATES = ("mean", "min")
 
 TupleScores = Callable[[Codes], Floats]
 """From the rows of m tuples to m scores."""
@@ -280,10 +278,10 @@ def _negatives(
 ) -> tuple[Codes, str]:
     """Tuples that are no hyperedges, and how the protocol calls them."""
     if isinstance(given, str) and given == "all":
-        made, words = all_negatives(positives, known, truth), SAMPLERS[given]
+        made, words = all_negatives(positives, known, truth), SAMPLER_WORDS[given]
     elif isinstance(given, str):
         made = sampled_negatives(given, positives, known, truth, per_positive, seed)
-        words = f"{given}: {SAMPLERS[given]}, {per_positive} per positive"
+        words = f"{given}: {SAMPLER_WORDS[given]}, {per_positive} per positive"
     else:
         listed = coded_like(known, given)
         false = truth.holds(listed)

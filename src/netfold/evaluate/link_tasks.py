@@ -1,8 +1,8 @@
-"""How well an embedding gives back the graph that it was learned from."""
+"""Whether scores of pairs know the edges: those held out, those learned from, and those held out under noise."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,18 +12,20 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data.arrays import Ints
-from netfold.data.checks import check_counts
-from netfold.data.edges import Pairs, edge_pairs, neighbor_counts
+from netfold.data.checks import check_at_least_one, check_counts, is_between
+from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
+from netfold.evaluate.classes import mean_of, percent
 from netfold.evaluate.negatives import Negatives, sample_negatives
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, finite, of_vectors, pair_scores, separation
-from netfold.evaluate.splits import EdgeSplit
+from netfold.evaluate.scores import PairScores, chosen_score, finite, of_vectors, pair_scores, separation
+from netfold.evaluate.splits import EdgeSplit, split_edges
+from netfold.evaluate.task import SCORES_OF_VECTORS
 
-__all__ = ["link_prediction", "reconstruction"]
+__all__ = ["check_unseen", "link_prediction", "noise_robustness", "reconstruction", "with_noise"]
 
 
 _MOST_STEPS = 10**10
@@ -34,7 +36,7 @@ def link_prediction(
     model: Any,
     split: EdgeSplit,
     *,
-    score: str = "cosine",
+    score: str | None = None,
     negatives: str = "uniform",
     per_positive: int = 1,
     k: Sequence[int] = (100, 1000, 10_000),
@@ -52,9 +54,9 @@ def link_prediction(
     test edge's end in the ranking from its other end (an undirected edge: from both), other test edges left out.
     Equal scores share their places.
 
-    `score` is one of `pair_scores`. Above `nodes` nodes, MAP, hits and MRR are over the test edges from that many
-    random nodes, without precision@k. The baselines see the training graph alone: four scores of pairs, and spectral
-    vectors.
+    `score` is one of `pair_scores`, by default the cosine. Above `nodes` nodes, MAP, hits and MRR are over the test
+    edges from that many random nodes, without precision@k. The baselines see the training graph alone: four scores of
+    pairs, and spectral vectors.
 
     >>> from netfold.data.embedding import Embedding
     >>> from netfold.evaluate import split_edges
@@ -66,6 +68,7 @@ def link_prediction(
     """
     check_counts(k=k, hits=hits, nodes=nodes, per_positive=per_positive)
     check_unseen(model, split)
+    score = chosen_score("link-prediction", model, score)
     scores = pair_scores(model, split.train, score)
     count = None if negatives == "all" else per_positive * len(split.test)
     drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
@@ -180,7 +183,7 @@ def reconstruction(
     model: Any,
     graph: Any,
     *,
-    score: str = "cosine",
+    score: str | None = None,
     k: Sequence[int] = (100, 1000, 10_000),
     per_positive: int = 0,
     negatives: str = "uniform",
@@ -195,10 +198,11 @@ def reconstruction(
     `per_positive`, also AUC and AP: the edges against so many times as many pairs that are none, drawn by the rule
     `negatives` (`sample_negatives`; "all" takes every one).
 
-    `score`: `dot`, `cosine`, `distance`, `w2` or `decoder`, see `pair_scores`. Blocks of rows at a time; above `nodes`
-    nodes, MAP is over that many random ones, with half of its 95% confidence interval in `deviations`. Equal scores
-    share their places. The baselines are scores of pairs (but not the shortest path, which is the edge itself), and
-    spectral vectors of the same width, scored alike (w2 by distance, the decoder by their product).
+    `score`: `cosine` by default, `dot`, `distance`, `w2`, `decoder` or `own`, see `pair_scores`. Blocks of rows at a
+    time; above `nodes` nodes, MAP is over that many random ones, with half of its 95% confidence interval in
+    `deviations`. Equal scores share their places. The baselines are scores of pairs (but not the shortest path, which
+    is the edge itself), and spectral vectors of the same width, scored alike (w2 by distance, the decoder by their
+    product).
 
     >>> from netfold.data.embedding import Embedding
     >>> graph = Graph.from_edges([("a", "b"), ("c", "d")])
@@ -220,6 +224,7 @@ def reconstruction(
         right, wrong = (finite(scores.at(*pairs.T)) for pairs in (edge_pairs(known), drawn.pairs))
         return separation(right, wrong)
 
+    score = chosen_score("reconstruction", model, score)
     scores = pair_scores(model, known, score)
     own = ranked(scores)
     cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
@@ -250,3 +255,104 @@ def _baselines(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairS
     scorers = {name: x for name, x in pair_scorers(graph).items() if name != "shortest path"}
     vectors = baseline_embeddings(graph, dim, seed)
     return scorers | {name: pair_scores(x, graph, score) for name, x in vectors.items()}
+
+
+# -------------------------------------------------------------------- noise
+
+_HEURISTIC = "Adamic-Adar"
+
+Scorer = Callable[[Graph], PairScores]
+"""From a training graph to the scores of its pairs."""
+
+
+def noise_robustness(
+    fit: Callable[[Graph], Any],
+    graph: Any,
+    *,
+    fractions: Iterable[float] | float = (0.05, 0.25, 0.5),
+    hidden: float = 0.2,
+    keep: str = "none",
+    score: str | None = None,
+    repeats: int = 1,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """How much worse hidden edges are found from a graph to which random edges were added.
+
+    `fit` makes a fitted model (or an embedding) of a graph. A share `hidden` of the edges is hidden (`split_edges`, for
+    `keep`), and to the rest each of `fractions` of their number is added in pairs that are no edges of the whole graph,
+    what a smaller part adds being in a larger one. AUC: of the hidden edges against as many other non-edges, without
+    noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where there is
+    `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
+
+    The baselines are Adamic-Adar and spectral vectors of the same width, made of the same graphs.
+    """
+    whole, parts = Graph.of(graph), _fractions(fractions)
+    check_at_least_one(repeats=repeats)
+    fitted: list[Any] = []
+
+    def own(train: Graph) -> PairScores:
+        fitted.append(fit(train))
+        return pair_scores(fitted[-1], train, chosen_score("noise-robustness", fitted[-1], score))
+
+    def round_of(scorer: Scorer) -> list[dict[str, float]]:
+        return [_round(scorer, whole, parts, hidden, keep, seed + i) for i in range(repeats)]
+
+    figures, deviations = mean_of(round_of(own))
+    used = chosen_score("noise-robustness", fitted[0], score)
+    rows = (
+        {name: mean_of(round_of(x))[0] for name, x in _noise_baselines(fitted[0], used, seed).items()}
+        if baselines
+        else {}
+    )
+    protocol = {"hidden": hidden, "keep": keep, "noise": "uniform non-edges added to the training graph", "score": used}
+    protocol |= {"negatives": "uniform, as many as hidden edges", "repeats": repeats, "seed": seed}
+    if repeats > 1:
+        protocol["±"] = "standard deviation over repeats"
+    declines = [x for x in figures if x != "AUC"]
+    return Result("noise robustness", name_of(fitted[0]), figures, protocol, rows, deviations, declines)
+
+
+def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
+    """The graph and edges at some more pairs, which weigh as random edges of it do.
+
+    >>> with_noise(Graph.from_edges([(0, 1, 3.0), (2, 1, 3.0)]), np.array([[0, 2]])).adjacency[2, 0].item()
+    3.0
+    """
+    return with_pairs(graph, pairs, np.random.default_rng(seed).choice(graph.adjacency.data, len(pairs)))
+
+
+def _round(
+    scorer: Scorer, whole: Graph, parts: tuple[float, ...], hidden: float, keep: str, seed: int
+) -> dict[str, float]:
+    """The figures of one split; all methods get the same ones."""
+    split = split_edges(whole, hidden, keep=keep, seed=seed)
+    wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
+    counts = [round(part * len(edge_pairs(split.train))) for part in parts]
+    noise = sample_negatives(whole, max(counts), exclude=wrong, seed=seed + 1).pairs
+    clean = _auc(scorer(split.train), split, wrong)
+    noisy = [_auc(scorer(with_noise(split.train, noise[:count], seed)), split, wrong) for count in counts]
+    return {"AUC": clean} | {
+        f"decline@{percent(part)}": (clean - auc) / clean for part, auc in zip(parts, noisy, strict=True)
+    }
+
+
+def _auc(scores: PairScores, split: EdgeSplit, wrong: Pairs) -> float:
+    return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (split.test, wrong)))["AUC"]
+
+
+def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, Scorer]:
+    dim, score = embedding_of(model).dim, used if used in SCORES_OF_VECTORS else "dot"
+
+    def vectors(name: str) -> Scorer:
+        return lambda train: pair_scores(baseline_embeddings(train, dim, seed)[name], train, score)
+
+    made: dict[str, Scorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
+    return made | {name: vectors(name) for name in ("spectral", "normalised SVD")}
+
+
+def _fractions(given: Any) -> tuple[float, ...]:
+    parts = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not parts or not all(is_between(x, 0, np.inf) for x in parts):
+        raise InputError(f"fractions={given!r} are not parts of the edges above 0, such as (0.05, 0.25, 0.5)")
+    return tuple(map(float, parts))

@@ -1,4 +1,4 @@
-"""How well vectors lie in the plane: what t-SNE loses on the way there, and whether classes stay together."""
+"""Whether vectors know the classes of nodes: a linear classifier, clusters, and neighbors in a t-SNE of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from netfold.data.nodes import Labels
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings
 from netfold.evaluate.classes import (
-    NORMALIZE,
     NodeClasses,
     Split,
     mean_of,
@@ -26,11 +25,9 @@ from netfold.evaluate.classes import (
     read_classes,
 )
 from netfold.evaluate.result import Result, embedding_of, name_of
+from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
 
 __all__ = [
-    "CLASSIFIERS",
-    "NORMALIZE",
-    "RULES",
     "class_f1",
     "class_figures",
     "classification",
@@ -40,9 +37,6 @@ __all__ = [
     "visualization_points",
 ]
 
-
-CLASSIFIERS = ("logistic", "svm")
-RULES = ("top-k", "threshold")
 
 ClassScorer = Callable[[Bools, Ints, Ints], Floats]
 """From the classes of the learned rows, those rows, and the asked ones: asked x classes, above 0 for yes."""
@@ -86,7 +80,7 @@ def classification(
     1.0
     """
     check_choice(CLASSIFIERS, classifier=classifier)
-    check_choice(RULES, rule=rule)
+    check_choice(CLASS_RULES, rule=rule)
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(repeats=repeats)
     if not is_between(C, 0, np.inf):
