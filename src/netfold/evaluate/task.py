@@ -73,7 +73,12 @@ _OF_NODES = ("until", "new", "by", "max_degree")
 
 @dataclass(frozen=True)
 class Task:
-    """One thing that a model can be asked, and how it is measured unless said otherwise."""
+    """One thing that a model can be asked, and how it is measured unless said otherwise.
+
+    >>> task = TASKS["calibration"]
+    >>> task.split, task.headline, task.smaller, task.needs_classes
+    ('edges', ('Brier', 'AUC certain'), ('Brier',), False)
+    """
 
     name: str
     """As the command line has it."""
