@@ -1,6 +1,6 @@
 """DRNE's options on small graphs: what each kind of vectors reaches; the records are in benchmarks/searches/drne.jsonl.
 
-    python benchmarks/searches/drne.py europe_airports '{"dim": 64, "start": "degree", "lambda_": 0.1}'
+    python benchmarks/searches/drne.py europe_airports '{"dim": 64, "init": "degree", "lambda_": 0.1}'
 
 One fit gives all rounds: X, h1 (one round), h2, ...; Xh, Xh2, Xh3 are X and 1, 2, 3 rounds side by side, h12 the first
 two rounds. Figures: accuracy of roles, on the airports; 100 x MSE/mean of four centralities; Kendall's τ to VS

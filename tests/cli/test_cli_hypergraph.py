@@ -116,7 +116,7 @@ def test_tasks_of_graphs_are_not_for_models_of_hypergraphs(likes: Path) -> None:
 def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> None:
     command = _of_model(TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
     spellings = [x for p in command.params for x in p.opts]
-    assert len(spellings) == len(set(spellings)) and "--dhne-negatives" in spellings and "--negatives" in spellings
+    assert len(spellings) == len(set(spellings)) and "--dhne-n-negatives" in spellings and "--negatives" in spellings
 
 
 # -------------------------------------------------------------------- labels as people type them

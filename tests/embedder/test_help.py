@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from netfold.models.lgp.embedder import LGPEmbedder
+from netfold.models.lgp.model import LGPEmbedder
 
 import netfold as nf
 from netfold.embedder.options import Configured, attribute, option, options

@@ -206,7 +206,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[type[nf.Embedder],
     class After(nf.SDNE, abstract=True):
         """As it is."""
 
-        init: str = option("here", "where it starts", choices=("here", "there"), was="start_from")
+        origin: str = option("here", "where it starts", choices=("here", "there"), was="start_from")
         n_links: int = option(1, "how many links", at_least=0, was="links")
 
     for cls in (Before, After):
@@ -226,7 +226,7 @@ def test_a_model_file_from_before_is_loaded(models: Any, tmp_path: Path) -> None
     fitted.save(tmp_path / "toy")
     nf.Embedder.models["toy"] = after
     loaded = nf.load(tmp_path / "toy")
-    assert isinstance(loaded, after) and (loaded.init, loaded.n_links, loaded.seed) == ("there", 4, 5)
+    assert isinstance(loaded, after) and (loaded.origin, loaded.n_links, loaded.seed) == ("there", 4, 5)
     assert np.array_equal(loaded.embedding_.vectors, fitted.embedding_.vectors)
     loaded.save(tmp_path / "again")
     assert nf.load(tmp_path / "again").get_params() == loaded.get_params()
@@ -236,11 +236,11 @@ def test_a_checkpoint_from_before_goes_on(models: Any, tmp_path: Path) -> None:
     before, after = models
     given = {"checkpoint": tmp_path / "state", "checkpoint_every": 0.0, "progress": False}
     before(**SMALL, start_from="there", links=4).fit(GRAPH, **given, on_epoch=lambda record: record["epoch"] >= 2)
-    resumed = after(**SMALL, init="there", n_links=4).fit(GRAPH, **given)
-    whole = after(**SMALL, init="there", n_links=4).fit(GRAPH, progress=False)
+    resumed = after(**SMALL, origin="there", n_links=4).fit(GRAPH, **given)
+    whole = after(**SMALL, origin="there", n_links=4).fit(GRAPH, progress=False)
     assert np.array_equal(resumed.embedding_.vectors, whole.embedding_.vectors)
-    said = refused(lambda: after(**SMALL, init="here", n_links=4).fit(GRAPH, **given))
-    assert "another configuration (init differs)" in said
+    said = refused(lambda: after(**SMALL, origin="here", n_links=4).fit(GRAPH, **given))
+    assert "another configuration (origin differs)" in said
 
 
 TABLE = """
@@ -265,7 +265,7 @@ config = {{ {quick} }}
 
 def test_a_row_recorded_before_is_the_same_configuration(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = models
-    rows = 'dim = 4, start_from = "there", links = 3', 'dim = 4, n_links = 3, init = "there"'
+    rows = 'dim = 4, start_from = "there", links = 3', 'dim = 4, n_links = 3, origin = "there"'
     old = TABLE.format(task="k", score="dot", row=rows[0], quick="epochs = 1, links = 1")
     new = TABLE.format(task="top", score="product", row=rows[1], quick="epochs = 1, n_links = 1")
     MODELS["toy"] = before
@@ -275,13 +275,13 @@ def test_a_row_recorded_before_is_the_same_configuration(models: Any, monkeypatc
     monkeypatch.setitem(tables.RENAMED_ARGUMENTS, "k", "top")
     monkeypatch.setitem(tables.RENAMED_VALUES, "score", {"dot": "product"})
     read = [parse(Path("x.toml"), text) for text in (old, new)]
-    assert read[0] == read[1] and read[0].rows[0].config == {"dim": 4, "init": "there", "n_links": 3}
+    assert read[0] == read[1] and read[0].rows[0].config == {"dim": 4, "origin": "there", "n_links": 3}
     assert read[0].task.arguments == {"top": [10], "score": "product"}
     assert read[0].quick.config == {"epochs": 1, "n_links": 1}
     assert {table.settings(table.rows[0]) for table in read} == {settings}
     other = parse(Path("x.toml"), new.replace("n_links = 3", "n_links = 2"))
     assert other.settings(other.rows[0]) != settings
-    with pytest.raises(InputError, match=r"x.toml: init is set twice"):
+    with pytest.raises(InputError, match=r"x.toml: origin is set twice"):
         parse(Path("x.toml"), new.replace("n_links = 3", 'start_from = "here"'))
 
 

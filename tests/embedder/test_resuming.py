@@ -20,15 +20,15 @@ from refusals import refused
 # -------------------------------------------------------------------- the same bits
 
 
-@pytest.mark.parametrize("pretrain", ["none", "svd", "dbn"])
+@pytest.mark.parametrize("init", ["none", "svd", "dbn"])
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 @pytest.mark.parametrize("batch_size", [None, 13])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
 def test_resumed_to_the_same_bits(
-    optimizer: str, batch_size: int | None, output: str, pretrain: str, tmp_path: Path
+    optimizer: str, batch_size: int | None, output: str, init: str, tmp_path: Path
 ) -> None:
-    config = {"optimizer": optimizer, "batch_size": batch_size, "output": output, "pretrain": pretrain}
-    config |= {"activation": "sigmoid" if pretrain == "dbn" else "tanh", "lr": 1e-4 if optimizer == "sgd" else 0.01}
+    config = {"optimizer": optimizer, "batch_size": batch_size, "output": output, "init": init}
+    config |= {"activation": "sigmoid" if init == "dbn" else "tanh", "lr": 1e-4 if optimizer == "sgd" else 0.01}
     whole = fit(**config)
     stopped(tmp_path, **config)
     assert len(manifest(tmp_path)["history"]) == 3

@@ -94,7 +94,7 @@ def test_a_checkpoint_goes_on_to_the_same_history(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_with_other_options_is_refused(tmp_path: Path) -> None:
-    given = options(nf.SDNE, {**stored_files.OPTIONS["sdne"], "pretrain": "svd"})
+    given = options(nf.SDNE, {**stored_files.OPTIONS["sdne"], "init": "svd"})
     with pytest.raises(nf.InputError, match=r"another configuration \((pretrain|init) differs\)"):
         stored_files.checkpointed(given, state(tmp_path))
 

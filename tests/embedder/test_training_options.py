@@ -8,8 +8,8 @@ import netfold as nf
 from netfold.embedder.options import Option, config_from_json, options
 from netfold.embedder.training_options import SkipGramOptions, TrainingOptions, skipgram, training
 
-COMMON = {"seed": 0, "device": "auto", "negatives": 5, "schedule": "linear"}
-WALKS = {"p": 1.0, "q": 1.0, "length": 80, "window": 10, "pretrain": "spectral", "lr": 0.1}
+COMMON = {"seed": 0, "device": "auto", "n_negatives": 5, "schedule": "linear"}
+WALKS = {"p": 1.0, "q": 1.0, "length": 80, "window": 10, "init": "spectral", "lr": 0.1}
 STOPPING = {"tolerance": 0.0, "patience": 10}
 PROCESS = {"hidden": 64, "sharing": "all", "eta": 1.0, "zeta": 1.0, "routine": "exact", "uncertainty": True}
 SAVED = {

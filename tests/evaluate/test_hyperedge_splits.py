@@ -166,7 +166,7 @@ def test_several_kinds_a_sampler_and_cosines() -> None:
     assert text.exit_code == 0, text.output
     assert text.stdout.count("protocol: hidden 0.2; seed 0;") == 1 and "negatives uniform" in text.stdout
     assert "score min of the cosines of pairs" in text.stdout and "DHNE" in text.stdout
-    own = told("dhne", "tags.csv", *QUICK, "--negatives", "all", "--dhne-negatives", "2")
+    own = told("dhne", "tags.csv", *QUICK, "--negatives", "all", "--dhne-n-negatives", "2")
     assert own["all"]["protocol"]["score"] == "the model's own"
 
 
@@ -217,4 +217,4 @@ def test_choices_are_those_of_the_functions_and_the_help_lists_them() -> None:
     assert tuple(SAMPLER_WORDS) == SAMPLERS and AGGREGATES == ("mean", "min")
     text = netfold("--help").stdout
     assert all(flag in text for flag in ("--hide", "--negatives", "--per-positive", "--aggregate", "--test", "dhne"))
-    assert "--dhne-negatives" in netfold("dhne", "--help").stdout
+    assert "--dhne-n-negatives" in netfold("dhne", "--help").stdout

@@ -39,7 +39,7 @@ def test_what_starts_at_zero_stays_there_and_steps_move_the_rest(blocks, vectors
 
 def test_the_options_of_sampling_change_what_is_drawn(blocks, vectors):
     new, usual = [("new", 0)], fitted(blocks, vectors).transform([("new", 0)]).vectors
-    for changed in ({"seeds": 1}, {"batch_size": 8}, {"two_step": 2}, {"one_step": 3}, {"schedule": "constant"}):
+    for changed in ({"roots": 1}, {"batch_size": 8}, {"two_step": 2}, {"one_step": 3}, {"schedule": "constant"}):
         assert fitted(blocks, vectors, **changed).transform(new).vectors.tobytes() != usual.tobytes()
 
 

@@ -27,7 +27,7 @@ def fit(graph, **changed) -> DRNE:
 
 
 @graphs
-@pytest.mark.parametrize("options", [{}, {"rounds": 0}, {"rounds": 3, "vectors": "all"}, {"start": "degree"}])
+@pytest.mark.parametrize("options", [{}, {"rounds": 0}, {"rounds": 3, "vectors": "all"}, {"init": "degree"}])
 def test_shapes_labels_and_finiteness(kind, options):
     graph = ZOO[kind]()
     emb = fit(graph, **options).embedding_
@@ -115,7 +115,7 @@ def test_a_new_node_linked_as_a_known_one_gets_its_vectors_of_all_rounds(vectors
 
 def test_the_start_by_degree_differs_with_the_degree_alone():
     graph = karate()
-    x = fit(graph, start="degree", rounds=0, epochs=0).embedding_.vectors
+    x = fit(graph, init="degree", rounds=0, epochs=0).embedding_.vectors
     for degree in np.unique(graph.degrees):
         assert len(np.unique(x[graph.degrees == degree], axis=0)) == 1
     assert len(np.unique(x, axis=0)) == len(np.unique(graph.degrees))
@@ -278,7 +278,7 @@ def test_every_option_is_explained():
         ({"dim": 0}, "dim=0 is not allowed; it is a whole number of at least 1"),
         ({"lambda_": -1.0}, "lambda_=-1.0 is not allowed"),
         ({"max_neighbors": 0}, "max_neighbors=0 is not allowed"),
-        ({"start": "zero"}, "start='zero' is not allowed; it is one of degree, common, random"),
+        ({"init": "zero"}, "init='zero' is not allowed; it is one of degree, common, random"),
         ({"vectors": "h"}, "vectors='h' is not allowed; it is one of last, all"),
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
         ({"lr": 0.0}, "lr=0.0 is not allowed"),

@@ -61,7 +61,7 @@ def test_the_history_has_the_terms_of_each_order(order, terms):
 
 
 def test_the_terms_at_a_standstill_count_samples_and_negatives():
-    record = fit(karate(), lr=1e-12, epochs=1, samples=1000, negatives=3).history_[0]
+    record = fit(karate(), lr=1e-12, epochs=1, samples=1000, n_negatives=3).history_[0]
     for order in ("first", "second"):
         assert record[f"{order}_contexts"] == pytest.approx(1000 * np.log(2), rel=0.02)
         assert record[f"{order}_negatives"] == pytest.approx(3000 * np.log(2), rel=0.02)

@@ -96,7 +96,7 @@ def test_the_vectors_of_known_nodes_are_predicted_from_their_neighbors(blocks):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"p": 0.2}, {"q": 4.0}, {"window": 5}, {"length": 10}, {"negatives": 2}, {"pretrain": "none"}, {"lr": 0.3},
+        {"p": 0.2}, {"q": 4.0}, {"window": 5}, {"length": 10}, {"n_negatives": 2}, {"init": "none"}, {"lr": 0.3},
         {"shared_lr": 0.03}, {"schedule": "constant"}, {"batch_size": 16}, {"one_step": 2}, {"two_step": 1},
         {"sharing": "halves"},
     ],

@@ -42,12 +42,15 @@ class SkipGramOptions(TrainingOptions):
         "random windows come to in expectation",
         at_least=1,
     )
-    negatives: int = option(5, "k: nodes drawn at random against each pair, in expectation", at_least=1)
-    pretrain: str = option(
+    n_negatives: int = option(
+        5, "k: nodes drawn at random against each pair, in expectation", at_least=1, was="negatives"
+    )
+    init: str = option(
         "spectral",
         "the start: spectral (eigenvectors of the normalised adjacency, near which training ends) or none (word2vec's "
         "small random vectors, for which lr = 0.3 and several times the epochs are needed)",
         choices=("spectral", "none"),
+        was="pretrain",
     )
     lr: float = option(
         0.1, "learning rate of row-wise Adagrad; a row that has seen little yet moves at a quarter of it", above=0

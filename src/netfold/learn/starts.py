@@ -166,7 +166,7 @@ def deep_belief_network(
 
 
 def spectral_start(
-    matrix: sparse.csr_array, dim: int, window: int, negatives: int, generator: torch.Generator
+    matrix: sparse.csr_array, dim: int, window: int, n_negatives: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """Vectors and contexts (n x dim) near which skip-gram over walks of a symmetric matrix ends.
 
@@ -191,7 +191,7 @@ def spectral_start(
         scale = torch.from_numpy(roots * math.sqrt(whole))[:, None]  # float64: a light node of a heavy graph is far out
         made = scale * made * _filtered(values, window).sqrt()
         first[:, 1 : rank + 1] = _shortened(made)
-    offset = torch.from_numpy(linked).float() * math.sqrt(math.log(negatives))
+    offset = torch.from_numpy(linked).float() * math.sqrt(math.log(n_negatives))
     noise = (torch.rand(n, dim, generator=generator) - 0.5) / dim
     second = first.clone()
     first[:, 0], second[:, 0] = offset, -offset

@@ -63,7 +63,7 @@ def sdne() -> Show:
     graph = _novel()
     options: dict[str, Any] = {"dim": 32, "alpha": 10}
     model = nf.SDNE(**options).fit(graph, progress=False)
-    untrained = nf.SDNE(**options, epochs=0, pretrain="none").fit(graph, progress=False)
+    untrained = nf.SDNE(**options, epochs=0, init="none").fit(graph, progress=False)
     near = ", ".join(str(label) for label, _ in model.embedding_.nearest("Valjean", k=5, metric="dot"))
     return Show(
         name="SDNE",

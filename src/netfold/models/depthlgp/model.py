@@ -75,10 +75,11 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         "what is expected of a node without links: the mean of the given vectors, or the chapter's zero",
         choices=("mean", "zero"),
     )
-    seeds: int = option(
+    roots: int = option(
         4,
         "nodes of a subgraph that count as new: the first that a random walk meets; never more than an eighth of all",
         at_least=1,
+        was="seeds",
     )
     samples: int = option(1024, "subgraphs an epoch", at_least=1)
     batch_size: int = training("batch_size", default=32, help="subgraphs a step")
@@ -147,7 +148,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             network.graph.matrix(),
             torch.tensor(embedding.vectors),
             samples=samples,
-            seeds=max(1, min(self.seeds, len(network.latent) // 8)),
+            roots=max(1, min(self.roots, len(network.latent) // 8)),
             caps=self._caps(),
             batch_size=batch_size,
             device=network.device,

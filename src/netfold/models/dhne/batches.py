@@ -119,7 +119,7 @@ class Source:
 class Drawing:
     """How tuples that are no hyperedges are drawn, and whether the encoder does without a step's hyperedges."""
 
-    noise: str = "uniform"
+    negatives: str = "uniform"
     replaced: float = 1.1
     hold_out: bool = False
 
@@ -155,7 +155,7 @@ def source(
 def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
     schema = places.schema
     weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
-    drawn = [Noise(len(w), w if drawing.noise == "degree" else None) for w in weights]
+    drawn = [Noise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
     made = []
     for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
         known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)

@@ -105,11 +105,12 @@ class DHNE(Embedder["DHNENetwork"]):
     )
     alpha: float = option(1.0, "weight of L_2, the reconstruction of rows of A", at_least=0)
     nu: float = option(0.0, "weight of L_reg, half the squared weights", at_least=0)
-    negatives: int = option(5, "tuples drawn for each hyperedge that are none", at_least=0)
-    noise: str = option(
+    n_negatives: int = option(5, "tuples drawn for each hyperedge that are none", at_least=0, was="negatives")
+    negatives: str = option(
         "uniform",
         "how the node that replaces another is drawn: all alike, or by degree^0.75",
         choices=("uniform", "degree"),
+        was="noise",
     )
     replaced: float = option(
         1.1, "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases", at_least=1
@@ -213,9 +214,11 @@ class DHNE(Embedder["DHNENetwork"]):
             network.start(self._generator(0), typical)
         network.to(device)
         of = batches(
-            source(data.graph, data.places, data.counts, network, Drawing(self.noise, self.replaced, self.hold_out)),
+            source(
+                data.graph, data.places, data.counts, network, Drawing(self.negatives, self.replaced, self.hold_out)
+            ),
             self.batch_size,
-            per_positive=self.negatives,
+            per_positive=self.n_negatives,
             hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
             dropout=self.dropout,
         )

@@ -70,12 +70,13 @@ class DRNE(Embedder["DRNENetwork"]):
         "with probability proportional to their degrees",
         at_least=1,
     )
-    start: str = option(
+    init: str = option(
         "degree",
         "what X is before training: a random vector, the same for all nodes, plus another times the logarithm of the "
         "degree; the first alone, so that only the network's structure tells nodes apart (common); or a random one for "
         "each node (the chapter's)",
         choices=("degree", "common", "random"),
+        was="start",
     )
     rounds: int = option(
         1,
@@ -114,7 +115,7 @@ class DRNE(Embedder["DRNENetwork"]):
         network.degrees.copy_(torch.from_numpy(degrees))  # what new nodes will need of the order of neighbors
         network.colors.copy_(torch.from_numpy(color))
         if not resumed:
-            network.start(self._generator(0), torch.from_numpy(degrees), self.start)
+            network.start(self._generator(0), torch.from_numpy(degrees), self.init)
         network.to(device)
         of = batches(
             Sequences.of(data.linked, color, device),

@@ -21,10 +21,10 @@ from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
 from netfold.learn.walks import Links, random_walks
 
-__all__ = ["Caps", "Surroundings", "links_in", "read_around", "unit_of", "walked_seeds"]
+__all__ = ["Caps", "Surroundings", "links_in", "read_around", "unit_of", "walked_roots"]
 
 _WALK = 4
-"""A walk goes so many times as many steps as seeds are wanted, for it comes by nodes again."""
+"""A walk goes so many times as many steps as roots are wanted, for it comes by nodes again."""
 
 
 def links_in(graph: Graph, unit: float = 1.0) -> sparse.csr_array:
@@ -88,19 +88,19 @@ class Surroundings:
         return len(self.new)
 
 
-def walked_seeds(links: Links, count: int, seeds: int, generator: torch.Generator) -> tuple[Ints, Ints]:
-    """The first `seeds` nodes that each of `count` random walks meets: the nodes, and the walk of each.
+def walked_roots(links: Links, count: int, roots: int, generator: torch.Generator) -> tuple[Ints, Ints]:
+    """The first `roots` nodes that each of `count` random walks meets: the nodes, and the walk of each.
 
     A walk starts at any node that has links; in a small component it meets fewer nodes.
     """
     some = links.degrees.nonzero()[:, 0]
     starts = some[torch.randint(len(some), (count,), generator=generator)]
-    walks = random_walks(links, starts, 1 + _WALK * (seeds - 1), generator).numpy()
+    walks = random_walks(links, starts, 1 + _WALK * (roots - 1), generator).numpy()
     keys = np.arange(count)[:, None] * len(links) + walks
     first = np.sort(np.unique(keys.ravel(), return_index=True)[1])  # where each walk meets each node first
     group = first // walks.shape[1]
     rank = np.arange(len(group)) - np.searchsorted(group, group)
-    return walks.ravel()[first[rank < seeds]], group[rank < seeds]
+    return walks.ravel()[first[rank < roots]], group[rank < roots]
 
 
 def read_around(

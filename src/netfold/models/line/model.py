@@ -57,7 +57,7 @@ class LINE(Embedder["LINENetwork"]):
         type=int,
         at_least=1,
     )
-    negatives: int = skipgram("negatives", help="k: nodes drawn at random against each link, in expectation")
+    n_negatives: int = skipgram("n_negatives", help="k: nodes drawn at random against each link, in expectation")
     lr: float = skipgram("lr", default=0.3)
     schedule: str = skipgram("schedule")
     batch_size: int = skipgram("batch_size", default=4096, help="links a step")
@@ -90,7 +90,7 @@ class LINE(Embedder["LINENetwork"]):
             torch.tensor(matrix.data, device=device),
             Noise.of(matrix, device),
             samples=self.samples or max(_LEAST, matrix.nnz),
-            negatives=self.negatives,
+            n_negatives=self.n_negatives,
             batch_size=self.batch_size,
         )
         return Problem(

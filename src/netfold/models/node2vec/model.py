@@ -49,8 +49,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     )
     length: int = skipgram("length")
     window: int = skipgram("window")
-    negatives: int = skipgram("negatives")
-    pretrain: str = skipgram("pretrain")
+    n_negatives: int = skipgram("n_negatives")
+    init: str = skipgram("init")
     lr: float = skipgram("lr")
     schedule: str = skipgram("schedule")
     batch_size: int = skipgram("batch_size")
@@ -78,7 +78,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             walks=self.walks,
             length=self.length,
             window=self.window,
-            negatives=self.negatives,
+            n_negatives=self.n_negatives,
             batch_size=self.batch_size,
         )
         return Problem(
@@ -99,10 +99,10 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         from netfold.learn.starts import spectral_start
 
         matrix = links(graph, directed=False, weights=True, loops="keep")
-        if self.pretrain == "none":
+        if self.init == "none":
             network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
             return
-        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.negatives, self._generator(0))
+        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.n_negatives, self._generator(0))
         with torch.no_grad():
             network.vectors.copy_(vectors)
             network.contexts.copy_(contexts)

@@ -58,9 +58,9 @@ class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
     q: float = skipgram("q", help="in-out parameter of the walks, as in Node2Vec")
     length: int = skipgram("length", help="nodes in a walk; one starts at each node in an epoch")
     window: int = skipgram("window", help="steps within which two nodes of a walk are a pair, as in Node2Vec")
-    negatives: int = skipgram("negatives")
-    pretrain: str = skipgram(
-        "pretrain", help="the start of node2vec's h and contexts: spectral, as in Node2Vec, or none; LINE's is random"
+    n_negatives: int = skipgram("n_negatives")
+    init: str = skipgram(
+        "init", help="the start of node2vec's h and contexts: spectral, as in Node2Vec, or none; LINE's is random"
     )
     lr: float = skipgram("lr", help="learning rate of row-wise Adagrad, for h, a and the contexts")
     shared_lr: float = option(0.003, "learning rate of Adam, for eta, zeta and g", above=0)
@@ -104,9 +104,9 @@ class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
 
         generator, width = self._generator(0), self.dim**0.5 if self.base == "line" else self.dim
         vectors = (torch.rand(network.latent.shape, generator=generator) - 0.5) / width
-        if self.base == "node2vec" and self.pretrain == "spectral":
+        if self.base == "node2vec" and self.init == "spectral":
             matrix = sparse.csr_array(links.astype(np.float64))
-            vectors, contexts = spectral_start(matrix, self.dim, self.window, self.negatives, generator)
+            vectors, contexts = spectral_start(matrix, self.dim, self.window, self.n_negatives, generator)
             with torch.no_grad():
                 network.contexts.copy_(contexts)
         self._start_kernel(network, links)
@@ -122,7 +122,9 @@ class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
         walked, noise = Links.from_scipy(links, device), Noise.of(links, device)
         if self.base == "line":
             weights, size = torch.tensor(links.data, device=device), self.batch_size * _LINKS
-            return pair_batches(walked, weights, noise, samples=links.nnz, negatives=self.negatives, batch_size=size)
+            return pair_batches(
+                walked, weights, noise, samples=links.nnz, n_negatives=self.n_negatives, batch_size=size
+            )
         return window_batches(
             walked,
             noise,
@@ -131,7 +133,7 @@ class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
             walks=1,
             length=self.length,
             window=self.window,
-            negatives=self.negatives,
+            n_negatives=self.n_negatives,
             batch_size=self.batch_size,
         )
 

@@ -88,11 +88,12 @@ class SDNE(Embedder["SDNENetwork"]):
         at_least=0,
         below=1,
     )
-    pretrain: str = option(
+    init: str = option(
         "svd",
         "the start: svd (where a linear autoencoder would end), dbn (the chapter's deep belief network, for sigmoid "
         "activations) or none (random)",
         choices=("svd", "dbn", "none"),
+        was="pretrain",
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
     lr: float = training("lr", default=0.003)
@@ -145,8 +146,8 @@ class SDNE(Embedder["SDNENetwork"]):
                 "output='sigmoid' can write weights up to 1, and damping or overlap makes larger ones; "
                 "use output='linear'"
             )
-        if self.pretrain == "dbn" and self.activation != "sigmoid":
-            raise InputError(f"pretrain='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
+        if self.init == "dbn" and self.activation != "sigmoid":
+            raise InputError(f"init='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
         return data
 
     def _problem(
@@ -163,7 +164,7 @@ class SDNE(Embedder["SDNENetwork"]):
         rows = network.weighed(data.graph.adjacency)
         if not resumed:
             report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
-            start_network(network, rows, self.pretrain, (self._generator(0), self._generator(1)), report)
+            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report)
         network.to(device)
         targets = rows + self.overlap * overlap(rows) if self.overlap else None
         of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout)
