@@ -55,7 +55,7 @@ def taus(graph: nf.Graph, x: np.ndarray, some: np.ndarray) -> dict[str, float]:
 def figures(name: str, graph: nf.Graph, vectors: np.ndarray, some: np.ndarray) -> dict[str, float]:
     embedding, found = nf.Embedding(graph.nodes, vectors), dict[str, float]()
     if name.endswith("_airports"):
-        found |= evaluate.roles(embedding, nf.datasets.labels(name), baselines=False).figures
+        found |= evaluate.roles(embedding, nf.datasets.classes(name), baselines=False).figures
     result = evaluate.centrality(embedding, graph, measures=CENTRALITIES, baselines=False)
     found |= {k: 100 * v for k, v in result.figures.items() if k.endswith("MSE/mean")}
     return {k: round(v, 4) for k, v in found.items()} | taus(graph, vectors, some)

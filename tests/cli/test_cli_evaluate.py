@@ -18,7 +18,7 @@ from netfold.errors import InputError
 from netfold.evaluate import centralities
 from netfold.evaluate.negatives import SAMPLER_WORDS
 from netfold.evaluate.task import CENTRALITIES, SAMPLERS, TASKS
-from netfold.io.classes import read_labels
+from netfold.io.classes import read_classes
 
 QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3"]
 BLOCKS, CLASSES = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.05)
@@ -259,7 +259,7 @@ def test_choices_are_those_of_the_functions() -> None:
 
 def labels_in(text: str | bytes, nodes: nf.Graph | None = None) -> dict[Any, tuple[Any, ...]]:
     Path("x.csv").write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_labels("x.csv", None if nodes is None else nodes.nodes)
+    return read_classes("x.csv", None if nodes is None else nodes.nodes)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def labels_in(text: str | bytes, nodes: nf.Graph | None = None) -> dict[Any, tup
 def test_classes_are_read(text: str, expected: dict[Any, tuple[Any, ...]]) -> None:
     assert labels_in(text) == expected
     Path("x.csv.gz").write_bytes(gzip.compress(text.encode()))
-    assert read_labels("x.csv.gz") == expected
+    assert read_classes("x.csv.gz") == expected
 
 
 def test_nodes_are_read_as_the_graph_has_them() -> None:

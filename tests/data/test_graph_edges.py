@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 
@@ -84,7 +84,7 @@ def test_weights_refused(make: str, weight: float) -> None:
         elif make == "scipy":
             Graph.from_scipy(matrix)
         else:
-            Graph(matrix, Labels.of("ab"))
+            Graph(matrix, Nodes.of("ab"))
 
 
 def test_an_edge_of_weight_zero_is_none() -> None:

@@ -11,11 +11,11 @@ import subprocess
 import sys
 
 import pytest
-from netfold.models.lgp.model import LGPEmbedder
 
 import netfold as nf
 from netfold.embedder.options import Configured, attribute, option, options
 from netfold.models import MODELS
+from netfold.models.lgp.model import LGPEmbedder
 
 models = pytest.mark.parametrize("cls", [*MODELS.values(), nf.Embedder, LGPEmbedder])
 

@@ -12,7 +12,7 @@ from test_contract import given, make, usual
 
 import netfold as nf
 import zoo
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.embedder.new_nodes import check_placed, over_known
 from problems import problem_of
 
@@ -76,7 +76,7 @@ def test_rows_over_known_nodes():
 
 
 def test_a_node_that_cannot_be_placed_is_named_with_the_model():
-    nodes = Labels.of(["a", "b", "c"])
+    nodes = Nodes.of(["a", "b", "c"])
     check_placed("GF", nodes, np.array([], np.int64))
     with pytest.raises(
         nf.InputError, match="'b': no links to any known node, and GF can place a new node only by such"

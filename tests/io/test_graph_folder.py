@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 # -------------------------------------------------------------------- there and back
@@ -37,7 +37,7 @@ def memory_map(array: npt.NDArray[Any]) -> bool:
 def test_saved_and_loaded(labels: list[Any], directed: bool, index: Any, tmp_path: Path) -> None:
     matrix = Graph.from_edges([(0, 1, 2.5), (1, 1, 1)], nodes=range(3), directed=directed).to_scipy()
     matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
-    graph = Graph(matrix, Labels.of(labels), directed=directed)
+    graph = Graph(matrix, Nodes.of(labels), directed=directed)
     graph.save(tmp_path / "g")
     loaded = Graph.load(tmp_path / "g")
     assert list(loaded.nodes) == labels

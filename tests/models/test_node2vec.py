@@ -177,5 +177,5 @@ real = pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="NETFOLD_DA
 def test_blogcatalog_is_classified_as_well_as_by_gensim():
     graph = nf.datasets.load("blogcatalog")
     model = Node2Vec(epochs=3).fit(graph, progress=False)
-    found = nf.evaluate.classification(model, nf.datasets.labels("blogcatalog"), train=0.9, baselines=False)
+    found = nf.evaluate.classification(model, nf.datasets.classes("blogcatalog"), train=0.9, baselines=False)
     assert found.figures["micro-F1@90%"] > 0.42

@@ -11,7 +11,7 @@ import pytest
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 from netfold.show.report.document import Blocks
-from netfold.show.report.facts import label_line, label_lines
+from netfold.show.report.facts import node_line, node_lines
 from netfold.show.report.points import packed_vectors
 from netfold.show.report.sheets import Classes, NodeNumbers, sheet_columns
 from report_pages import HOSTILE, KINDS, gaussians, hypergraph, in_page, points, rng
@@ -39,11 +39,11 @@ def test_texts_come_back_as_they_were() -> None:
 
 def test_labels_are_lines() -> None:
     labels: list[Any] = ["plain", "two\nlines", "tab\there", "", ("user", 7), (1, 2), 3, "x" * 500, "\u2028", HOSTILE]
-    lines = label_lines(Embedding(labels, np.ones((10, 1))).nodes).split("\n")
+    lines = node_lines(Embedding(labels, np.ones((10, 1))).nodes).split("\n")
     assert lines[:7] == ["plain", "two lines", "tab here", "", "user:7", "(1, 2)", "3"]
     assert lines[7] == "x" * 199 + "…" and lines[8] == " " and lines[9] == HOSTILE
-    assert label_lines(Embedding([5, 6], np.ones((2, 1))).nodes) == "5\n6"
-    assert label_line("\ud800") == " "
+    assert node_lines(Embedding([5, 6], np.ones((2, 1))).nodes) == "5\n6"
+    assert node_line("\ud800") == " "
 
 
 # -------------------------------------------------------------------- vectors, and the nearest by them

@@ -17,7 +17,7 @@ from netfold.errors import InputError
 from netfold.evaluate.case import case
 from netfold.evaluate.task import TASKS, Task
 from netfold.models import MODELS
-from netfold.show.report.tables import graph_tasks, label_tasks, tuple_tasks
+from netfold.show.report.tables import class_tasks, graph_tasks, tuple_tasks
 from netfold.studies.compare import compare, running
 from netfold.studies.compare.running import fit
 from netfold.studies.reproduce import Row, Run, Table, run
@@ -63,7 +63,7 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
     model = MODELS[name](**options(name))
     split, given = split_of(task, graph), dict(SMALL.get(task.name, {}))
     data = graph if split is None else getattr(split, "train", None) or split.known
-    measure = nf.evaluate.hidden_hyperedges if task.name == "hyperedges" else task.measure
+    measure = nf.evaluate.held_out_hyperedges if task.name == "hyperedges" else task.measure
     if task.name != "uncertainty":
         given |= {"seed": SEED, "baselines": False}
     if task.name == "out-of-sample":
@@ -127,7 +127,7 @@ def test_compare_and_reproduce_give_the_figure_of_evaluate(
 def test_a_report_gives_the_figure_of_evaluate(task: Task, name: str) -> None:
     graph, classes = data_of(name)
     of_data = tuple_tasks(graph) if isinstance(graph, nf.Hypergraph) else graph_tasks(graph)
-    tasks = of_data | label_tasks(classes, None if isinstance(graph, nf.Hypergraph) else graph)
+    tasks = of_data | class_tasks(classes, None if isinstance(graph, nf.Hypergraph) else graph)
     model, expected = evaluated(task, name)
     if isinstance(expected, str):
         with pytest.raises(InputError):

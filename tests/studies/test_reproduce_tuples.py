@@ -231,7 +231,7 @@ def test_the_classes_of_a_hypergraph_are_told_beside_its_clique_expansion() -> N
     told = dataclasses.replace(table, task=task, rows=(bare,), figures=("accuracy@50%",))
     row = run(told, Run(seeds=(0,), device="cpu")).rows["replaced"]
     options = {"users": 12, "items": 12, "tags": 12, "edges": 120, "seed": 0}
-    whole, labels = (of("planted_triples", **options) for of in (nf.datasets.load, nf.datasets.labels))
+    whole, labels = (of("planted_triples", **options) for of in (nf.datasets.load, nf.datasets.classes))
     model = nf.DHNE(dim=6, epochs=3, seed=0, device="cpu").fit(whole, progress=False)
     graph = clique_expansion(whole)  # type: ignore[arg-type]
     by_hand = nf.evaluate.classification(model, labels, graph=graph, train=[0.5], repeats=2, seed=0)

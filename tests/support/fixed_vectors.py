@@ -139,7 +139,7 @@ def _numbers(cls: Any, setting: dict[str, Any], graph: Any) -> dict[str, np.ndar
         found["new"] = new.vectors
         if new.std is not None:
             found["new_std"] = new.std
-    for method in ("doubt", "mean_variance"):
+    for method in ("mean_variance", "mean_variance"):
         if hasattr(model, method):
             found["mean_variance"] = getattr(model, method)(graph)
     if hasattr(model, "score"):

@@ -11,7 +11,7 @@ import click
 
 from netfold.cli.fit import FitCommand, hyper_parameters
 from netfold.cli.flags import flags
-from netfold.cli.inputs import INPUTS, LABELS_HELP, classes_of, graph_of, labelled_as, labelled_as_known, model_of
+from netfold.cli.inputs import INPUTS, LABELS_HELP, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
@@ -180,7 +180,7 @@ def _of_saved(task: Task, path: str = "") -> click.Command:
         saved = model_of(model)
         data, classes = _read(task, reads, given)
         if task.split == "nodes":
-            data = labelled_as(data, getattr(saved, "embedding_", saved).nodes)
+            data = named_as(data, getattr(saved, "embedding_", saved).nodes)
             given |= {"new_nodes_of": saved}
 
         def same(graph: Any) -> Any:
@@ -288,8 +288,8 @@ def _split(task: Task, data: Any, given: Mapping[str, Any]) -> Any:
     asked = INPUTS[task.reads[0]]
     reading = {name: given[name] for name in asked.names}
     if task.split == "hyperedges":
-        return HyperedgeSplit(data, labelled_as_known(asked.read([given["test"]], **reading), data.nodes), {})
-    return EdgeSplit.of(data, labelled_as(graph_of(given["test"], **reading | {"directed": data.directed}), data.nodes))
+        return HyperedgeSplit(data, named_as_known(asked.read([given["test"]], **reading), data.nodes), {})
+    return EdgeSplit.of(data, named_as(graph_of(given["test"], **reading | {"directed": data.directed}), data.nodes))
 
 
 def _check_fitted_to(saved: Any, graph: Any, model: str, edges: Any, noun: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from netfold.cli.flags import ModelFlag, flags, from_toml
-from netfold.cli.inputs import INPUTS, embedding_at, labelled_as
+from netfold.cli.inputs import INPUTS, embedding_at, named_as
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
@@ -111,7 +111,7 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given:
     asked = INPUTS[cls.reads]
     graph = asked.read(edges, **{name: given[name] for name in asked.names})
     embedding = embedding_at(given["embedding"]) if cls.extends else None
-    graph = graph if embedding is None else labelled_as(graph, embedding.nodes)
+    graph = graph if embedding is None else named_as(graph, embedding.nodes)
     start = time.perf_counter()
     training = {name: given[name] for name in ("checkpoint", "checkpoint_every")}
     model.fit(graph, embedding, **training, progress=not given["quiet"])

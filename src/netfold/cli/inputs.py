@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.embedder.embedder import Embedder
 
 __all__ = [
@@ -39,12 +39,12 @@ __all__ = [
     "graph_of",
     "hypergraph_of",
     "integer",
-    "labelled_as",
-    "labelled_as_known",
     "later_flags",
     "later_of",
     "model_of",
-    "plain_labels",
+    "named_as",
+    "named_as_known",
+    "plain_names",
     "reading_flags",
     "refuse_reading_flags",
     "text_flags",
@@ -128,7 +128,7 @@ def check_there(path: str) -> None:
         raise InputError(f"{path}: there is no such file or folder; check its name")
 
 
-def labelled_as(graph: Graph, known: Labels) -> Graph:
+def named_as(graph: Graph, known: Nodes) -> Graph:
     """The graph with labels of the kind that the model has.
 
     A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
@@ -200,7 +200,7 @@ class Spelling:
     A file holds integers or text by what happens to be in it, and (type, label) where it has several types.
     """
 
-    def __init__(self, known: Labels):
+    def __init__(self, known: Nodes):
         self._known = known
         self._typed = known.kind == "json" and len(known) > 0 and all(map(is_typed, known))
         self._texts = {label[0] for label in known if isinstance(label[1], str)} if self._typed else set()
@@ -215,17 +215,17 @@ class Spelling:
         return name, integer(plain) if name in self._types else plain
 
 
-def plain_labels(hypergraph: Hypergraph) -> list[Any]:
+def plain_names(hypergraph: Hypergraph) -> list[Any]:
     """What a file calls its nodes, without their types."""
     several = len(hypergraph.types) > 1
     return [x[1] if several and is_typed(x) else x for x in hypergraph.nodes]
 
 
-def labelled_as_known(hypergraph: Hypergraph, known: Labels) -> Hypergraph:
+def named_as_known(hypergraph: Hypergraph, known: Nodes) -> Hypergraph:
     """The hypergraph with labels as a model's nodes have them."""
     from netfold.data.hypergraph import Hypergraph
 
-    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_labels(hypergraph)))
+    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_names(hypergraph)))
     return Hypergraph.from_kinds(
         hypergraph.kinds, nodes=labels, node_types=hypergraph.type_codes, types=hypergraph.types
     )
@@ -335,25 +335,25 @@ def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) 
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: given[name] for name in asked.names if name in given}
     if model.reads == "hypergraph":
-        return labelled_as_known(hypergraph_of(paths, **reading), known)
+        return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
         raise InputError(f"{paths[1]} is one file too many; {type(model).__name__} reads its edges from one")
     if not (Path(paths[0]) / "graph.json").exists():
         reading["directed"] = bool(model.graph_facts_["directed"])
-    return labelled_as(graph_of(paths[0], **reading), known)
+    return named_as(graph_of(paths[0], **reading), known)
 
 
 LABELS_HELP = "A node and one of its classes on each line, as 7,red; a node with a type as user:7,red."
 
 
-def classes_of(path: str, nodes: Labels) -> dict[Any, tuple[Any, ...]]:
+def classes_of(path: str, nodes: Nodes) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node; nodes with types are spelled in the file as people type them, user:u1."""
-    from netfold.io.classes import read_labels
+    from netfold.io.classes import read_classes
 
     if nodes.kind != "json":
-        return read_labels(path, nodes)
+        return read_classes(path, nodes)
     named = {spelled(label): label for label in nodes}
-    found = {str(node): classes for node, classes in read_labels(path).items()}
+    found = {str(node): classes for node, classes in read_classes(path).items()}
     unknown = next((node for node in found if node not in named), None)
     if unknown is not None:
         raise InputError(f"{path}: no node is called {unknown}; nodes are called as {next(iter(named))}")

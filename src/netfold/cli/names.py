@@ -11,9 +11,9 @@ from netfold.data.text import as_typed, did_you_mean, is_typed, printable
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
 
-__all__ = ["integer", "label_of_type", "label_typed", "spelled"]
+__all__ = ["integer", "node_of_type", "node_typed", "spelled"]
 
 _SUGGESTIONS, _AMONG = 3, 100_000
 """So many close labels are named, looked for among so many."""
@@ -28,7 +28,7 @@ def spelled(label: Any) -> str:
     return printable(as_typed(label))
 
 
-def label_typed(nodes: Labels, text: str) -> Any:
+def node_typed(nodes: Nodes, text: str) -> Any:
     """The label that a person means who types `text`: user:u1, or u1 alone where one type has it."""
     if nodes.kind != "json":
         return nodes.parse(text)
@@ -44,7 +44,7 @@ def label_typed(nodes: Labels, text: str) -> Any:
     return found[0]
 
 
-def label_of_type(nodes: Sequence[Labels], text: str, name: str) -> Any:
+def node_of_type(nodes: Sequence[Nodes], text: str, name: str) -> Any:
     """The same where the type is known; `nodes` are the labels to look among, those of known nodes first."""
     rest = text.removeprefix(f"{name}:")
     for labels in nodes:
@@ -63,7 +63,7 @@ def integer(label: Any) -> Any:
     return int(label) if written else label
 
 
-def _of_type(nodes: Labels, name: str, text: str) -> list[Any]:
+def _of_type(nodes: Nodes, name: str, text: str) -> list[Any]:
     """The label (type, text), or (type, number), if there is one."""
     return [(name, x) for x in dict.fromkeys((text, integer(text))) if (name, x) in nodes][:1]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.inputs import Spelling, columns_flag, text_flags
-from netfold.cli.names import label_of_type, spelled
+from netfold.cli.names import node_of_type, spelled
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.cli.tuples import (
     TupleFile,
@@ -26,7 +26,7 @@ from netfold.data.text import printable
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.models import DHNE
     from netfold.models.dhne.tuples import Form
 
@@ -82,7 +82,7 @@ def _columns(model: DHNE, form: Form, file: TupleFile) -> list[list[Any]]:
     return found
 
 
-def _check_known(nodes: list[Labels], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:
+def _check_known(nodes: list[Nodes], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:
     """Name the first line with a node that is not known, and what is near it."""
     import numpy as np
 
@@ -92,7 +92,7 @@ def _check_known(nodes: list[Labels], columns: list[list[Any]], types: Sequence[
         at = int(unknown[:, row].argmax())
         label = columns[at][row]
         try:
-            label_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
+            node_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
         except InputError as e:
             raise file.refusal_at(row, str(e)) from None
 

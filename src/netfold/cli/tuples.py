@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netfold.cli.inputs import check_there, columns_of, hypergraph_of, labelled_as_known, plain_labels
+from netfold.cli.inputs import check_there, columns_of, hypergraph_of, named_as_known, plain_names
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.models import DHNE
@@ -78,7 +78,7 @@ def form_with(forms: Sequence[Form], roles: Iterable[str]) -> Form:
 
 def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
     """The hyperedges in files, in the model's labels; None where no file is given."""
-    return labelled_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
+    return named_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
 
 
 _PARTED = {".csv": ",", ".tsv": "\t"}
@@ -96,7 +96,7 @@ class TupleFile:
         if "columns" in self._given:
             self._given["columns"] = columns_of(self._given["columns"], header=self._given.get("header", True))
         read = read_hyperedges(path, **self._given)
-        (kind,), plain = read.kinds, plain_labels(read)
+        (kind,), plain = read.kinds, plain_names(read)
         self.roles: tuple[str, ...] = kind.roles
         self.rows = [[plain[i] for i in row] for row in kind.rows.tolist()]
         """As they are written, integers where all of a type are."""

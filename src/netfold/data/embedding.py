@@ -16,7 +16,7 @@ import numpy.typing as npt
 from netfold.data.arrays import Floats32
 from netfold.data.checks import check_choice
 from netfold.data.gaussians import widths
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Embedding:
     [('b', 1.4142135381698608)]
     """
 
-    nodes: Labels
+    nodes: Nodes
     """The label of each row."""
     vectors: Floats32
     """n x dim."""
@@ -54,7 +54,7 @@ class Embedding:
     """n x dim, standard deviations above 0; None where nodes are points."""
 
     def __post_init__(self) -> None:
-        nodes = Labels.of(self.nodes)
+        nodes = Nodes.of(self.nodes)
         vectors = _as_matrix(self.vectors, "vectors", nodes)
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "vectors", vectors)
@@ -239,7 +239,7 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats32:
+def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     """A read-only float32 matrix with a row for each node; the given array stays as it is."""
     given = _as_floats(values, name)
     if given.ndim != 2 or given.shape[1] == 0:
@@ -261,7 +261,7 @@ def _read_only(array: Floats32) -> Floats32:
 
 
 def _is_several(label: Any) -> bool:
-    return isinstance(label, (list, Labels)) or _is_array(label)
+    return isinstance(label, (list, Nodes)) or _is_array(label)
 
 
 def _is_array(x: Any) -> bool:

@@ -18,7 +18,7 @@ from scipy import sparse
 from netfold.data import interop
 from netfold.data.checks import check_choice
 from netfold.data.edges import adjacency
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Graph:
 
     adjacency: sparse.csr_array
     """n x n, float32, sorted, without duplicates or stored zeros."""
-    nodes: Labels
+    nodes: Nodes
     """The label of each row."""
     directed: bool = field(default=False, kw_only=True)
 
@@ -65,7 +65,7 @@ class Graph:
             _check_weights(matrix.data)
         if not self.directed and not _is_symmetric(matrix):
             raise InputError("the adjacency matrix is not symmetric; say directed=True, or make it symmetric first")
-        nodes = Labels.of(self.nodes)
+        nodes = Nodes.of(self.nodes)
         if len(nodes) != matrix.shape[0]:
             raise InputError(f"{len(nodes):,} labels do not fit an adjacency matrix of {matrix.shape[0]:,} rows")
         object.__setattr__(self, "adjacency", _read_only(matrix))
@@ -96,7 +96,7 @@ class Graph:
         if nodes is None:
             labels, u_codes, v_codes = _factorize(u, v)
         else:
-            labels = Labels.of(nodes)
+            labels = Nodes.of(nodes)
             u_codes, v_codes = labels.positions(u), labels.positions(v)
         return Graph.from_codes(u_codes, v_codes, w, nodes=labels, directed=directed, duplicates=duplicates)
 
@@ -106,7 +106,7 @@ class Graph:
         v: npt.NDArray[Any],
         weights: npt.NDArray[Any] | None,
         *,
-        nodes: Labels,
+        nodes: Nodes,
         directed: bool = False,
         duplicates: str | None = None,
     ) -> Graph:
@@ -127,13 +127,13 @@ class Graph:
         _check_square(csr.shape)
         if directed is None:
             directed = not _is_symmetric(csr)
-        return Graph(csr, Labels.of(range(csr.shape[0]) if nodes is None else nodes), directed=directed)
+        return Graph(csr, Nodes.of(range(csr.shape[0]) if nodes is None else nodes), directed=directed)
 
     @staticmethod
     def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
         """A graph of a networkx graph; parallel edges are summed, edges without the attribute weigh 1."""
         nodes, u, v, w = interop.from_networkx(graph, weight)
-        return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
+        return Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
 
     @staticmethod
     def from_pyg(data: Any) -> Graph:
@@ -144,7 +144,7 @@ class Graph:
     def from_igraph(graph: Any, *, weight: str = "weight") -> Graph:
         """A graph of an igraph graph; labels are the attribute `name` where there is one."""
         nodes, u, v, w = interop.from_igraph(graph, weight)
-        return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
+        return Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
 
     @staticmethod
     def of(x: Any) -> Graph:
@@ -259,7 +259,7 @@ class Graph:
         return unchecked(*graph_folder.read_graph_folder(Path(path)))
 
 
-def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:
+def unchecked(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> Graph:
     """A graph of a float32 matrix known to be sorted, free of duplicates and zeros, and symmetric where it must be."""
     graph = object.__new__(Graph)
     for name, value in (("adjacency", _read_only(matrix)), ("nodes", nodes), ("directed", directed)):
@@ -267,26 +267,26 @@ def unchecked(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Graph:
     return graph
 
 
-def _factorize(u: Any, v: Any) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _factorize(u: Any, v: Any) -> tuple[Nodes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Labels in order, and the position of each end of each edge."""
     if all(isinstance(x, np.ndarray) and x.dtype.kind in "iu" for x in (u, v)):
         values, codes = np.unique(np.concatenate([u, v]), return_inverse=True)
-        return Labels.of(values), codes[: len(u)], codes[len(u) :]
+        return Nodes.of(values), codes[: len(u)], codes[len(u) :]
     index: dict[Any, int] = {}
     try:
         ends = chain.from_iterable(zip(u, v, strict=True))
         codes = np.fromiter((index.setdefault(x, len(index)) for x in ends), dtype=np.int64)
     except TypeError as e:
         raise InputError(f"a label cannot be a key: {e}") from None
-    labels = Labels.of(index)
+    labels = Nodes.of(index)
     if labels.kind == "int":  # in order, as integers in an array come
         rank = np.argsort(np.argsort(np.fromiter(index, dtype=np.int64)))
-        labels, codes = Labels.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
+        labels, codes = Nodes.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
     return labels, codes[0::2], codes[1::2]
 
 
 def _assemble(
-    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, directed: bool, rule: str, nodes: Labels
+    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, directed: bool, rule: str, nodes: Nodes
 ) -> sparse.csr_array:
     """The adjacency matrix of edges between positions."""
     if rule == "one" and w is not None:
@@ -299,7 +299,7 @@ def _assemble(
     return adjacency([(u, v)], w, len(nodes), directed=directed)
 
 
-def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Labels) -> None:
+def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Nodes) -> None:
     low, high = (u, v) if directed else (np.minimum(u, v), np.maximum(u, v))
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)

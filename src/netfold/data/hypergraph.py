@@ -26,7 +26,7 @@ from netfold.data.kinds import (
     types_by_roles,
     types_of,
 )
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "co_occurrences", "incidence"]
@@ -146,7 +146,7 @@ class Hypergraph:
 
     kinds: tuple[Kind, ...]
     """The edges, as rows of positions; kinds in order of first appearance, each with one edge or more."""
-    nodes: Labels
+    nodes: Nodes
     """The label of each node; a node may be in no edge."""
     types: tuple[str, ...]
     """The types of nodes, in order of first appearance; "node" alone where none is given."""
@@ -157,7 +157,7 @@ class Hypergraph:
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
         given = list(map(_as_edge, edges))
-        labels = Labels.of(nodes)
+        labels = Nodes.of(nodes)
         types, codes = types_of(node_types, len(labels))
         members = labels.positions([label for edge in given for label in edge])
         sizes = np.fromiter(map(len, given), np.int64, len(given))
@@ -172,7 +172,7 @@ class Hypergraph:
         edges = tuple(map(_as_edge, tuples))
         nodes = _first_seen(label for edge in edges for label in edge)
         if nodes.kind == "int":
-            nodes = Labels.of(np.sort(nodes.arrays()["ints"]))
+            nodes = Nodes.of(np.sort(nodes.arrays()["ints"]))
         if node_types is None:
             return Hypergraph(edges, nodes)
         return Hypergraph(edges, nodes, _looked_up(node_types, nodes))
@@ -197,7 +197,7 @@ class Hypergraph:
         (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
         """
         made = joined(map(_as_kind, kinds))
-        labels = Labels.of(nodes)
+        labels = Nodes.of(nodes)
         given = types_by_roles(made, labels) if node_types is None else types_of(node_types, len(labels), types)
         check_rows(made, labels, *given)
         return _freeze(object.__new__(Hypergraph), made, None, labels, *given)
@@ -218,7 +218,7 @@ class Hypergraph:
         (('a', 'b'), ('c', 'a'))
         """
         given = list(map(_as_named, edges))
-        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Labels.of(nodes)
+        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Nodes.of(nodes)
         types, codes = types_of(_looked_up(node_types, labels) if node_types is not None else (), len(labels))
         members = labels.positions([label for edge in given for label in edge.values()])
         kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
@@ -317,7 +317,7 @@ class Hypergraph:
 
 
 def _freeze(
-    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Labels, types: tuple[str, ...], codes: Ints
+    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Nodes, types: tuple[str, ...], codes: Ints
 ) -> Hypergraph:
     """The one place where a hypergraph gets its parts."""
     for kind in kinds:
@@ -342,15 +342,15 @@ def _as_named(edge: Any) -> Mapping[str, Any]:
     return edge
 
 
-def _first_seen(labels: Iterable[Any]) -> Labels:
+def _first_seen(labels: Iterable[Any]) -> Nodes:
     """The labels, each once, as they first appear."""
     try:
-        return Labels.of(dict.fromkeys(labels))
+        return Nodes.of(dict.fromkeys(labels))
     except TypeError as e:
         raise InputError(f"a label cannot be a key: {e}") from None
 
 
-def _looked_up(node_types: Mapping[Any, str], nodes: Labels) -> tuple[str, ...]:
+def _looked_up(node_types: Mapping[Any, str], nodes: Nodes) -> tuple[str, ...]:
     untyped = next((label for label in nodes if label not in node_types), None)
     if untyped is not None:
         raise InputError(f"node_types does not say which type {untyped!r} is")

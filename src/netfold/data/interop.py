@@ -15,13 +15,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data.kinds import TYPE, default_roles
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["LABEL", "Named", "as_label", "from_xgi", "named_edge", "own_label", "to_xgi", "type_of", "with_roles"]
+__all__ = ["LABEL", "Named", "as_node", "from_xgi", "named_edge", "own_name", "to_xgi", "type_of", "with_roles"]
 
 
 _MAX_FACTS = 1 << 24
@@ -154,7 +154,7 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
 
 
-def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> networkx.Graph[Any]:
+def to_networkx(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> networkx.Graph[Any]:
     """A networkx graph with labels as nodes and weights as attributes."""
     import networkx as nx
 
@@ -210,7 +210,7 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     if not hasattr(getattr(graph, "edges", None), "members"):
         raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
     place = {node: i for i, node in enumerate(graph.nodes)}
-    labels = {node: own_label(node, graph.nodes[node]) for node in place}
+    labels = {node: own_name(node, graph.nodes[node]) for node in place}
     types = {labels[node]: type_of(node, graph.nodes[node], node_type) for node in place}
     if len(types) < len(place):
         raise InputError(f"several nodes have the same {LABEL}; it is what netfold calls a node, and each has its own")
@@ -271,23 +271,23 @@ def _members(edges: Any, edge: Any, place: Mapping[Any, int]) -> list[tuple[Any,
 
 def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
     """Pairs (node, role) of an edge whose attribute is `roles`; it is ours where it names each of the nodes once."""
-    given = {role: as_label(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
+    given = {role: as_node(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
     if len(given) == len(members) and all(node in given.values() for node in members):
         return [(node, role) for role, node in given.items()]
     return [(node, None) for node in members]
 
 
-def own_label(node: Any, attributes: Mapping[str, Any]) -> Any:
+def own_name(node: Any, attributes: Mapping[str, Any]) -> Any:
     """The label of a node: what it is called, or what its attribute says that it was called."""
-    return as_label(attributes.get(LABEL, node))
+    return as_node(attributes.get(LABEL, node))
 
 
-def as_label(x: Any) -> Any:
+def as_node(x: Any) -> Any:
     """A label that json may have held: its lists are tuples.
 
-    >>> as_label(["user", [7, "x"]])
+    >>> as_node(["user", [7, "x"]])
     ('user', (7, 'x'))
     """
     if isinstance(x, dict):
         raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
-    return tuple(map(as_label, x)) if isinstance(x, (list, tuple)) else x
+    return tuple(map(as_node, x)) if isinstance(x, (list, tuple)) else x

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.arrays import Ints
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = [
@@ -236,7 +236,7 @@ def types_of(given: Iterable[str] | npt.NDArray[np.integer], n: int, types: Sequ
     return _by_appearance(names, codes)
 
 
-def types_by_roles(kinds: Sequence[Kind], nodes: Labels) -> Types:
+def types_by_roles(kinds: Sequence[Kind], nodes: Nodes) -> Types:
     """The types of nodes as their roles have them; a node without an edge has the one type that there is."""
     _check_positions(kinds, len(nodes))
     names = tuple(dict.fromkeys(name for kind in kinds for name in kind.types)) or (TYPE,)
@@ -250,7 +250,7 @@ def types_by_roles(kinds: Sequence[Kind], nodes: Labels) -> Types:
     return _by_appearance(names, codes)
 
 
-def check_rows(kinds: Sequence[Kind], nodes: Labels, types: tuple[str, ...], codes: Ints) -> None:
+def check_rows(kinds: Sequence[Kind], nodes: Nodes, types: tuple[str, ...], codes: Ints) -> None:
     """Refuse rows that name no node, or one of a type that does not belong there."""
     _check_positions(kinds, len(nodes))
     for kind in kinds:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
-__all__ = ["Labels", "typed_labels"]
+__all__ = ["Nodes", "typed_nodes"]
 
 
 _SUGGESTIONS = 3
@@ -23,7 +23,7 @@ _SUGGEST_AMONG = 100_000
 """Close labels are looked for among at most this many, so that an error message stays instant."""
 
 
-class Labels(Sequence[Any]):
+class Nodes(Sequence[Any]):
     """An immutable sequence of distinct labels with a fast way back from label to position.
 
     >>> labels = Labels.of(["Valjean", "Javert", "Cosette"])
@@ -47,14 +47,14 @@ class Labels(Sequence[Any]):
             raise InputError(f"unknown kind of labels {kind!r}; this version knows int, text and json")
 
     @staticmethod
-    def of(labels: Iterable[Any]) -> Labels:
+    def of(labels: Iterable[Any]) -> Nodes:
         """Labels from any iterable; they must be distinct."""
-        if isinstance(labels, Labels):
+        if isinstance(labels, Nodes):
             return labels
         if isinstance(labels, range):
             labels = np.arange(labels.start, labels.stop, labels.step, dtype=np.int64)
         if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
-            made = Labels("int", {"ints": _as_int64(labels).copy()})
+            made = Nodes("int", {"ints": _as_int64(labels).copy()})
         else:
             made = _from_objects([_plain(x) for x in labels])
         made._check_distinct()
@@ -103,7 +103,7 @@ class Labels(Sequence[Any]):
         return bool(self.find([label])[0] >= 0)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Labels):
+        if not isinstance(other, Nodes):
             return NotImplemented
         mine, theirs = self.arrays(), other.arrays()
         return self._kind == other._kind and all(np.array_equal(mine[k], theirs[k]) for k in mine)
@@ -123,7 +123,7 @@ class Labels(Sequence[Any]):
 
     def positions(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The position of each label; an `InputError` that suggests close ones where one is unknown."""
-        labels = labels if isinstance(labels, (list, tuple, Labels, np.ndarray)) else list(labels)
+        labels = labels if isinstance(labels, (list, tuple, Nodes, np.ndarray)) else list(labels)
         found = self.find(labels)
         if found.size and found.min() < 0:
             raise InputError(self._unknown(labels[int(np.argmax(found < 0))]))
@@ -139,16 +139,16 @@ class Labels(Sequence[Any]):
             return text
         return number if self._kind == "int" or text not in self else text
 
-    def take(self, rows: npt.ArrayLike) -> Labels:
+    def take(self, rows: npt.ArrayLike) -> Nodes:
         """The labels at these positions, in this order; each position once."""
         rows = _as_rows(rows, len(self))
         if self._ints is not None:
-            return Labels("int", {"ints": self._ints[rows]})
+            return Nodes("int", {"ints": self._ints[rows]})
         assert self._offsets is not None and self._bytes is not None
         starts, lengths = self._offsets[rows], np.diff(self._offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         into = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return Labels(self._kind, {"offsets": offsets, "bytes": self._bytes[into]})
+        return Nodes(self._kind, {"offsets": offsets, "bytes": self._bytes[into]})
 
     @cached_property
     def _index(self) -> dict[Any, int]:
@@ -164,7 +164,7 @@ class Labels(Sequence[Any]):
         return self._ints[order], order
 
     def _find_ints(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
-        if isinstance(labels, Labels) and labels._ints is not None:
+        if isinstance(labels, Nodes) and labels._ints is not None:
             wanted, whole = labels._ints, None
         elif isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
             wanted, whole = _as_int64(labels), None
@@ -201,9 +201,9 @@ class Labels(Sequence[Any]):
         return f"no node is labelled {_plain(label)!r}" + (f"; {hint}" if hint else "")
 
 
-def _from_objects(labels: list[Any]) -> Labels:
+def _from_objects(labels: list[Any]) -> Nodes:
     if labels and all(map(_is_int64, labels)):
-        return Labels("int", {"ints": np.array(labels, dtype=np.int64)})
+        return Nodes("int", {"ints": np.array(labels, dtype=np.int64)})
     kind = "text" if all(isinstance(x, str) for x in labels) else "json"
     try:
         parts = [(x if kind == "text" else _to_json(x)).encode() for x in labels]
@@ -211,7 +211,7 @@ def _from_objects(labels: list[Any]) -> Labels:
         raise InputError(f"the label {e.object!r} is not valid unicode: {e.reason}") from None
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(p) for p in parts], out=offsets[1:])
-    return Labels(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)})
+    return Nodes(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)})
 
 
 def _plain(label: Any) -> Any:
@@ -297,10 +297,10 @@ def _check_offsets(offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) 
         raise InputError("the stored labels are damaged: their offsets do not fit their text")
 
 
-def typed_labels(of_type: Mapping[str, Labels]) -> Labels:
+def typed_nodes(of_type: Mapping[str, Nodes]) -> Nodes:
     """The labels (type, label) of all types, one type after the other, without a Python object for each.
 
-    >>> list(typed_labels({"user": Labels.of([7, 9]), "tag": Labels.of(["drama"])}))
+    >>> list(typed_nodes({"user": Labels.of([7, 9]), "tag": Labels.of(["drama"])}))
     [('user', 7), ('user', 9), ('tag', 'drama')]
     """
     parts = [_as_json(name, labels) for name, labels in of_type.items()]
@@ -308,11 +308,11 @@ def typed_labels(of_type: Mapping[str, Labels]) -> Labels:
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
     kind = "json" if texts else "text"  # as `Labels.of` has it where there are none
-    return Labels(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), np.uint8)})
+    return Nodes(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), np.uint8)})
 
 
-def _as_json(name: str, labels: Labels) -> list[bytes]:
-    """Each pair as `Labels` keeps it."""
+def _as_json(name: str, labels: Nodes) -> list[bytes]:
+    """Each pair as `Nodes` keeps it."""
     start = f"[{json.dumps(name, ensure_ascii=False)}, "
     if labels.kind == "int":
         return [f"{start}{i}]".encode() for i in labels]

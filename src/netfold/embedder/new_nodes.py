@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from scipy import sparse
 
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
 
 __all__ = ["check_placed", "over_known"]
 
@@ -34,7 +34,7 @@ def over_known(rows: Any, known: npt.NDArray[np.int64], n: int) -> sparse.csr_ar
 
 def check_placed(
     model: str,
-    nodes: Labels,
+    nodes: Nodes,
     isolated: npt.NDArray[np.int64],
     *,
     lack: str = "no links to any known node",

@@ -15,7 +15,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
 
 __all__ = ["load", "save"]
 
@@ -46,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     import torch
 
     from netfold.data.embedding import Embedding
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.io import tensors as store
 
     folder = Path(path)
@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     try:
         model = cls(**config_from_json(cls, manifest["config"]))
         tensors = store.read_tensors(folder / TENSORS)
-        labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+        labels = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
         model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
         model.graph_facts_ = _graph_facts(manifest["graph"], len(labels), cls)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     return model
 
 
-def _check_names(tensors: Iterable[str], network: list[str], labels: Labels) -> None:
+def _check_names(tensors: Iterable[str], network: list[str], labels: Nodes) -> None:
     known = {*network, *(f"labels.{k}" for k in labels.arrays()), "vectors", "std"}
     unknown = [name for name in tensors if name not in known]
     if unknown:

@@ -18,7 +18,7 @@ from netfold.data.expansions import clique_expansion
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
-from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, hidden_hyperedges, split_hyperedges
+from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, split_hyperedges
 from netfold.evaluate.negatives import sampled_negatives
 from netfold.evaluate.result import Result
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
@@ -71,7 +71,7 @@ def case_of_split(task: str, split: Splitted, classes: Classes, arguments: Mappi
     known = task_named(task)
     if isinstance(split, NodeSplit):
         return _of_new_nodes(known, split, classes, dict(arguments), seed)
-    measure = hidden_hyperedges if isinstance(split, HyperedgeSplit) else known.measure
+    measure = held_out_hyperedges if isinstance(split, HyperedgeSplit) else known.measure
     return Case(split.train, partial(_measured, measure, split, seed=seed, **arguments))
 
 

@@ -12,17 +12,17 @@ from netfold.data.arrays import Bools, Floats, Ints
 from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings
 from netfold.evaluate.classes import (
     NodeClasses,
     Split,
+    classes_of_nodes,
     mean_of,
     node_splits,
     normalized,
     percent,
-    read_classes,
 )
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
@@ -86,7 +86,7 @@ def classification(
     if not is_between(C, 0, np.inf):
         raise InputError(f"C={C!r} is not a finite number above 0")
     parts, embedding = check_fractions(train), embedding_of(model)
-    classes = read_classes(labels, embedding.nodes)
+    classes = classes_of_nodes(labels, embedding.nodes)
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
     def measured(scorer: ClassScorer) -> FiguresAndDeviations:
@@ -198,7 +198,7 @@ def clustering(
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(repeats=repeats, clusters=1 if clusters is None else clusters)
     embedding = embedding_of(model)
-    classes = read_classes(labels, embedding.nodes, one_each=True)
+    classes = classes_of_nodes(labels, embedding.nodes, one_each=True)
     k = min(clusters or len(classes.names), len(classes.nodes))
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
@@ -260,7 +260,7 @@ def visualization(
     shown = _shown(embedding, perplexity, normalize, nodes, seed)
     facts, points, codes = {}, np.empty(0, np.int64), np.empty(0, np.int64)
     if labels is not None:
-        classes = read_classes(labels, embedding.nodes, one_each=True)
+        classes = classes_of_nodes(labels, embedding.nodes, one_each=True)
         found = shown.find(classes.nodes)
         points, codes, facts = found[found >= 0], classes.codes[found >= 0], classes.facts
 
@@ -285,7 +285,7 @@ def visualization_points(
     return Embedding(shown, points.astype(np.float32))
 
 
-def _mapped(embedding: Embedding, shown: Labels, perplexity: float, normalize: str, seed: int) -> tuple[Floats, float]:
+def _mapped(embedding: Embedding, shown: Nodes, perplexity: float, normalize: str, seed: int) -> tuple[Floats, float]:
     """Points, and the divergence."""
     from sklearn.manifold import TSNE
 
@@ -320,7 +320,7 @@ def _neighbors_right(points: Floats, codes: Ints) -> float:
     return float((votes.argmax(axis=1) == codes).mean())
 
 
-def _shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Labels:
+def _shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Nodes:
     """The nodes that are mapped: all, or so many random ones."""
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(nodes=nodes)

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from netfold.data.arrays import Bools, Floats, Ints
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = [
     "NodeClasses",
     "Split",
+    "classes_of_nodes",
     "mean_of",
     "node_splits",
     "normalized",
     "percent",
-    "read_classes",
 ]
 
 Split = tuple[Ints, Ints]
@@ -32,7 +32,7 @@ Split = tuple[Ints, Ints]
 class NodeClasses:
     """The classes of the nodes that have any.
 
-    >>> classes = read_classes({"a": "red", "b": ["red", "blue"], "c": []}, Labels.of("abc"))
+    >>> classes = classes_of_nodes({"a": "red", "b": ["red", "blue"], "c": []}, Labels.of("abc"))
     >>> classes.names, classes.indicator.tolist(), classes.without
     (['blue', 'red'], [[False, True], [True, True]], 1)
     """
@@ -63,7 +63,7 @@ class NodeClasses:
         return made | ({"nodes left out without a label": self.without} if self.without else {})
 
 
-def read_classes(labels: Any, nodes: Labels, *, one_each: bool = False) -> NodeClasses:
+def classes_of_nodes(labels: Any, nodes: Nodes, *, one_each: bool = False) -> NodeClasses:
     """Read {node: class} or {node: collection of classes}; every node must be among `nodes`.
 
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.

@@ -26,7 +26,7 @@ __all__ = [
     "HyperedgeSplit",
     "cheap_scorers",
     "cosine_scores",
-    "hidden_hyperedges",
+    "held_out_hyperedges",
     "hyperedges",
     "own_scorer",
     "split_hyperedges",
@@ -60,7 +60,7 @@ class HyperedgeSplit:
 def split_hyperedges(hypergraph: Hypergraph, hidden: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
     """Hide a random share of the hyperedges; all nodes are kept.
 
-    A hyperedge that is there twice can be hidden once and known once: it is then no question, and `hidden_hyperedges`
+    A hyperedge that is there twice can be hidden once and known once: it is then no question, and `held_out_hyperedges`
     gives the figures of those that were never seen apart.
 
     >>> split_hyperedges(Hypergraph.from_tuples([(i, i + 1, i + 2) for i in range(10)]), 0.3)
@@ -86,7 +86,7 @@ def _with_edges(whole: Hypergraph, chosen: npt.NDArray[np.bool_]) -> Hypergraph:
     return Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
 
 
-def hidden_hyperedges(
+def held_out_hyperedges(
     model: Any,
     split: HyperedgeSplit,
     *,

@@ -18,18 +18,18 @@ from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 from netfold.evaluate.class_tasks import class_figures, linear_scorer
-from netfold.evaluate.classes import read_classes
+from netfold.evaluate.classes import classes_of_nodes
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import chosen_score, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
 from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS
 
 __all__ = [
-    "HiddenLinks",
+    "HeldOutLinks",
     "Method",
     "cheap_methods",
     "extending",
-    "hide_half",
+    "hold_out_half",
     "known_vectors",
     "label_propagation",
     "local_average",
@@ -104,7 +104,7 @@ _ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenLinks:
+class HeldOutLinks:
     """A split some of whose new nodes' edges are not shown."""
 
     split: NodeSplit
@@ -113,11 +113,11 @@ class HiddenLinks:
     """m x 2 positions of the hidden edges, each with a new node at one end at least."""
 
 
-def hide_half(split: NodeSplit, *, hidden: float = 0.5, seed: int = 0) -> HiddenLinks:
+def hold_out_half(split: NodeSplit, *, hidden: float = 0.5, seed: int = 0) -> HeldOutLinks:
     """Hide a share of the edges that new nodes have, with known ones and among themselves, to be predicted.
 
     >>> from netfold.evaluate.splits import split_nodes
-    >>> hide_half(split_nodes([(1, 2), (2, 3), (3, 4), (4, 1)], 1)).split.whole
+    >>> hold_out_half(split_nodes([(1, 2), (2, 3), (3, 4), (4, 1)], 1)).split.whole
     Graph(4 nodes, 3 edges, undirected)
     """
     if not is_between(hidden, 0, 1):
@@ -130,7 +130,7 @@ def hide_half(split: NodeSplit, *, hidden: float = 0.5, seed: int = 0) -> Hidden
     drawn = np.random.default_rng(seed).choice(len(theirs), count, replace=False)
     pairs = theirs[np.sort(drawn)]
     protocol = {**split.protocol, "hidden edges of new nodes": count}
-    return HiddenLinks(NodeSplit(split.known, without_pairs(split.whole, pairs), split.new, protocol), pairs)
+    return HeldOutLinks(NodeSplit(split.known, without_pairs(split.whole, pairs), split.new, protocol), pairs)
 
 
 def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: int) -> Pairs:
@@ -257,7 +257,7 @@ def out_of_sample(
 
     With `labels`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
-    `links`: half of the new nodes' edges are hidden before they get their vectors (`hide_half`), and `score` ("cosine",
+    `links`: half of the new nodes' edges are hidden before they get their vectors (`hold_out_half`), and `score` ("cosine",
     "dot" or "distance") tells
     these edges from `per_positive` pairs of the same new node with a random node that it has no edge with: AUC and
     average precision. Vectors that are given have seen all edges, so that they have no figures of links.
@@ -301,7 +301,7 @@ def out_of_sample(
 
 def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
     """Classes of new nodes from those of known ones, and the choices that it depends on."""
-    classes = read_classes(labels, split.whole.nodes)
+    classes = classes_of_nodes(labels, split.whole.nodes)
     is_new = np.isin(split.whole.positions(classes.nodes), split.new)
     learned, asked = np.flatnonzero(~is_new), np.flatnonzero(is_new)
     if not len(learned) or not len(asked):
@@ -320,7 +320,7 @@ def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C
 
 def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> NewNodeTask:
     """Hidden edges of new nodes against pairs that are none, and the choices that it depends on."""
-    hidden = hide_half(split, seed=seed)
+    hidden = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, hidden.pairs, per_positive, seed)
     if not len(wrong):
         raise InputError("the new nodes have edges with all others; there is no pair to tell their edges from")

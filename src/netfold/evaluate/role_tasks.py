@@ -15,7 +15,7 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
-from netfold.evaluate.classes import Split, mean_of, node_splits, normalized, percent, read_classes
+from netfold.evaluate.classes import Split, classes_of_nodes, mean_of, node_splits, normalized, percent
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, chosen_score, of_vectors, pair_scores
 from netfold.evaluate.task import NORMALIZE
@@ -269,7 +269,7 @@ def roles(
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(repeats=repeats)
     parts, embedding = check_fractions(train), embedding_of(model)
-    known = read_classes(roles, embedding.nodes, one_each=True)
+    known = classes_of_nodes(roles, embedding.nodes, one_each=True)
     splits = {part: list(node_splits(len(known.nodes), part, repeats, seed)) for part in parts}
 
     def measured(vectors: Floats) -> tuple[dict[str, float], dict[str, float]]:

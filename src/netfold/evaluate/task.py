@@ -59,7 +59,7 @@ NORMALIZE = ("none", "rows", "centred", "columns")
 CENTRALITIES = ("closeness", "betweenness", "eigenvector", "k-core", "pagerank", "degree")
 METHODS = ("platt", "isotonic")
 """Of learning a probability from a score."""
-CERTAINTIES = ("variance", "doubt")
+CERTAINTIES = ("variance", "mean_variance")
 LINKED = ("path", "neighbor")
 """What a new node has to known ones, to be asked about."""
 NEW_NODES_BY = ("random", "time", "walk")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.hypergraph import Hypergraph, Kind
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 
 __all__ = ["Codes", "Order", "TupleIndex", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
 
@@ -17,7 +17,7 @@ Codes = npt.NDArray[np.int64]
 """m x w: the positions of the nodes of m tuples, each filled up with -1 to the longest."""
 
 
-def coded(tuples: Sequence[tuple[Any, ...]], nodes: Labels) -> Codes:
+def coded(tuples: Sequence[tuple[Any, ...]], nodes: Nodes) -> Codes:
     """Tuples of labels as rows of positions.
 
     >>> coded([("a", "b"), ("c", "a", "b")], Labels.of("abc")).tolist()
@@ -70,7 +70,7 @@ def _as_in(known: Hypergraph, kind: Kind) -> list[int]:
     return [kind.roles.index(role) for role in next(alike, kind).roles]
 
 
-def decoded(rows: Codes, nodes: Labels) -> list[tuple[Any, ...]]:
+def decoded(rows: Codes, nodes: Nodes) -> list[tuple[Any, ...]]:
     """The tuples of labels that rows of positions stand for."""
     names = list(nodes)
     return [tuple(names[i] for i in row if i >= 0) for row in rows.tolist()]

@@ -101,8 +101,8 @@ def calibration(
     score: "platt", a logistic curve, or "isotonic", a rising staircase. On the other half: ECE (`calibration_error`),
     Brier, the mean of (probability - edge)², and AUC. `AUC certain` is that of all pairs with both ends among the more
     certain half of the nodes, those of smaller variance (`node_variance`), and `certain - uncertain` how much it is
-    above the AUC among the other half: what knowing the variance is good for. With `certainty="doubt"` they are those
-    of smaller `model.doubt(training graph)`, which DVNE has.
+    above the AUC among the other half: what knowing the variance is good for. With `certainty="mean_variance"` they are those
+    of smaller `model.mean_variance(training graph)`, which DVNE has.
 
     The baselines are the distance of the means, certainty by the training degree (and by the variance, where that is
     not asked about), and a probability that is the same for all.
@@ -112,7 +112,7 @@ def calibration(
     check_choice(CERTAINTIES, certainty=certainty)
     check_at_least_one(bins=bins, largest=largest)
     unsure = variance = node_variance(model, split.train, largest)
-    if certainty == "doubt":
+    if certainty == "mean_variance":
         unsure = _doubt(model, split.train)
     check_unseen(model, split)
     wrong = sample_negatives(split.whole, len(split.test), kind=negatives, seed=seed)
@@ -146,9 +146,9 @@ def calibration_error(probability: npt.ArrayLike, truth: npt.ArrayLike, bins: in
 
 
 def _doubt(model: Any, train: Graph) -> Floats:
-    if not hasattr(model, "doubt"):
+    if not hasattr(model, "mean_variance"):
         raise InputError(f"certainty='doubt' needs a fitted model that has doubt, as DVNE, and not {name_of(model)}")
-    return np.asarray(model.doubt(train), np.float64)
+    return np.asarray(model.mean_variance(train), np.float64)
 
 
 class _Pairs:

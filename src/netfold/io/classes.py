@@ -1,4 +1,4 @@
-"""`read_labels`: a file with one node and one of its classes per line."""
+"""`read_classes`: a file with one node and one of its classes per line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.lines import data_lines, is_integer, is_number_text, split_fields
 from netfold.io.source import chunks, excerpt, file_kind, refusal
 
-__all__ = ["read_labels"]
+__all__ = ["read_classes"]
 
 _NODE = frozenset(("node", "nodes", "id", "node_id", "vertex", "name", "user", "source"))
 _CLASS = frozenset(("label", "labels", "class", "group", "community", "block", "category", "role", "type", "faction"))
@@ -23,7 +23,7 @@ _Field = tuple[int, bytes, bytes]
 """The number of a line, its node and its class."""
 
 
-def read_labels(path: str | os.PathLike[str], nodes: Labels | None = None) -> dict[Any, tuple[Any, ...]]:
+def read_classes(path: str | os.PathLike[str], nodes: Nodes | None = None) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node in a file with a node and a class on each line; a node of several has several lines.
 
     Two columns, parted by tabs, semicolons, commas or blanks, plain or compressed. The first line may name them: it is
@@ -34,7 +34,7 @@ def read_labels(path: str | os.PathLike[str], nodes: Labels | None = None) -> di
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "labels.csv")
     >>> _ = path.write_text("node,label\\n1,red\\n2,blue\\n1,green\\n")
-    >>> read_labels(path)
+    >>> read_classes(path)
     {1: ('red', 'green'), 2: ('blue',)}
     """
     path = Path(path)
@@ -76,7 +76,7 @@ def _two(path: Path, line: int, row: bytes, delimiter: bytes) -> _Field:
     return line, fields[0], fields[1]
 
 
-def _is_header(rows: list[_Field], nodes: Labels | None) -> bool:
+def _is_header(rows: list[_Field], nodes: Nodes | None) -> bool:
     _, node, label = rows[0]
     if nodes is not None and nodes.parse(node.decode()) in nodes:
         return False
@@ -89,7 +89,7 @@ def _values(texts: list[bytes]) -> list[Any]:
     return [int(x) for x in texts] if all(map(is_integer, texts)) else [x.decode() for x in texts]
 
 
-def _as_in(path: Path, rows: list[_Field], nodes: Labels) -> list[Any]:
+def _as_in(path: Path, rows: list[_Field], nodes: Nodes) -> list[Any]:
     """The nodes as a graph has them."""
     names = [_parsed(node, nodes) for _, node, _ in rows]
     unknown = (nodes.find(names) < 0).nonzero()[0]
@@ -102,7 +102,7 @@ def _as_in(path: Path, rows: list[_Field], nodes: Labels) -> list[Any]:
     return names
 
 
-def _parsed(node: bytes, nodes: Labels) -> Any:
+def _parsed(node: bytes, nodes: Nodes) -> Any:
     """007 is no integer in a file of edges, and none here."""
     text = node.decode()
     return text if nodes.kind == "int" and not is_integer(node) else nodes.parse(text)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data.interop import read_facts
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.files import staged_folder
 
@@ -24,7 +24,7 @@ _FORMAT = 1
 
 
 def write_graph_folder(
-    path: str | os.PathLike[str], matrix: sparse.csr_array, labels: Labels, directed: bool, *, force: bool
+    path: str | os.PathLike[str], matrix: sparse.csr_array, labels: Nodes, directed: bool, *, force: bool
 ) -> None:
     """Write the folder."""
     arrays: dict[str, npt.NDArray[Any]] = {f"label_{k}": v for k, v in labels.arrays().items()}
@@ -42,13 +42,13 @@ def write_graph_folder(
         (folder / "graph.json").write_text(json.dumps(facts, indent=1))
 
 
-def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Labels, bool]:
+def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Nodes, bool]:
     """The matrix, the labels, and whether the graph is directed."""
     facts = read_facts(folder / "graph.json", _FORMAT, "graph")
     kind, directed = facts.get("labels"), facts.get("directed")
     label_arrays = ["ints"] if kind == "int" else ["offsets", "bytes"]
     try:
-        labels = Labels(str(kind), {x: _mapped(folder, f"label_{x}") for x in label_arrays})
+        labels = Nodes(str(kind), {x: _mapped(folder, f"label_{x}") for x in label_arrays})
         weights, indices, indptr = (_mapped(folder, x) for x in ("weights", "indices", "indptr"))
         csr = _stored_csr(weights, indices, indptr, len(labels))
         if facts.get("n_nodes") != len(labels) or not isinstance(directed, bool):

@@ -17,7 +17,7 @@ from netfold.io.layout import checked_delimiter, fields_of, likely_delimiter, sa
 from netfold.io.lines import LineError, data_lines, is_integer
 from netfold.io.roles import Columns, Role
 from netfold.io.source import chunks, excerpt, file_kind, refusal
-from netfold.io.typed_rows import TupleLayout, TypeLabels, parsed_tuples
+from netfold.io.typed_rows import TupleLayout, TypeNodes, parsed_tuples
 
 __all__ = ["HyperedgeFile", "ParquetFile", "TextFile", "opened_file"]
 
@@ -30,7 +30,7 @@ class HyperedgeFile(Protocol):
     roles: tuple[str, ...]
     types: tuple[str, ...]
 
-    def read(self, labels: dict[str, TypeLabels]) -> Ints32:
+    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
 
     def refusal_at(self, row: int, problem: str) -> InputError:
@@ -70,7 +70,7 @@ class TextFile:
             all(is_integer(field) for fields in body for field in fields),
         )
 
-    def read(self, labels: dict[str, TypeLabels]) -> Ints32:
+    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges, piece by piece."""
         parts = [self._coded(line, text, labels) for line, text in chunks(self.path, self._kind, self._start)]
         made = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
@@ -87,7 +87,7 @@ class TextFile:
                 row -= 1
         return refusal(self.path, problem)
 
-    def _coded(self, line: int, text: bytes, labels: dict[str, TypeLabels]) -> Ints32:
+    def _coded(self, line: int, text: bytes, labels: dict[str, TypeNodes]) -> Ints32:
         try:
             rows = parsed_tuples(line, text, self._layout)
         except LineError as e:
@@ -141,7 +141,7 @@ class ParquetFile:
                 name = self.names[role.column]
                 raise refusal(path, f"the column {name!r} holds {kind}; labels are integers or strings")
 
-    def read(self, labels: dict[str, TypeLabels]) -> npt.NDArray[np.int32]:
+    def read(self, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         """The hyperedges, some rows at a time."""
         parts = [np.empty((0, len(self.roles)), np.int32)]
         with opened(self.path, "parquet") as (connection, name):
@@ -165,7 +165,7 @@ class ParquetFile:
             f"SELECT {', '.join(picked)} FROM {_SOURCE}, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
         )
 
-    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeLabels]) -> npt.NDArray[np.int32]:
+    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         for name, column in zip(self._columns, columns, strict=True):
             empty = np.ma.getmaskarray(column) | (np.ma.getdata(column) == "" if column.dtype == object else False)
             if empty.any():
@@ -178,7 +178,7 @@ class ParquetFile:
             made[:, at] = labels[name].add_integers(part) if whole else self._texts(part, start, labels[name])
         return made
 
-    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeLabels) -> npt.NDArray[np.int32]:
+    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeNodes) -> npt.NDArray[np.int32]:
         texts = [text.encode() for text in part.ravel().tolist()]
         odd = next((i for i, text in enumerate(texts) if b"\0" in text), None)
         if odd is not None:

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.arrays import Ints32
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.io.ends import TextEnds
 from netfold.io.fields import Layout, Roles, Rows, cut_tidied, digit_grid, field_grid, parted_lines
 from netfold.io.lines import LineError, is_integer
 from netfold.io.numbers import PAD
 
-__all__ = ["TupleLayout", "TypeLabels", "fast_tuple_rows", "parsed_tuples", "slow_tuple_rows"]
+__all__ = ["TupleLayout", "TypeNodes", "fast_tuple_rows", "parsed_tuples", "slow_tuple_rows"]
 
 
 _MARGIN = bytes(PAD)
@@ -79,7 +79,7 @@ def _cut(text: bytes, layout: TupleLayout) -> Rows | None:
     return None if np.any(starts >= ends) else Rows(buffer, starts, ends, None, digits)
 
 
-class TypeLabels:
+class TypeNodes:
     """Labels as texts, numbered as they first appear; integers at last, where all of them are."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class TypeLabels:
         codes[order] = self._add([b"%d" % x for x in distinct[order].tolist()])
         return codes[inverse].reshape(values.shape)
 
-    def finish(self) -> tuple[Labels, Ints32 | None]:
+    def finish(self) -> tuple[Nodes, Ints32 | None]:
         """The labels, and the new number of each old one where integers were put in ascending order."""
         texts = self._table.finish([])
         if self._only_texts or not all(is_integer(text.encode()) for text in texts):
@@ -115,7 +115,7 @@ class TypeLabels:
         order = np.argsort(values)
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        return Labels("int", {"ints": values[order]}), rank
+        return Nodes("int", {"ints": values[order]}), rank
 
     def _add(self, texts: list[bytes]) -> Ints32:
         bounds = np.zeros(len(texts) + 1, np.int64)

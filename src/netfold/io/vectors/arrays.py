@@ -10,10 +10,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_file
-from netfold.io.vectors.contents import ONE_LINE, Stored, labels_as_text, labels_from_text, verified
+from netfold.io.vectors.contents import ONE_LINE, Stored, nodes_as_text, nodes_from_text, verified
 
 _FORMAT = 1
 _NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -41,10 +41,10 @@ def read_npz(path: Path) -> Stored:
         return Stored(_npz_labels(archive, names), _entry(archive, names["vectors"]), std)
 
 
-def _npz_labels(archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) -> Labels:
+def _npz_labels(archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) -> Nodes:
     for kind, parts in {"int": ["ints"], "text": ["offsets", "bytes"], "json": ["offsets", "bytes"]}.items():
         if all(f"{kind}_{x}" in names for x in parts):
-            return verified(Labels(kind, {x: _entry(archive, names[f"{kind}_{x}"]) for x in parts}))
+            return verified(Nodes(kind, {x: _entry(archive, names[f"{kind}_{x}"]) for x in parts}))
     raise InputError("it holds no labels")
 
 
@@ -57,7 +57,7 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npt.NDArray[Any]:
 
 def write_npy(path: Path, stored: Stored, *, force: bool) -> None:
     """The vectors, and the labels in a file beside them."""
-    labels = labels_as_text(stored.nodes, ONE_LINE, "is empty or has a line break")
+    labels = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break")
     beside = _labels_path(path)
     check_writable(beside, force=force)
     with staged_file(path) as part, staged_file(beside) as text:  # both are whole before either takes its name
@@ -71,7 +71,7 @@ def read_npy(path: Path) -> Stored:
     with path.open("rb") as file:
         vectors = _array(file, path.stat().st_size)
     lines = _labels_path(path).read_bytes().decode().replace("\r\n", "\n").removesuffix("\n")
-    return Stored(labels_from_text(lines.split("\n") if lines else []), vectors, None)
+    return Stored(nodes_from_text(lines.split("\n") if lines else []), vectors, None)
 
 
 def _labels_path(path: Path) -> Path:

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.vectors.contents import ONE_LINE, Stored, column_names, labels_as_text, labels_from_text
+from netfold.io.vectors.contents import ONE_LINE, Stored, column_names, nodes_as_text, nodes_from_text
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def write_delimited(path: Path, stored: Stored, *, force: bool) -> None:
     """A line of names, then a line for each node: its label, its vector and, where there is one, its `std`."""
-    labels, (_, vectors, std) = labels_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
+    labels, (_, vectors, std) = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
     numbers = vectors if std is None else np.hstack([vectors, std])
     with staged_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
@@ -47,7 +47,7 @@ def read_delimited(path: Path) -> Stored:
         raise InputError(f"{labels[odd]!r} has {len(vectors[odd])} numbers, and {labels[0]!r} {len(vectors[0])}")
     made, half = np.stack(vectors), len(vectors[0]) // 2
     with_std = bool(names) and names == column_names(half, True)
-    return Stored(labels_from_text(labels), made[:, :half] if with_std else made, made[:, half:] if with_std else None)
+    return Stored(nodes_from_text(labels), made[:, :half] if with_std else made, made[:, half:] if with_std else None)
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.files import staged_file
 from netfold.io.vectors.contents import Stored, column_names, verified
@@ -39,11 +39,11 @@ def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
         )
 
 
-def _node_column(nodes: Labels) -> npt.NDArray[Any]:
+def _node_column(nodes: Nodes) -> npt.NDArray[Any]:
     if nodes.kind == "int":
         return nodes.arrays()["ints"]
     column = np.empty(len(nodes), dtype=object)
-    column[:] = list(Labels("text", nodes.arrays()))  # the stored text of labels of either kind
+    column[:] = list(Nodes("text", nodes.arrays()))  # the stored text of labels of either kind
     return column
 
 
@@ -108,14 +108,14 @@ def _check_complete(column: npt.NDArray[Any], name: str) -> None:
         raise InputError(f"the column {name} has no value in row {int(np.argmax(np.ma.getmaskarray(column)))}")
 
 
-def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Labels:
+def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Nodes:
     _check_complete(column, "node")
     if column.dtype.kind in "iu":
-        return Labels.of(np.asarray(column))
+        return Nodes.of(np.asarray(column))
     if str(kind) != "VARCHAR":
         raise InputError(f"the column node holds {kind}; labels are integers or text")
-    texts = Labels.of(column.tolist())
-    return verified(Labels("json", texts.arrays())) if json_text else texts
+    texts = Nodes.of(column.tolist())
+    return verified(Nodes("json", texts.arrays())) if json_text else texts
 
 
 def _duckdb() -> duckdb.DuckDBPyConnection:

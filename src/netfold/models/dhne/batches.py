@@ -16,16 +16,16 @@ from torch.nn import functional
 from netfold.data.hypergraph import Hypergraph
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork
-from netfold.models.dhne.tuples import Form, Negatives, Noise, Places, TupleSet, possible_tuples
+from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
 __all__ = [
     "Batch",
     "Drawing",
     "HeldOut",
     "Piece",
-    "Rows",
     "Source",
     "Tuples",
+    "TypeRows",
     "batches",
     "counts_by_type",
     "source",
@@ -43,7 +43,7 @@ POWER = 0.75
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
+class TypeRows:
     """Nodes of one type: those that the batch's tuples name, and those whose rows it is to write."""
 
     seen: SparseRows
@@ -74,7 +74,7 @@ class Piece:
 class Batch:
     """A part of an epoch."""
 
-    types: Sequence[Rows]
+    types: Sequence[TypeRows]
     """For each type."""
     forms: Sequence[Sequence[Piece]]
     """For each form."""
@@ -88,7 +88,7 @@ class Tuples:
 
     form: Form
     rows: Tensor
-    negatives: Negatives
+    negatives: TupleNegatives
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -155,12 +155,12 @@ def source(
 def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
     schema = places.schema
     weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
-    drawn = [Noise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
+    drawn = [TypeNoise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
     made = []
     for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
         known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
         possible = possible_tuples(form, schema.counts)
-        negatives = Negatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
+        negatives = TupleNegatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
         made.append(Tuples(form, known.rows, negatives))
     return made
 
@@ -299,7 +299,9 @@ def _batch(
         nodes, place = _distinct([part, *named], len(seen))
         few = _are_few(nodes, seen)
         types.append(
-            Rows(seen.take(nodes) if few else seen, None if few else nodes, source.written[t].take(part), place[part])
+            TypeRows(
+                seen.take(nodes) if few else seen, None if few else nodes, source.written[t].take(part), place[part]
+            )
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]

@@ -17,7 +17,7 @@ from netfold.learn.sparse_rows import SparseRows
 from netfold.models.dhne.tuples import Form, Places, Schema
 
 if TYPE_CHECKING:
-    from netfold.models.dhne.batches import Batch, Piece, Rows
+    from netfold.models.dhne.batches import Batch, Piece, TypeRows
 
 __all__ = ["Autoencoder", "DHNENetwork", "Similarity"]
 
@@ -286,7 +286,7 @@ class DHNENetwork(nn.Module):
         _backward(projected, held)
         return total
 
-    def _second_order(self, t: int, rows: Rows, vectors: Tensor) -> Tensor:
+    def _second_order(self, t: int, rows: TypeRows, vectors: Tensor) -> Tensor:
         if not len(rows.written.values) or not self.alpha:
             return vectors.new_zeros(())
         term = self.alpha * self.autoencoder(t).errors(rows.written, vectors[rows.at])

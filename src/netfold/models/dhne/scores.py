@@ -15,7 +15,7 @@ from torch import Tensor
 from netfold.data.arrays import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.embedder.new_nodes import check_placed
 from netfold.errors import InputError
 from netfold.learn.sparse_rows import PIECE
@@ -50,7 +50,7 @@ def type_codes_of(hypergraph: Hypergraph, schema: Schema) -> Ints:
     return made
 
 
-def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Labels) -> None:
+def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Nodes) -> None:
     """Refuse a type that was not learned, and a known node (`nodes`) that is of another type now."""
     types = network.schema.types
     odd = next((name for name in hypergraph.types if name not in types), None)

@@ -23,7 +23,7 @@ from netfold.data.arrays import Ints
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph, Kind
 
-__all__ = ["Form", "Negatives", "Noise", "Places", "Schema", "TupleSet", "possible_tuples"]
+__all__ = ["Form", "Places", "Schema", "TupleNegatives", "TupleSet", "TypeNoise", "possible_tuples"]
 
 _LARGEST = 1 << 62
 _ROUNDS = 100
@@ -222,7 +222,7 @@ def _looked_up(values: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
     return at, values[at] == keys
 
 
-class Noise:
+class TypeNoise:
     """A distribution over the nodes of a type: all alike, or with probability proportional to given weights."""
 
     def __init__(self, count: int, weights: Tensor | None = None):
@@ -239,7 +239,7 @@ class Noise:
         return found.clamp_(max=self._count - 1)
 
 
-class Negatives:
+class TupleNegatives:
     """Draws for each hyperedge tuples in which some positions, chosen at random, get another node.
 
     `replaced` is how many positions, on average: 1.1 is one, and two in a tenth of the cases. None of what is drawn is
@@ -247,7 +247,7 @@ class Negatives:
     which nothing was found by then is left out: where every tuple is a hyperedge, there are no others.
     """
 
-    def __init__(self, form: Form, known: TupleSet, noise: Sequence[Noise], replaced: float, possible: int):
+    def __init__(self, form: Form, known: TupleSet, noise: Sequence[TypeNoise], replaced: float, possible: int):
         self._known, self._noise, self._replaced = known, noise, replaced
         self._same = [(a, b) for a, b in combinations(range(len(form.types)), 2) if form.types[a] == form.types[b]]
         self._rounds = 0 if len(known) >= possible else _ROUNDS

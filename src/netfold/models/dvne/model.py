@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
 
@@ -119,7 +119,7 @@ class DVNE(Embedder["DVNENetwork"]):
         found = np.linalg.norm(left - right, axis=-1)
         return found if found.ndim else float(found)
 
-    def doubt(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
+    def mean_variance(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
         """How far each node of a graph would be elsewhere if half of its links were not known: a variance of its mean.
 
         The mean of |μ - μ'|², μ' being made of the node's row with each entry hidden or not by a coin, over `draws`
@@ -129,7 +129,7 @@ class DVNE(Embedder["DVNENetwork"]):
 
         >>> from netfold.data.graph import Graph
         >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcdz")
-        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).doubt(graph)
+        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).mean_variance(graph)
         >>> graph.nodes[found.argmax()], float(found.max())
         ('z', inf)
         """
@@ -144,16 +144,16 @@ class DVNE(Embedder["DVNENetwork"]):
         known, n = self.embedding_.nodes.find(asked.nodes), len(self.embedding_)
         into = over_known(asked.adjacency.T, known, n) if asked.directed else None
         rows = steps(over_known(asked.adjacency, known, n), into)
-        found = self.network_.sway(rows, draws, self._generator(2))
+        found = self.network_.mean_variance(rows, draws, self._generator(2))
         return np.where(np.diff(rows.indptr) > 0, found, np.inf)
 
     def _coordinates(self, labels: Any) -> npt.NDArray[np.float64]:
         """[μ, σ] of a label, or of each of a list: (m x) 2 dim."""
         import numpy as np
 
-        from netfold.data.nodes import Labels
+        from netfold.data.nodes import Nodes
 
-        several = isinstance(labels, list | Labels) or (isinstance(labels, np.ndarray) and labels.ndim > 0)
+        several = isinstance(labels, list | Nodes) or (isinstance(labels, np.ndarray) and labels.ndim > 0)
         emb = self.embedding_
         rows = emb.nodes.positions(labels if several else [labels])
         assert emb.std is not None
@@ -226,7 +226,7 @@ class DVNE(Embedder["DVNENetwork"]):
         check_placed("DVNE", graph.nodes, new[links == 0])
         return self._gaussians(graph.nodes.take(new), steps(out, into))
 
-    def _gaussians(self, nodes: Labels, rows: sparse.csr_array) -> Embedding:
+    def _gaussians(self, nodes: Nodes, rows: sparse.csr_array) -> Embedding:
         from netfold.data.embedding import Embedding
 
         made = self.network_.embed(rows)

@@ -121,7 +121,9 @@ class DVNENetwork(nn.Module):
         return made
 
     @torch.no_grad()
-    def sway(self, matrix: sparse.csr_array, draws: int, generator: torch.Generator) -> npt.NDArray[np.float64]:
+    def mean_variance(
+        self, matrix: sparse.csr_array, draws: int, generator: torch.Generator
+    ) -> npt.NDArray[np.float64]:
         """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is hidden or not by a coin."""
         coins = generator_on(self.device, generator)
         made = []

@@ -220,7 +220,7 @@ class LGPEmbedder(Embedder[P], abstract=True):
 
         from netfold.data.embedding import Embedding
         from netfold.data.graph import unchecked
-        from netfold.data.nodes import Labels
+        from netfold.data.nodes import Nodes
         from netfold.models.lgp.posterior import grown
 
         self._check_unchanged()
@@ -228,7 +228,7 @@ class LGPEmbedder(Embedder[P], abstract=True):
         came = self._embedding(data.graph, new, placed)
         matrix = grown(self._sums().matrix, data.links, new, known)
         before = self.embedding_
-        nodes = Labels.of([*before.nodes, *came.nodes])
+        nodes = Nodes.of([*before.nodes, *came.nodes])
         facts = self.graph_facts_ | {"n_nodes": len(nodes), "entries": int(matrix.nnz)}
         facts["fingerprint"] = unchecked(matrix, nodes, False).fingerprint
         network = self._network(facts)

@@ -160,7 +160,7 @@ def write_around(axes: Any, heading: str, kinds: Kinds) -> None:
         text.set(text=name, fontsize=11, color=_INK, family=_fonts(), parse_math=False)
 
 
-def write_labels(figure: Any, axes: Any, points: Floats, captions: list[tuple[int, str]]) -> None:
+def write_names(figure: Any, axes: Any, points: Floats, captions: list[tuple[int, str]]) -> None:
     """Each caption beside its point, the first ones first; one for which there is no room is left out."""
     figure.canvas.draw()  # fixes where everything is
     figure.set_layout_engine("none")  # and there it stays

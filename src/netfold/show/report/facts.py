@@ -11,13 +11,13 @@ import numpy as np
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.data.statistics import Counts, graph_counts, hypergraph_counts
 from netfold.data.text import as_typed
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 
-__all__ = ["cost", "data_facts", "label_line", "label_lines", "losses", "parameters"]
+__all__ = ["cost", "data_facts", "losses", "node_line", "node_lines", "parameters"]
 
 
 _LONGEST = 200
@@ -25,10 +25,10 @@ _HIDDEN = ("Cc", "Cs", "Zl", "Zp")
 """Categories of characters that break a line, or that are none."""
 
 
-def label_line(label: Any) -> str:
+def node_line(label: Any) -> str:
     """A label on one line; (type, label) as it is typed on the command line.
 
-    >>> label_line(("user", 7)), label_line("Zoë"), label_line((1, 2)), label_line("two\\nlines")
+    >>> node_line(("user", 7)), node_line("Zoë"), node_line((1, 2)), node_line("two\\nlines")
     ('user:7', 'Zoë', '(1, 2)', 'two lines')
     """
     text = as_typed(label)
@@ -37,11 +37,11 @@ def label_line(label: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def label_lines(nodes: Labels) -> str:
+def node_lines(nodes: Nodes) -> str:
     """All labels, one a line."""
     if nodes.kind == "int":
         return "\n".join(map(str, nodes))
-    return "\n".join(map(label_line, nodes))
+    return "\n".join(map(node_line, nodes))
 
 
 _DRAWN = 400
@@ -115,8 +115,8 @@ def _of_graph(graph: Graph) -> FactRows:
 
 def _of_hypergraph(hypergraph: Hypergraph) -> FactRows:
     found = hypergraph_counts(hypergraph)
-    types = ", ".join(f"{label_line(name)} {count:,}" for name, count in found.types.items())
-    kinds = "; ".join(f"{', '.join(map(label_line, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
+    types = ", ".join(f"{node_line(name)} {count:,}" for name, count in found.types.items())
+    kinds = "; ".join(f"{', '.join(map(node_line, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
     made = [("nodes", f"{found.nodes:,}"), ("hyperedges", f"{found.edges:,}"), ("types", types), ("kinds", kinds)]
     return made + _degrees(found)
 

@@ -18,7 +18,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.show.plot import by_type
 from netfold.show.report.document import Blocks
-from netfold.show.report.facts import cost, label_line, label_lines, losses, parameters
+from netfold.show.report.facts import cost, losses, node_line, node_lines, parameters
 from netfold.show.report.points import lengths_of, packed_vectors, placed
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class Classes:
         listed = [_first(given.get(label)) for label in embedding.nodes]
         largest = [x for x, _ in Counter(x for x in listed if x is not None).most_common(_MOST)]
         if not largest:
-            example = label_line(embedding.nodes[0])
+            example = node_line(embedding.nodes[0])
             raise InputError(f"the labels {name!r} give no node a class; they should name nodes by label, as {example}")
         place = {x: i for i, x in enumerate(largest)}
         codes = np.array([place.get(x, len(largest)) for x in listed], np.int64)
-        return Classes(name, tuple(map(label_line, largest)), codes)
+        return Classes(name, tuple(map(node_line, largest)), codes)
 
     def packed(self, blocks: Blocks) -> dict[str, Any]:
         """For the page."""
@@ -136,7 +136,7 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     columns = sheet_columns(sheet.model, embedding, data, sheet.labels)
     made: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
     made |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
-    made["labels"] = blocks.add_text(label_lines(embedding.nodes))
+    made["labels"] = blocks.add_text(node_lines(embedding.nodes))
     made |= placed(embedding, method).packed(blocks)
     made["columns"] = [column.packed(blocks) for column in columns]
     made["named"] = blocks.add(named.astype(np.uint32))

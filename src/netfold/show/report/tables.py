@@ -22,7 +22,7 @@ from netfold.evaluate.task import TASKS
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["graph_tasks", "label_tasks", "tables_of", "task_table", "tuple_tasks"]
+__all__ = ["class_tasks", "graph_tasks", "tables_of", "task_table", "tuple_tasks"]
 
 
 _NODES, _EDGES = 200_000, 3_000_000
@@ -64,7 +64,7 @@ def graph_tasks(graph: Graph) -> dict[str, Measure]:
     return {TASKS[name].words: task for name, task in tasks.items() if compared or task is not alike}
 
 
-def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
+def class_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
     """What a model can be asked where classes of nodes are known, of 4,000 of them at the most."""
     some = _sampled(labels)
     beside = graph if graph is not None and graph.n_nodes <= _COMPARED else None
@@ -172,7 +172,7 @@ def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
     for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
         having = [s for s in group if column in s.labels]
-        for name, task in label_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
+        for name, task in class_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
             add(f"{name} by {column}", task, having)
     return made
 

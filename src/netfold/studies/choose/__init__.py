@@ -7,7 +7,7 @@ from typing import Any
 from netfold.errors import InputError
 from netfold.studies.choose.choice import Choice
 from netfold.studies.choose.facts import Facts, facts_of
-from netfold.studies.choose.probe import Cost, foretold
+from netfold.studies.choose.probe import Cost, estimated_cost
 from netfold.studies.choose.rules import PURPOSES, RULES, Rule, purpose_named, rule_for
 
 __all__ = ["PURPOSES", "RULES", "Choice", "Cost", "Facts", "Rule", "choose"]
@@ -56,4 +56,4 @@ def _read(graph: Any) -> Any:
 def _probed(choice: Choice, data: Any) -> Cost:
     from netfold.studies.compare.running import fit
 
-    return foretold(fit, choice.model, data, seed=choice.seed)
+    return estimated_cost(fit, choice.model, data, seed=choice.seed)

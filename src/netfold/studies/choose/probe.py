@@ -13,11 +13,11 @@ import numpy.typing as npt
 from netfold.data.arrays import Ints
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.embedder.embedder import Embedder
 from netfold.studies.machine import Meter
 
-__all__ = ["Cost", "foretold", "stand_in"]
+__all__ = ["Cost", "estimated_cost", "stand_in"]
 
 
 def stand_in(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
@@ -49,7 +49,7 @@ def _graph(graph: Graph, nodes: int, rng: np.random.Generator) -> Graph:
         np.append(x[u != v], nodes - k) for x, k in ((u, 1), (v, 2))
     )  # the largest two are linked: one edge at least
     weights = rng.choice(graph.adjacency.data, len(u)) if graph.is_weighted else None
-    return Graph.from_codes(u, v, weights, nodes=Labels.of(range(nodes)), directed=graph.directed)
+    return Graph.from_codes(u, v, weights, nodes=Nodes.of(range(nodes)), directed=graph.directed)
 
 
 def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hypergraph:
@@ -125,7 +125,7 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
 
 
-def foretold(
+def estimated_cost(
     fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, *, budget: float = _BUDGET, seed: int = 0
 ) -> Cost:
     """The cost of `fit(model, data)`, by fits of a few epochs to stand-ins that grow while the budget lasts.

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from netfold.data.arrays import Floats, Ints
 from netfold.data.checks import check_count, check_share, is_between
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = ["chung_lu", "distinct_integers", "kronecker", "stochastic_block_model"]
@@ -166,7 +166,7 @@ def _codes(ends: tuple[Ints, Ints], nodes: int) -> Ints:
 
 
 def _graph(u: Ints, v: Ints, nodes: int) -> Graph:
-    return Graph.from_codes(u, v, None, nodes=Labels.of(range(nodes)))
+    return Graph.from_codes(u, v, None, nodes=Nodes.of(range(nodes)))
 
 
 def _check_sizes(sizes: Sequence[int]) -> None:

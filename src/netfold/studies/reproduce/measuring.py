@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["Entry", "Measured", "Run", "arguments_of_row", "fitted_to", "groups", "key", "measured", "sources"]
+__all__ = ["FittedRow", "Measured", "Run", "arguments_of_row", "fitted_to", "groups", "key", "measured", "sources"]
 
 
 def arguments_of_row(table: Table, row: Row, *, quick: bool) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _loaded(data: Data, fits: _Fits) -> _Shared:
         named = {} if name is None else {"part": name}
         return datasets.load(data.name, **options | named | others)
 
-    return _Shared(datasets.load(data.name, **options), lambda: datasets.labels(data.name, **options), part, fits)
+    return _Shared(datasets.load(data.name, **options), lambda: datasets.classes(data.name, **options), part, fits)
 
 
 def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: bool) -> Measured:
@@ -203,21 +203,21 @@ def _plain(figures: Mapping[str, float]) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class FittedRow:
     """A row that is fitted: what evaluates it, given baselines=; the CPU seconds."""
 
     evaluate: Callable[..., Result]
     cost: float
 
 
-def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> Entry:
+def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     if row.base:
         return _entry_of_base(row, table.bases[row.base], asked, fit)
     model, cost = fit(row.model, row.config, asked.graph)
-    return Entry(partial(asked.evaluate, model), cost)
+    return FittedRow(partial(asked.evaluate, model), cost)
 
 
-def _entry_of_base(row: Row, base: Base, asked: Case, fit: Callable[..., tuple[Any, float]]) -> Entry:
+def _entry_of_base(row: Row, base: Base, asked: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     """A row ready to be evaluated; what it costs is counted without the base that it stands on.
 
     A base's own `transform` is asked about the new nodes that have a known neighbor unless the row's task says else,
@@ -231,14 +231,14 @@ def _entry_of_base(row: Row, base: Base, asked: Case, fit: Callable[..., tuple[A
     known = fitted.embedding_
     if row.model == OWN:
         linked = row.task.get("linked", "neighbor")
-        return Entry(partial(asked.evaluate, fitted, linked=linked), 0.0)
+        return FittedRow(partial(asked.evaluate, fitted, linked=linked), 0.0)
     if row.model == TOP:
         rerun = partial(asked.evaluate, TOP, base=known, rerun=lambda graph: again(graph)[0])
-        return Entry(rerun, again(split.whole)[1])
+        return FittedRow(rerun, again(split.whole)[1])
     if row.model in WAYS:
-        return Entry(partial(asked.evaluate, row.model, base=known), 0.0)
+        return FittedRow(partial(asked.evaluate, row.model, base=known), 0.0)
     model, cost = fit(row.model, row.config, split.known, known)
-    return Entry(partial(asked.evaluate, model), cost)
+    return FittedRow(partial(asked.evaluate, model), cost)
 
 
 def _check_result(table: Table, result: Result, *, quick: bool) -> None:

@@ -8,7 +8,7 @@ import pytest
 from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import NodeSplit, hide_half, local_average, out_of_sample, split_nodes
+from netfold.evaluate import NodeSplit, hold_out_half, local_average, out_of_sample, split_nodes
 from netfold.evaluate.new_node_tasks import new_node_negatives
 from weighted_graphs import random_graph, vectors_of
 
@@ -16,7 +16,7 @@ from weighted_graphs import random_graph, vectors_of
 @pytest.mark.parametrize("directed", [False, True])
 def test_half_of_the_new_nodes_edges_are_hidden(directed: bool) -> None:
     split = split_nodes(random_graph(40, 1, directed=directed), 10)
-    hidden = hide_half(split, seed=2)
+    hidden = hold_out_half(split, seed=2)
     before, after = ({*map(tuple, edge_pairs(x).tolist())} for x in (split.whole, hidden.split.whole))
     theirs = {pair for pair in before if set(pair) & set(split.new.tolist())}
     gone = {*map(tuple, hidden.pairs.tolist())}
@@ -24,14 +24,18 @@ def test_half_of_the_new_nodes_edges_are_hidden(directed: bool) -> None:
     assert before - after == gone
     assert len(gone) == len(hidden.pairs) == round(len(theirs) / 2)
     assert hidden.split.known is split.known
-    assert hide_half(split, seed=2).pairs.tolist() == hidden.pairs.tolist() != hide_half(split, seed=3).pairs.tolist()
-    assert len(hide_half(split, hidden=0.1).pairs) == round(len(theirs) / 10)
+    assert (
+        hold_out_half(split, seed=2).pairs.tolist()
+        == hidden.pairs.tolist()
+        != hold_out_half(split, seed=3).pairs.tolist()
+    )
+    assert len(hold_out_half(split, hidden=0.1).pairs) == round(len(theirs) / 10)
 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_negatives_keep_a_new_node_and_are_no_edges(directed: bool) -> None:
     split = split_nodes(random_graph(30, 3, directed=directed), 9)
-    hidden = hide_half(split)
+    hidden = hold_out_half(split)
     made = new_node_negatives(split, hidden.pairs, 50, 0)
     dense = split.whole.adjacency.toarray()
     assert len(made) == 50 * len(hidden.pairs)
@@ -55,9 +59,9 @@ def test_nothing_to_hide_is_refused() -> None:
     graph = Graph.from_edges([("a", "b")], nodes="abc")
     split = NodeSplit(graph.subgraph([0, 1]), graph, np.array([2]), {})
     with pytest.raises(InputError, match="the new nodes have 0 edges, of which hidden=0.5 hides none"):
-        hide_half(split)
+        hold_out_half(split)
     with pytest.raises(InputError, match="hidden=1 is no share of the new nodes' edges"):
-        hide_half(split, hidden=1)
+        hold_out_half(split, hidden=1)
     with pytest.raises(InputError, match="none of the 1 new nodes is linked to a known one"):
         labels = {"a": 1, "b": 2, "c": 1}
         out_of_sample(lambda s: s, split, base=vectors_of(split.known, 0), labels=labels, links=False)

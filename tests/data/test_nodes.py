@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -28,17 +28,17 @@ def with_types(x: Any) -> Any:
 @fast
 @given(LISTS)
 def test_what_goes_in_comes_out(given: list[Any]) -> None:
-    labels = Labels.of(given)
+    labels = Nodes.of(given)
     assert [with_types(x) for x in labels] == [with_types(x) for x in given]
     assert [with_types(labels[i]) for i in range(len(labels))] == [with_types(x) for x in given]
-    assert Labels(labels.kind, labels.arrays()) == labels
+    assert Nodes(labels.kind, labels.arrays()) == labels
     assert labels.find(given).tolist() == list(range(len(given)))
 
 
 @fast
 @given(LISTS, st.lists(ANY, max_size=6))
 def test_find_is_a_search_from_the_front(given: list[Any], wanted: list[Any]) -> None:
-    labels = Labels.of(given)
+    labels = Nodes.of(given)
     exact = labels.kind == "int"  # where all labels are integers, 1.0 and True are none of them
 
     def naive(x: Any) -> int:
@@ -54,7 +54,7 @@ def test_take_is_a_list_by_positions(given: list[Any], random: Any) -> None:
     rows = list(range(len(given)))
     random.shuffle(rows)
     rows = rows[: len(rows) // 2 + 1]
-    assert list(Labels.of(given).take(rows)) == [given[i] for i in rows]
+    assert list(Nodes.of(given).take(rows)) == [given[i] for i in rows]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_take_is_a_list_by_positions(given: list[Any], random: Any) -> None:
     ],
 )
 def test_kinds(given: Any, kind: str) -> None:
-    labels = Labels.of(given)
+    labels = Nodes.of(given)
     assert labels.kind == kind
     assert list(labels) == list(given)
     assert all(type(x) in (int, str, bool) for x in labels)
@@ -81,11 +81,11 @@ def test_kinds(given: Any, kind: str) -> None:
 
 def test_labels_are_frozen_and_the_array_given_is_not() -> None:
     given = np.array([3, 1, 2])
-    labels = Labels.of(given)
+    labels = Nodes.of(given)
     given[0] = 9
     assert given.flags.writeable
     assert list(labels) == [3, 1, 2]
-    for made in (labels, Labels.of(["a", "b"])):
+    for made in (labels, Nodes.of(["a", "b"])):
         assert not any(array.flags.writeable for array in made.arrays().values())
     with pytest.raises(TypeError):
         labels[0] = 5  # type: ignore[index]
@@ -94,14 +94,14 @@ def test_labels_are_frozen_and_the_array_given_is_not() -> None:
 
 
 def test_a_sequence_like_any_other() -> None:
-    labels = Labels.of(["a", "b", "c", "d"])
+    labels = Nodes.of(["a", "b", "c", "d"])
     assert (labels[-1], labels[1:3], labels.index("c"), len(labels)) == ("d", ["b", "c"], 2, 4)
     assert repr(labels) == "Labels(4: 'a', 'b', 'c', ...)"
-    assert repr(Labels.of([7])) == "Labels(1: 7)"
-    assert labels != Labels.of(["a", "b", "c"])
-    assert Labels.of(["1"]) != Labels.of([1])
+    assert repr(Nodes.of([7])) == "Labels(1: 7)"
+    assert labels != Nodes.of(["a", "b", "c"])
+    assert Nodes.of(["1"]) != Nodes.of([1])
     assert labels != ["a", "b", "c", "d"]
-    assert Labels.of(labels) is labels
+    assert Nodes.of(labels) is labels
     for out in (4, -5):
         with pytest.raises(IndexError):
             labels[out]
@@ -110,48 +110,48 @@ def test_a_sequence_like_any_other() -> None:
 @pytest.mark.parametrize("given", [["a", "b", "a"], [1, 2, 1], np.array([5, 5]), [(1, 2), "x", (1, 2)], [1, 1.0]])
 def test_a_label_stands_once(given: Any) -> None:
     with pytest.raises(InputError, match="stands twice"):
-        Labels.of(given)
+        Nodes.of(given)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), {"a": 1}, ["a"], ("a", ["b"]), ("a", {}), b"a", object()])
 def test_what_is_no_label(odd: Any) -> None:
     with pytest.raises(InputError, match="labels are strings, finite numbers, or tuples"):
-        Labels.of(["a", odd])
-    for labels in (Labels.of(["a"]), Labels.of([1]), Labels.of([1, "a"])):
+        Nodes.of(["a", odd])
+    for labels in (Nodes.of(["a"]), Nodes.of([1]), Nodes.of([1, "a"])):
         assert odd not in labels
         with pytest.raises(InputError, match="no node is labelled"):
             labels.positions([odd])
 
 
 def test_unknown_labels_suggest_known_ones() -> None:
-    labels = Labels.of(["Valjean", "Javert", "Cosette"])
+    labels = Nodes.of(["Valjean", "Javert", "Cosette"])
     with pytest.raises(InputError, match="no node is labelled 'valjan'; did you mean Valjean?"):
         labels.positions(["Javert", "valjan"])
     with pytest.raises(InputError, match="labels look like 10"):
-        Labels.of([10, 20]).positions(["zzz"])
+        Nodes.of([10, 20]).positions(["zzz"])
     with pytest.raises(InputError, match="no node is labelled 1$"):
-        Labels.of([]).positions([1])
+        Nodes.of([]).positions([1])
     assert labels.positions(x for x in ["Cosette", "Valjean"]).tolist() == [2, 0]
 
 
 def test_integers_out_of_range() -> None:
     with pytest.raises(InputError, match="use strings"):
-        Labels.of(np.array([2**63], np.uint64))
-    assert Labels.of([1, 2]).find([2**64, 2, -(2**70)]).tolist() == [-1, 1, -1]
-    assert Labels.of([0, 1]).find(["x", 0.0, None, 0]).tolist() == [-1, -1, -1, 0]
+        Nodes.of(np.array([2**63], np.uint64))
+    assert Nodes.of([1, 2]).find([2**64, 2, -(2**70)]).tolist() == [-1, 1, -1]
+    assert Nodes.of([0, 1]).find(["x", 0.0, None, 0]).tolist() == [-1, -1, -1, 0]
 
 
 def test_text_that_is_no_unicode() -> None:
     with pytest.raises(InputError, match="not valid unicode"):
-        Labels.of(["a", "\ud800"])
+        Nodes.of(["a", "\ud800"])
 
 
 def test_parse_reads_what_a_person_types() -> None:
-    assert Labels.of([1, 2]).parse("2") == 2
-    assert Labels.of([1, 2]).parse("x") == "x"
-    assert Labels.of(["1", "2"]).parse("2") == "2"
-    assert Labels.of([1, "2"]).parse("1") == 1
-    assert Labels.of([1, "2"]).parse("2") == "2"
+    assert Nodes.of([1, 2]).parse("2") == 2
+    assert Nodes.of([1, 2]).parse("x") == "x"
+    assert Nodes.of(["1", "2"]).parse("2") == "2"
+    assert Nodes.of([1, "2"]).parse("1") == 1
+    assert Nodes.of([1, "2"]).parse("2") == "2"
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_parse_reads_what_a_person_types() -> None:
 @pytest.mark.parametrize("given", [["a", "b", "c"], [5, 6, 7]])
 def test_take_refuses(given: list[Any], rows: Any, why: str) -> None:
     with pytest.raises(InputError, match=why):
-        Labels.of(given).take(rows)
+        Nodes.of(given).take(rows)
 
 
 @pytest.mark.parametrize("offsets", [[], [0, 3, 2, 4], [1, 4], [0, 5], [0, -1, 4], [[0, 4]]])
 def test_stored_offsets_that_do_not_fit(offsets: list[Any]) -> None:
     with pytest.raises(InputError, match="damaged"):
-        Labels("text", {"offsets": np.array(offsets), "bytes": np.zeros(4, np.uint8)})
+        Nodes("text", {"offsets": np.array(offsets), "bytes": np.zeros(4, np.uint8)})
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_stored_offsets_that_do_not_fit(offsets: list[Any]) -> None:
     [("text", b"\xff"), ("json", b"[1"), ("json", b'{"a": 1}'), ("json", b"NaN"), ("json", b"[" * 9999)],
 )
 def test_stored_text_that_cannot_be_read(kind: str, content: bytes) -> None:
-    labels = Labels(kind, {"offsets": np.array([0, len(content)]), "bytes": np.frombuffer(content, np.uint8)})
+    labels = Nodes(kind, {"offsets": np.array([0, len(content)]), "bytes": np.frombuffer(content, np.uint8)})
     for read in (list, lambda x: x[0]):
         with pytest.raises(InputError, match="damaged"):
             read(labels)
@@ -190,9 +190,9 @@ def test_stored_text_that_cannot_be_read(kind: str, content: bytes) -> None:
 
 def test_labels_are_one_list() -> None:
     with pytest.raises(InputError, match="2 axes"):
-        Labels.of(np.array([[1, 2], [3, 4]]))
+        Nodes.of(np.array([[1, 2], [3, 4]]))
 
 
 def test_an_unknown_kind() -> None:
     with pytest.raises(InputError, match="unknown kind of labels 'float'"):
-        Labels("float", {})
+        Nodes("float", {})
