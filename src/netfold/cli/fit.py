@@ -78,8 +78,8 @@ def _command(cls: type[Embedder]) -> click.Command:
     def run(ctx: click.Context, /, **given: Any) -> None:
         try:
             _fit(ctx, cls, **given)
-        except KeyboardInterrupt:
-            raise Interrupted(_how_to_go_on(ctx)) from None
+        except KeyboardInterrupt as e:
+            raise Interrupted(_how_to_go_on(ctx)) from e
 
     usual = "--embedding vectors.parquet" if cls.extends else "--dim 64"
     epilog = f"Example: netfold fit {name} {asked.file} -o {name}.netfold {usual} --checkpoint {name}.state"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from netfold.data.interop import read_facts
 from netfold.errors import InputError
-from netfold.io.files import sha256
+from netfold.io.files import recover, sha256
 
 __all__ = [
     "check_records", "describe", "read_manifest", "read_records", "read_tensors", "write_manifest", "write_records",
@@ -66,6 +66,8 @@ def describe(path: Path) -> dict[str, Any]:
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     """The manifest of a folder, of a known version, whose files lie in the folder and are what it says."""
+    if not folder.exists():
+        recover(folder)
     manifest = read_facts(folder / "manifest.json", FORMAT, kind)
     files = manifest.get("files")
     if not isinstance(files, list) or not files:
