@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import pairwise
@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from netfold.errors import InputError
 
-__all__ = ["Labels", "typed_labels"]
+__all__ = ["Labels", "check_unicode", "typed_labels"]
 
 
 _SUGGESTIONS = 3
 _SUGGEST_AMONG = 100_000
 """Close labels are looked for among at most this many, so that an error message stays instant."""
+_DEEPEST = 100
+"""Tuples within tuples."""
 
 
 class Labels(Sequence[Any]):
@@ -57,7 +59,7 @@ class Labels(Sequence[Any]):
             made = Labels("int", {"ints": _as_int64(labels).copy()})
         else:
             made = _from_objects([_plain(x) for x in labels])
-        made._check_distinct()
+        made.check_distinct(indexed=True)
         return made
 
     @property
@@ -181,7 +183,8 @@ class Labels(Sequence[Any]):
             known &= whole
         return np.where(known, at if order is None else order[at], -1)
 
-    def _check_distinct(self) -> None:
+    def check_distinct(self, *, indexed: bool = False) -> None:
+        """Refuse a node that is there twice; `indexed` keeps what was built for it, for `find` to use."""
         if self._ints is not None:
             values, _ = self._sorted
             twice = np.flatnonzero(values[1:] == values[:-1])
@@ -189,9 +192,18 @@ class Labels(Sequence[Any]):
                 raise InputError(
                     f"the label {int(values[twice[0]])} stands twice among the nodes; each node needs its own"
                 )
-        elif len(self._index) < len(self):
+        elif len(self._index if indexed else self._distinct()) < len(self):
             first = next(x for i, x in enumerate(self) if self._index[x] != i)
             raise InputError(f"the label {first!r} stands twice among the nodes; each node needs its own")
+
+    def _distinct(self) -> Collection[Any]:
+        """The labels, each once; text as its bytes, which cost half as much as an index of strings."""
+        if self._kind == "json":
+            return self._index
+        assert self._offsets is not None and self._bytes is not None
+        whole = self._bytes.tobytes()
+        _decoded(whole)
+        return {whole[a:b] for a, b in pairwise(self._offsets.tolist())}
 
     def _unknown(self, label: Any) -> str:
         among = [str(x) for x in self[:_SUGGEST_AMONG]]
@@ -220,11 +232,24 @@ def _from_objects(labels: list[Any]) -> Labels:
     return Labels(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)})
 
 
-def _plain(label: Any) -> Any:
+def check_unicode(what: str, names: Iterable[str]) -> None:
+    """Refuse half of a character (a lone surrogate, which json can spell): no file could hold it later."""
+    try:
+        for name in names:
+            name.encode()
+    except UnicodeEncodeError as e:
+        raise InputError(f"{e.object!r} among the {what} is not valid unicode: {e.reason}") from None
+
+
+def _plain(label: Any, depth: int = 0) -> Any:
     """numpy's scalars as Python's own, tuples through and through."""
     if isinstance(label, np.generic):
         return label.item()
-    return tuple(map(_plain, label)) if isinstance(label, tuple) else label
+    if not isinstance(label, tuple):
+        return label
+    if depth == _DEEPEST:
+        raise InputError(f"a label is a tuple within more than {_DEEPEST} others; labels are not nested that deep")
+    return tuple(_plain(x, depth + 1) for x in label)
 
 
 def _is_int64(x: Any) -> bool:

@@ -42,6 +42,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         model = cls(**config_from_json(cls, manifest["config"]))
         tensors = store.read_tensors(folder / TENSORS)
         labels = Labels(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+        labels.check_distinct()
+        store.check_finite(folder / TENSORS, tensors)
+        _check_layers(model, len(tensors))
         model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
         model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
         model._check_facts(model.graph_facts_)
@@ -58,6 +61,13 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     if model.dim and model.embedding_.dim != model.dim:
         raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={model.dim}")
     return model
+
+
+def _check_layers(model: Embedder, n_tensors: int) -> None:
+    """Refuse more layers than there are tensors, before a network is built of them."""
+    longest = max((len(x) for x in model.get_params().values() if isinstance(x, (tuple, list))), default=0)
+    if longest > n_tensors:
+        raise TypeError(f"{longest:,} layers of {n_tensors:,} tensors")
 
 
 def _check_names(tensors: Iterable[str], network: list[str], labels: Labels) -> None:
