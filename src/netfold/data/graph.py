@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
-from netfold.data.edges import adjacency
+from netfold.data.edges import adjacency, in_float32
 from netfold.data.nodes import Labels
 from netfold.errors import InputError
 
@@ -53,7 +53,9 @@ class Graph:
         _check_square(given.shape)
         _check_numbers(given.dtype)
         _check_weights(given.data)
-        matrix = given.astype(np.float32, copy=False)
+        matrix = given
+        if given.dtype != np.float32:
+            matrix = sparse.csr_array((in_float32(given.data), given.indices, given.indptr), shape=given.shape)
         if not matrix.has_canonical_format or (matrix.data.size and matrix.data.min() == 0):
             matrix = matrix.copy()
             matrix.sum_duplicates()

@@ -108,7 +108,8 @@ class Embedder(Configured):
         )
         network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = network, history, facts
-        self.embedding_ = self._embed(known)
+        made = self._embed(known)
+        self.embedding_ = dataclasses.replace(made, fitted_to=made.fitted_to or known.fingerprint)
         return self
 
     def transform(self, graph: Any) -> Embedding:
@@ -143,6 +144,7 @@ class Embedder(Configured):
         if emb.std is not None:
             tensors["std"] = emb.std
         facts = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
+        facts |= {"fitted_to": emb.fitted_to}
         facts |= {
             "labels": emb.nodes.kind,
             "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")},

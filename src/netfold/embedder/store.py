@@ -45,8 +45,9 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         labels.check_distinct()
         store.check_finite(folder / TENSORS, tensors)
         _check_layers(model, len(tensors))
-        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
         model.graph_facts_ = _graph_facts(manifest["graph"], len(labels))
+        fitted_to = manifest.get("fitted_to", model.graph_facts_.get("fingerprint"))
+        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"), fitted_to=fitted_to)
         model._check_facts(model.graph_facts_)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
             model.network_ = model._network_for(model.graph_facts_)

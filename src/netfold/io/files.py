@@ -23,8 +23,9 @@ __all__ = ["check_room", "check_writable", "recover", "sha256", "staged_file", "
 
 _MOST_FACTS = 1 << 24
 """No manifest of ours is longer than this many bytes."""
-_ARRAYS_OF_A_GRAPH = tuple(f"{x}.npy" for x in ("indptr", "indices", "weights", "label_ints", "label_offsets",
-                                                "label_bytes"))  # fmt: skip
+_ARRAYS_OF_A_GRAPH = tuple(
+    f"{x}.npy" for x in ("indptr", "indices", "weights", "label_ints", "label_offsets", "label_bytes")
+)
 """What lies beside a graph.json that lists no files."""
 _STAGE = "netfold-"
 """Marks the folders in which something is being written."""
@@ -218,7 +219,8 @@ def _staging(path: Path) -> Iterator[Path]:
         stage, fd = _locked_stage(path)
         yield stage
     except OSError as e:
-        raise InputError(f"{path} cannot be written: {e.strerror or e}") from e
+        reason = e.strerror or f"the disk took only a part of it ({e})"  # numpy's own words for a full disk
+        raise InputError(f"{path} cannot be written: {reason}") from e
     finally:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)

@@ -17,8 +17,8 @@ from netfold.errors import InputError
 from netfold.io.files import recover, sha256
 
 __all__ = [
-    "check_files", "check_finite", "check_records", "describe", "read_manifest", "read_records", "read_tensors", "write_manifest", "write_records",
-    "write_tensors",
+    "check_files", "check_finite", "check_records", "describe", "read_manifest", "read_records", "read_tensors",
+    "write_manifest", "write_records", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -88,7 +88,7 @@ def check_files(folder: Path, files: Any, names: Sequence[str] = ()) -> None:
     if not isinstance(files, list) or not files:
         raise InputError(f"{folder} is damaged: its manifest lists no files")
     listed = [_listed(folder, entry) for entry in files]
-    if names and sorted(path.name for path in listed) != sorted(names):
+    if not {path.name for path in listed} >= set(names):
         raise InputError(f"{folder} is damaged: its manifest does not list {', '.join(names)}")
     for path in listed:
         _check_bounds(path)

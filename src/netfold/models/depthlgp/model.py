@@ -93,7 +93,7 @@ class DepthLGP(LGPEmbedder):
         missing = [graph.nodes[i] for i in (at < 0).nonzero()[0]]
         if missing:
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
-        self._given = Embedding(graph.nodes, found.vectors[at])
+        self._given = Embedding(graph.nodes, found.vectors[at], fitted_to=found.fitted_to)
 
     def _facts(self, graph: Graph) -> dict[str, Any]:
         vectors = self._given.vectors

@@ -221,7 +221,8 @@ class LGPEmbedder(Embedder, abstract=True):
         network.to(self._process().device).take_over(self._process(), placed.latent)
         network.graph.keep(matrix)
         self.network_, self.graph_facts_ = network, facts
-        self.embedding_ = Embedding(nodes, np.concatenate([before.vectors, came.vectors]))
+        vectors = np.concatenate([before.vectors, came.vectors])
+        self.embedding_ = Embedding(nodes, vectors, fitted_to=before.fitted_to)
 
     def _process(self) -> Process:
         from netfold.models.lgp.process import Process
