@@ -143,7 +143,7 @@ class Embedder(Configured):
         tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
         if emb.std is not None:
             tensors["std"] = emb.std
-        facts = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
+        facts: dict[str, Any] = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
         facts |= {"fitted_to": emb.fitted_to}
         facts |= {
             "labels": emb.nodes.kind,

@@ -64,6 +64,7 @@ class Option:
     def _number(self, value: Any) -> bool:
         kind: type = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
         number = isinstance(value, kind) and not isinstance(value, bool) and _is_finite(value)
+        number = number and (self.type is int or value == 0 or _LEAST <= abs(value) <= _LARGEST)
         low = self.at_least is None or (number and value >= self.at_least)
         high = self.below is None or (number and value < self.below)
         return number and low and high and (self.above is None or value > self.above)
@@ -105,6 +106,10 @@ def options(cls: type) -> tuple[Option, ...]:
 def _declared(cls: type) -> tuple[Option, ...]:
     declared = [f for f in dataclasses.fields(cls) if "help" in f.metadata]
     return tuple(Option(name=f.name, default=f.default, **f.metadata) for f in declared)
+
+
+_LEAST, _LARGEST = 1e-30, 1e30
+"""Numbers beyond these are 0 or infinite in float32 as soon as two are multiplied."""
 
 
 class Configured:

@@ -68,12 +68,14 @@ class SDNE(Embedder):
         "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
         "brought to a mean weight of 1",
         at_least=0,
+        below=3,
     )
     column_damping: float = option(
         0.0,
         "the same where it is the column: p; 0 and 0 leave the weights as they are, 0.5 and 0.5 are the symmetric "
         "normalisation",
         at_least=0,
+        below=3,
     )
     overlap: float = option(
         0.0,
@@ -148,6 +150,23 @@ class SDNE(Embedder):
         if self.pretrain == "dbn" and self.activation != "sigmoid":
             raise InputError(f"pretrain='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
         return found
+
+    def _facts(self, graph: Graph) -> dict[str, Any]:
+        from netfold.models.sdne.weighing import extreme_unit
+
+        unit = extreme_unit(graph.adjacency)
+        return super()._facts(graph) | ({} if unit == 1 else {"unit": unit})
+
+    def _check_facts(self, facts: dict[str, Any]) -> None:
+        super()._check_facts(facts)
+        unit = facts.get("unit", 1.0)
+        if type(unit) is not float or not 0 < unit < 2.0**200:
+            raise TypeError(f"its weights were multiplied by {unit!r}")
+
+    def _network_for(self, facts: dict[str, Any]) -> SDNENetwork:
+        made = self._network(facts["n_nodes"])
+        made.unit = facts.get("unit", 1.0)
+        return made
 
     def _network(self, n_nodes: int) -> SDNENetwork:
         from netfold.models.sdne.network import SDNENetwork
