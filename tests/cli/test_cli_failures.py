@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -122,6 +123,45 @@ def test_names_of_a_hostile_file_cannot_command_the_terminal() -> None:
     said = run("fit", "sdne", f"{evil}.csv", "-o", "m").stderr
     assert b"\x1b" not in said and b"\x07" not in said and "\u202e".encode() not in said
     assert rb"\x1b]0;owned\x07\u202etxt.exe.csv" in said
+
+
+def test_names_that_are_printed_cannot_command_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\u202e\x9b2J"
+    nf.Graph.from_edges([(evil, "b"), ("b", "c")]).save("g")
+    nf.Embedding([evil, "b"], [[1, 0], [1, 1]]).save("e.npz")
+    for line in ("info g", "info g --json", "nearest e.npz b", "nearest e.npz b --json"):
+        result = run(*line.split())
+        assert result.returncode == 0
+        assert not set("\x1b\x07\u202e\x9b") & set(result.stdout.decode())
+    assert json.loads(run("info", "g", "--json").stdout)["labels"][0] == evil
+
+
+def test_a_manifest_that_someone_wrote_cannot_command_the_terminal() -> None:
+    nf.SDNE(dim=2, hidden=(), epochs=1).fit([(1, 2), (2, 3)], checkpoint="state", progress=False)
+    facts = json.loads(Path("state", "manifest.json").read_text())
+    facts["run"]["config"]["\x1b]0;owned\x07"] = 1
+    Path("state", "manifest.json").write_text(json.dumps(facts))
+    assert b"\x1b" not in run("info", "state").stdout
+    facts["history"] = [3]
+    Path("state", "manifest.json").write_text(json.dumps(facts))
+    assert "epoch 1 has no record of numbers" in refuse("info", "state")
+
+
+def test_a_disk_without_room_for_the_model_is_refused_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(".")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=50))
+    monkeypatch.setattr(nf.SDNE, "fit", broken)
+    assert "there is no room for m: about" in refuse("fit", "sdne", "edges.csv", "-o", "m")
+
+
+def test_a_folder_that_is_not_ours_is_refused_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nf.SDNE, "fit", broken)
+    Path("webext", "src").mkdir(parents=True)
+    Path("webext", "manifest.json").write_text('{"manifest_version": 3, "name": "mine"}')
+    Path("webext", "src", "main.js").write_text("years")
+    said = refuse("fit", "sdne", "edges.csv", "-o", "webext", "--force")
+    assert "webext is a folder that netfold did not write, and is not replaced" in said
+    assert Path("webext", "src", "main.js").read_text() == "years"
 
 
 def test_a_message_is_never_longer_than_a_screen() -> None:

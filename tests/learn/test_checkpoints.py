@@ -312,3 +312,9 @@ def test_a_disk_without_room_for_the_states_is_refused_before_the_first_epoch(
     epochs: list[Any] = []
     assert "there is no room for" in refused(fit, tmp_path / "run", on_epoch=epochs.append)
     assert epochs == []
+
+
+@pytest.mark.parametrize("every", [float("nan"), -1.0])
+def test_a_time_between_states_that_is_none(every: float, tmp_path: Path) -> None:
+    assert "checkpoint_every=" in refused(fit, tmp_path / "run", every=every)
+    assert not (tmp_path / "run").exists()

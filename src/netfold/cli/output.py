@@ -40,8 +40,8 @@ json_flag: Callable[[Any], Any] = click.option(
 
 
 def say(facts: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    """Print the facts as JSON where they were asked for, and the text where not."""
-    click.echo(_json(facts) if as_json else text)
+    """Print the facts as JSON where they were asked for, and the text where not; neither can command the terminal."""
+    click.echo(_json(facts) if as_json else "\n".join(map(shown, text.split("\n"))))
 
 
 def table(rows: Iterable[tuple[str, object]]) -> str:
@@ -62,7 +62,7 @@ def _json(facts: Mapping[str, Any]) -> str:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # the stream's own escapes would not be JSON's
         return json.dumps(facts)
-    return text
+    return text if shown(text) == text else json.dumps(facts)
 
 
 force_flag: Callable[[Any], Any] = click.option("--force", is_flag=True, help="Replace what already has that name.")

@@ -143,8 +143,8 @@ class Embedder(Configured):
         tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
         if emb.std is not None:
             tensors["std"] = emb.std
-        facts: dict[str, Any] = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
-        facts |= {"fitted_to": emb.fitted_to}
+        facts: dict[str, Any] = {"model": type(self).__name__, "config": config_to_json(self)}
+        facts |= {"graph": self.graph_facts_, "fitted_to": emb.fitted_to}
         facts |= {
             "labels": emb.nodes.kind,
             "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")},

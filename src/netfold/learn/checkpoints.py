@@ -46,6 +46,8 @@ class Checkpoint:
 
         `every` is the least number of seconds between two states, so that writing never rules the training.
         """
+        if not every >= 0:  # nor NaN, which would be no time ever
+            raise InputError(f"checkpoint_every={every!r} is not a number of seconds of at least 0")
         self._folder, self._every = Path(folder), every
         self._run: dict[str, Any] = json.loads(json.dumps(dict(run)))  # as it will be read back
         self._last = time.monotonic()

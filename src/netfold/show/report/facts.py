@@ -12,6 +12,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Labels
+from netfold.data.printable import printable
 from netfold.data.statistics import Counts, graph_counts, hypergraph_counts
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
@@ -33,7 +34,7 @@ def spelled(label: Any) -> str:
     typed = isinstance(label, tuple) and len(label) == 2 and isinstance(label[0], str)
     text = f"{label[0]}:{label[1]}" if typed else str(label)
     if not text.isprintable():
-        text = "".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text)
+        text = printable("".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
