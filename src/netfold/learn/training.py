@@ -202,7 +202,19 @@ def train(
         _end_by(interrupted[0])
     if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
+    _remark(history, converged(history, tolerance, patience), patience, progress)
     return history
+
+
+def _remark(history: Sequence[Record], ended_early: bool, patience: int, progress: Progress) -> None:
+    """Say it where training led nowhere: vectors come out all the same, and nothing else would tell."""
+    if len(history) < 2:
+        return
+    first, last = history[0]["objective"], history[-1]["objective"]
+    if last > first:
+        progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help")(last, first)
+    elif ended_early and len(history) == patience + 1:
+        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help")(len(history))
 
 
 @contextmanager

@@ -77,7 +77,9 @@ class DHNE(Embedder):
         choices=("uniform", "degree"),
     )
     replaced: float = option(
-        1.1, "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases", at_least=1,
+        1.1,
+        "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases",
+        at_least=1,
         below=1000,
     )
     scale: str = option(
