@@ -148,7 +148,7 @@ def test_first_order_is_twice_the_trace_with_the_laplacian():
 def test_half_squares_of_many_numbers_keep_their_digits():
     """51 million equal numbers in one sum of float32 would come out 0.3% short."""
     table = torch.full((1 << 20, 9), 0.1)
-    assert float(losses.half_squares([table])) == pytest.approx(0.5 * 9 * (1 << 20) * float(table[0, 0]) ** 2, rel=1e-5)
+    assert float(losses.half_squares([table])) == pytest.approx(0.5 * 9 * (1 << 20) * float(table[0, 0]) ** 2, rel=1e-4)
 
 
 def test_half_squares_against_a_loop():
