@@ -1,7 +1,7 @@
 """Everything we write, killed at every step of replacing it: the old one or the new one is there, and nothing is left.
 
-This file is two things, as `tests/embedder/test_kill.py` is, which has the same for checkpoints: a test, and the program
-that the test starts. The program gets everything ready once and forks a child for every kill.
+This file is two things, as `tests/embedder/test_kill.py` is, which has the same for checkpoints: a test, and the
+program that the test starts. The program gets everything ready once and forks a child for every kill.
 """
 
 from __future__ import annotations
