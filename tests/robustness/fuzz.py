@@ -1,4 +1,4 @@
-"""The attack itself: files spoiled at random, for as long as it is let. `make fuzz`, or `python tests/robustness/fuzz.py`.
+"""The attack itself: files spoiled at random, for as long as it is let: `make fuzz`.
 
 Each case is made from a number, its seed; a case that ends otherwise than in a value or an `InputError` is kept in
 `crashes/` under the name of what was attacked, for the tests to try again.

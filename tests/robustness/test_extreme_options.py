@@ -12,8 +12,8 @@ import pytest
 import netfold as nf
 from netfold.embedder.options import Option, options
 
-SMALL = {"dim": 4, "epochs": 2}
-FIXED = ("dim", "epochs", "device")
+SMALL = {"dim": 4, "epochs": 2, "samples": 64}
+FIXED = (*SMALL, "device")
 COMBINATIONS = 8
 FLOATS = (0.0, 1e-30, 0.5, 0.999, 1.0, 2.5, 100.0, 1e10, 1e30)
 INTEGERS = (0, 1, 2, 7)
@@ -25,7 +25,9 @@ def data(reads: str) -> Any:
     if reads == "graph":
         return nf.Graph.from_edges(rng.integers(0, 12, (30, 2)), nodes=range(12))
     names = {f"{t}{i}": t for t in "uft" for i in range(4)}
-    return nf.Hypergraph.from_tuples([[f"{t}{i}" for t, i in zip("uft", row)] for row in rng.integers(0, 4, (15, 3))], names)
+    return nf.Hypergraph.from_tuples(
+        [[f"{t}{i}" for t, i in zip("uft", row)] for row in rng.integers(0, 4, (15, 3))], names
+    )
 
 
 def admitted(o: Option, value: Any) -> bool:
@@ -46,11 +48,14 @@ def extremes(o: Option) -> list[Any]:
 
 
 def outcome(cls: Any, chosen: dict[str, Any]) -> str:
-    settings = {k: v for k, v in SMALL.items() if k != "dim" or not cls.extends} | chosen
+    names = {o.name for o in options(cls)} - ({"dim"} if cls.extends else set())
+    settings = {k: v for k, v in SMALL.items() if k in names} | chosen
     try:
         model = cls(**settings)
         graph = data(cls.reads)
-        base = nf.Embedding(graph.nodes, np.random.default_rng(1).normal(size=(graph.n_nodes, 4))) if cls.extends else None
+        base = (
+            nf.Embedding(graph.nodes, np.random.default_rng(1).normal(size=(graph.n_nodes, 4))) if cls.extends else None
+        )
         model.fit(graph, base, progress=False)
     except (nf.InputError, nf.TrainingError) as e:
         return "refused" if "\n" not in str(e) else f"several lines: {e}"

@@ -53,7 +53,9 @@ def test_the_spectral_start_is_the_one_that_is_written_down() -> None:
     first, second = spectral_start(sparse.csr_array(dense), 9, window, k, torch.Generator().manual_seed(0))
     sums = dense.sum(axis=1)
     roots = 1 / np.sqrt(sums)
-    values, vectors = np.linalg.eigh(roots[:, None] * dense * roots - np.outer(np.sqrt(sums), np.sqrt(sums)) / sums.sum())
+    values, vectors = np.linalg.eigh(
+        roots[:, None] * dense * roots - np.outer(np.sqrt(sums), np.sqrt(sums)) / sums.sum()
+    )
     weights = np.array([0.0, *range(window, 0, -1)])
     powers = sum(w * values**r for r, w in enumerate(weights)) / weights.sum()
     keep = np.argsort(values)[::-1][:8]
