@@ -96,8 +96,8 @@ def test_labels_are_frozen_and_the_array_given_is_not() -> None:
 def test_a_sequence_like_any_other() -> None:
     labels = Nodes.of(["a", "b", "c", "d"])
     assert (labels[-1], labels[1:3], labels.index("c"), len(labels)) == ("d", ["b", "c"], 2, 4)
-    assert repr(labels) == "Labels(4: 'a', 'b', 'c', ...)"
-    assert repr(Nodes.of([7])) == "Labels(1: 7)"
+    assert repr(labels) == "Nodes(4: 'a', 'b', 'c', ...)"
+    assert repr(Nodes.of([7])) == "Nodes(1: 7)"
     assert labels != Nodes.of(["a", "b", "c"])
     assert Nodes.of(["1"]) != Nodes.of([1])
     assert labels != ["a", "b", "c", "d"]

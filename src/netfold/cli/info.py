@@ -43,13 +43,14 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
-    from netfold.io.tensors import read_manifest, read_records
+    from netfold.io.tensors import check_records, read_manifest, read_records
 
     kind = _kind(folder)
     manifest = read_manifest(folder, kind)
     try:
         run = manifest if kind == "model" else manifest["run"]
-        history = read_records(folder / "metrics.jsonl") if kind == "model" else manifest["history"]
+        records = manifest["history"] if kind == "checkpoint" else read_records(folder / "metrics.jsonl")
+        history = check_records(records, folder / "manifest.json")
         losses = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds")} if history else None
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
         facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
@@ -129,5 +130,5 @@ def _words(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, dict):
-        return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
+        return ", ".join(f"{printable(k)} {_words(v)}" for k, v in value.items())
     return ", ".join(spelled(x) for x in value) if isinstance(value, list) else printable(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -312,9 +313,21 @@ def _summed(pieces: list[EdgePiece], weights: npt.NDArray[Any], n: int, directed
     matrix.sum_duplicates()
     if matrix.nnz and not matrix.data.max() <= _LARGEST:
         raise InputError(f"the weights of an edge sum to more than {_LARGEST:.3g}; scale the weights down")
-    matrix.data = matrix.data.astype(np.float32)
+    matrix.data = in_float32(matrix.data)
     matrix.eliminate_zeros()
     return matrix if directed else _mirrored(matrix)
+
+
+def in_float32(weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """The same numbers as graphs keep them; a word where some are so small that they are 0 there, and so no edges."""
+    rounded = weights.astype(np.float32, copy=False)
+    lost = int(np.count_nonzero(weights)) - int(np.count_nonzero(rounded)) if rounded is not weights else 0
+    if lost:
+        least = weights[weights > 0].min()
+        edges = "an edge is" if lost == 1 else f"{lost:,} edges are"
+        said = f"weights below 1e-45 are 0 in float32 (the least is {least:.3g}): {edges} dropped; scale the weights up"
+        warnings.warn(said, stacklevel=2)
+    return rounded
 
 
 def _mirrored(upper: sparse.csr_array) -> sparse.csr_array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,8 @@ class Embedding:
     """n x dim."""
     std: Floats32 | None = None
     """n x dim, standard deviations above 0; None where nodes are points."""
+    fitted_to: str | None = field(default=None, kw_only=True)
+    """The fingerprint of the graph that the vectors were learned from; None where that is not known."""
 
     def __post_init__(self) -> None:
         nodes = Nodes.of(self.nodes)
@@ -65,6 +67,8 @@ class Embedding:
             if std.size and std.min() <= 0:
                 raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
+        if self.fitted_to is not None and not isinstance(self.fitted_to, str):
+            raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
 
     # ---------------------------------------------------------------- by label
 
@@ -104,7 +108,8 @@ class Embedding:
     def take(self, labels: Iterable[Any]) -> Embedding:
         """The embedding of these labels, in this order."""
         rows = self.nodes.positions(labels)
-        return Embedding(self.nodes.take(rows), self.vectors[rows], None if self.std is None else self.std[rows])
+        std = None if self.std is None else self.std[rows]
+        return Embedding(self.nodes.take(rows), self.vectors[rows], std, fitted_to=self.fitted_to)
 
     def uncertainty(self, label: Any, largest: int = 10) -> float | npt.NDArray[np.float64]:
         """The mean of the `largest` variances of a label, or an array of those of a list: for ranks, as it has no unit.
@@ -211,13 +216,15 @@ class Embedding:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a file of the format that its ending names: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .vec, .bin.
 
-        Parquet and npz keep everything. The others are for other programs: they hold labels as plain text, so that
-        integers are recognised when they are read and other labels than strings and integers are refused, and, but
-        for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
+        Parquet and npz keep everything, `fitted_to` too. The others are for other programs: they hold labels as plain
+        text, so that integers are recognised when they are read and other labels than strings and integers are refused,
+        and, but for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
         """
         from netfold.io import vectors
 
-        vectors.write_vectors(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
+        vectors.write_vectors(
+            Path(path), vectors.Stored(self.nodes, self.vectors, self.std, self.fitted_to), force=force
+        )
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Embedding:
@@ -226,7 +233,7 @@ class Embedding:
 
         with vectors.damage_named(Path(path)):
             stored = vectors.read_vectors(Path(path))
-            return Embedding(stored.nodes, stored.vectors, stored.std)
+            return Embedding(stored.nodes, stored.vectors, stored.std, fitted_to=stored.fitted_to)
 
 
 def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:

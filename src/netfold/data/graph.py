@@ -17,7 +17,7 @@ from scipy import sparse
 
 from netfold.data import interop
 from netfold.data.checks import check_choice
-from netfold.data.edges import adjacency
+from netfold.data.edges import adjacency, in_float32
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
@@ -57,7 +57,9 @@ class Graph:
         _check_square(given.shape)
         _check_numbers(given.dtype)
         _check_weights(given.data)
-        matrix = given.astype(np.float32, copy=False)
+        matrix = given
+        if given.dtype != np.float32:
+            matrix = sparse.csr_array((in_float32(given.data), given.indices, given.indptr), shape=given.shape)
         if not matrix.has_canonical_format or (matrix.data.size and matrix.data.min() == 0):
             matrix = matrix.copy()
             matrix.sum_duplicates()

@@ -27,6 +27,9 @@ __all__ = ["LABEL", "Named", "as_node", "from_xgi", "named_edge", "own_name", "t
 _MAX_FACTS = 1 << 24
 """No json beside our arrays is longer than this many bytes."""
 
+_DEEPEST = 100
+"""Lists within lists in a label."""
+
 Edges = tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64] | None]
 """Labels, the two ends of each edge as positions, weights."""
 
@@ -282,7 +285,7 @@ def own_name(node: Any, attributes: Mapping[str, Any]) -> Any:
     return as_node(attributes.get(LABEL, node))
 
 
-def as_node(x: Any) -> Any:
+def as_node(x: Any, depth: int = 0) -> Any:
     """A label that json may have held: its lists are tuples.
 
     >>> as_node(["user", [7, "x"]])
@@ -290,4 +293,8 @@ def as_node(x: Any) -> Any:
     """
     if isinstance(x, dict):
         raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
-    return tuple(map(as_node, x)) if isinstance(x, (list, tuple)) else x
+    if not isinstance(x, (list, tuple)):
+        return x
+    if depth == _DEEPEST:
+        raise InputError(f"a node is a list within more than {_DEEPEST} others; nodes are not nested that deep")
+    return tuple(as_node(y, depth + 1) for y in x)

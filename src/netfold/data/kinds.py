@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.arrays import Ints
-from netfold.data.nodes import Nodes
+from netfold.data.nodes import Nodes, check_unicode
 from netfold.errors import InputError
 
 __all__ = [
@@ -185,6 +185,7 @@ def _names(what: str, names: Any) -> tuple[str, ...]:
     odd = next((name for name in given if not isinstance(name, str) or not name), None)
     if odd is not None:
         raise InputError(f"{odd!r} stands among the {what} of a kind; they are strings that are not empty")
+    check_unicode(what, given)
     return given
 
 
@@ -230,6 +231,7 @@ def types_of(given: Iterable[str] | npt.NDArray[np.integer], n: int, types: Sequ
     odd = next((t for t in names if not isinstance(t, str)), None)
     if odd is not None:
         raise InputError(f"the type {odd!r} is a {type(odd).__name__}; the type of a node is a string")
+    check_unicode("types", names)
     if codes.size and not (codes.min() >= 0 and codes.max() < len(names)):
         bad = codes[(codes < 0) | (codes >= len(names))][0]
         raise InputError(f"a node has the type number {bad}, where types are numbered from 0 to {len(names) - 1}")

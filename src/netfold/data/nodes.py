@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -15,18 +15,20 @@ import numpy.typing as npt
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
-__all__ = ["Nodes", "typed_nodes"]
+__all__ = ["Nodes", "check_unicode", "typed_nodes"]
 
 
 _SUGGESTIONS = 3
 _SUGGEST_AMONG = 100_000
 """Close labels are looked for among at most this many, so that an error message stays instant."""
+_DEEPEST = 100
+"""Tuples within tuples."""
 
 
 class Nodes(Sequence[Any]):
     """An immutable sequence of distinct labels with a fast way back from label to position.
 
-    >>> labels = Labels.of(["Valjean", "Javert", "Cosette"])
+    >>> labels = Nodes.of(["Valjean", "Javert", "Cosette"])
     >>> labels[1], labels.positions(["Cosette", "Valjean"]).tolist()
     ('Javert', [2, 0])
     """
@@ -34,7 +36,7 @@ class Nodes(Sequence[Any]):
     __slots__ = ("__dict__", "_bytes", "_ints", "_kind", "_offsets")
 
     def __init__(self, kind: str, arrays: Mapping[str, npt.NDArray[Any]]):
-        """Use `Labels.of`; this takes the arrays that `arrays` gives."""
+        """Use `Nodes.of`; this takes the arrays that `arrays` gives."""
         self._kind = kind
         self._ints = self._offsets = self._bytes = None
         if kind == "int":
@@ -57,7 +59,7 @@ class Nodes(Sequence[Any]):
             made = Nodes("int", {"ints": _as_int64(labels).copy()})
         else:
             made = _from_objects([_plain(x) for x in labels])
-        made._check_distinct()
+        made.check_distinct(indexed=True)
         return made
 
     @property
@@ -66,7 +68,7 @@ class Nodes(Sequence[Any]):
         return self._kind
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to store; `Labels(kind, arrays)` makes the same labels of them."""
+        """The arrays to store; `Nodes(kind, arrays)` makes the same labels of them."""
         if self._ints is not None:
             return {"ints": self._ints}
         assert self._offsets is not None and self._bytes is not None
@@ -112,7 +114,7 @@ class Nodes(Sequence[Any]):
 
     def __repr__(self) -> str:
         head = ", ".join(repr(x) for x in self[:3])
-        return f"Labels({len(self):,}: {head}{', ...' if len(self) > 3 else ''})"
+        return f"Nodes({len(self):,}: {head}{', ...' if len(self) > 3 else ''})"
 
     def find(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The position of each label, -1 where it is unknown."""
@@ -181,7 +183,8 @@ class Nodes(Sequence[Any]):
             known &= whole
         return np.where(known, at if order is None else order[at], -1)
 
-    def _check_distinct(self) -> None:
+    def check_distinct(self, *, indexed: bool = False) -> None:
+        """Refuse a node that is there twice; `indexed` keeps what was built for it, for `find` to use."""
         if self._ints is not None:
             values, _ = self._sorted
             twice = np.flatnonzero(values[1:] == values[:-1])
@@ -189,9 +192,18 @@ class Nodes(Sequence[Any]):
                 raise InputError(
                     f"the label {int(values[twice[0]])} stands twice among the nodes; each node needs its own"
                 )
-        elif len(self._index) < len(self):
+        elif len(self._index if indexed else self._distinct()) < len(self):
             first = next(x for i, x in enumerate(self) if self._index[x] != i)
             raise InputError(f"the label {first!r} stands twice among the nodes; each node needs its own")
+
+    def _distinct(self) -> Collection[Any]:
+        """The labels, each once; text as its bytes, which cost half as much as an index of strings."""
+        if self._kind == "json":
+            return self._index
+        assert self._offsets is not None and self._bytes is not None
+        whole = self._bytes.tobytes()
+        _decoded(whole)
+        return {whole[a:b] for a, b in pairwise(self._offsets.tolist())}
 
     def _unknown(self, label: Any) -> str:
         among = [str(x) for x in self[:_SUGGEST_AMONG]]
@@ -214,11 +226,24 @@ def _from_objects(labels: list[Any]) -> Nodes:
     return Nodes(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)})
 
 
-def _plain(label: Any) -> Any:
+def check_unicode(what: str, names: Iterable[str]) -> None:
+    """Refuse half of a character (a lone surrogate, which json can spell): no file could hold it later."""
+    try:
+        for name in names:
+            name.encode()
+    except UnicodeEncodeError as e:
+        raise InputError(f"{e.object!r} among the {what} is not valid unicode: {e.reason}") from None
+
+
+def _plain(label: Any, depth: int = 0) -> Any:
     """numpy's scalars as Python's own, tuples through and through."""
     if isinstance(label, np.generic):
         return label.item()
-    return tuple(map(_plain, label)) if isinstance(label, tuple) else label
+    if not isinstance(label, tuple):
+        return label
+    if depth == _DEEPEST:
+        raise InputError(f"a label is a tuple within more than {_DEEPEST} others; labels are not nested that deep")
+    return tuple(_plain(x, depth + 1) for x in label)
 
 
 def _is_int64(x: Any) -> bool:
@@ -300,14 +325,14 @@ def _check_offsets(offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) 
 def typed_nodes(of_type: Mapping[str, Nodes]) -> Nodes:
     """The labels (type, label) of all types, one type after the other, without a Python object for each.
 
-    >>> list(typed_nodes({"user": Labels.of([7, 9]), "tag": Labels.of(["drama"])}))
+    >>> list(typed_nodes({"user": Nodes.of([7, 9]), "tag": Nodes.of(["drama"])}))
     [('user', 7), ('user', 9), ('tag', 'drama')]
     """
     parts = [_as_json(name, labels) for name, labels in of_type.items()]
     texts = [text for part in parts for text in part]
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
-    kind = "json" if texts else "text"  # as `Labels.of` has it where there are none
+    kind = "json" if texts else "text"  # as `Nodes.of` has it where there are none
     return Nodes(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), np.uint8)})
 
 

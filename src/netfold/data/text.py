@@ -11,6 +11,10 @@ __all__ = ["as_typed", "did_you_mean", "enumerated", "is_typed", "listed", "prin
 
 _LISTED = 5
 """How many nodes an error message names."""
+_HIDDEN = ("Cc", "Cs", "Zl", "Zp")
+"""Controls of the terminal, halves of characters, and what breaks a line."""
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+"""What turns the direction of the text that follows, so that it reads as something else."""
 
 
 def text_table(rows: Iterable[Sequence[str]], right: Container[int] = ()) -> str:
@@ -77,14 +81,16 @@ def did_you_mean(
     return f"did you mean {' or '.join(repr(x) if quoted else x for x in names)}?"
 
 
-def printable(text: Any) -> str:
-    """Text as it is, but for characters that would break the line or command the terminal.
+def printable(name: Any) -> str:
+    """A name as it is, but for characters that would break the line, turn it around or command the terminal.
 
-    >>> printable("Müller"), printable("a\\x1b[2J"), printable(("x", 1))
-    ('Müller', 'a\\\\x1b[2J', "('x', 1)")
+    >>> printable("Müller"), printable("a\\x1b[2J"), printable(("x", 1)), printable("x\\u202egnp.exe")
+    ('Müller', 'a\\\\x1b[2J', "('x', 1)", 'x\\\\u202egnp.exe')
     """
-    hidden = ("Cc", "Zl", "Zp")
-    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in hidden else c for c in str(text))
+    text = str(name)
+    if text.isprintable():  # no such character is, and most names are
+        return text
+    return "".join(ascii(c)[1:-1] if c in _TURNING or unicodedata.category(c) in _HIDDEN else c for c in text)
 
 
 def is_typed(node: Any) -> bool:

@@ -109,7 +109,8 @@ class Embedder(Configured, Generic[N]):
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
-        self.embedding_ = self._embed(data)
+        vectors = self._embed(data)
+        self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
         return self
 
     def transform(self, graph: Any) -> Embedding:

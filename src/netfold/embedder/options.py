@@ -87,6 +87,7 @@ class Option:
 
     def _number(self, value: Any) -> bool:
         number = is_number(value) and (self.type is not int or is_whole(value))
+        number = number and (self.type is int or value == 0 or _LEAST <= abs(value) <= _LARGEST)
         low = self.at_least is None or (number and value >= self.at_least)
         high = self.below is None or (number and value < self.below)
         return number and low and high and (self.above is None or value > self.above)
@@ -156,6 +157,10 @@ def _parameter(field: dataclasses.Field[Any], o: Option | None) -> inspect.Param
         annotation = o.type if o.type in (int, float, bool, str) else tuple[int, ...]
         annotation = annotation | None if o.none else annotation
     return inspect.Parameter(field.name, kind, default=default, annotation=annotation)
+
+
+_LEAST, _LARGEST = 1e-30, 1e30
+"""Numbers beyond these are 0 or infinite in float32 as soon as two are multiplied."""
 
 
 class Configured:

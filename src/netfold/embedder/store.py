@@ -63,8 +63,12 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         model = cls(**config_from_json(cls, manifest["config"]))
         tensors = store.read_tensors(folder / TENSORS)
         labels = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
-        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"))
+        labels.check_distinct()
+        store.check_finite(folder / TENSORS, tensors)
+        _check_layers(model, len(tensors))
         model.graph_facts_ = _graph_facts(manifest["graph"], len(labels), cls)
+        fitted_to = manifest.get("fitted_to", model.graph_facts_.get("fingerprint"))
+        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"), fitted_to=fitted_to)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
             model.network_ = model._network(model.graph_facts_)
         state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
@@ -79,6 +83,13 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     if model.embedding_.dim != dim:
         raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={dim}")
     return model
+
+
+def _check_layers(model: Embedder, n_tensors: int) -> None:
+    """Refuse more layers than there are tensors, before a network is built of them."""
+    longest = max((len(x) for x in model.get_params().values() if isinstance(x, (tuple, list))), default=0)
+    if longest > n_tensors:
+        raise TypeError(f"{longest:,} layers of {n_tensors:,} tensors")
 
 
 def _check_names(tensors: Iterable[str], network: list[str], labels: Nodes) -> None:

@@ -32,7 +32,7 @@ Split = tuple[Ints, Ints]
 class NodeClasses:
     """The classes of the nodes that have any.
 
-    >>> classes = classes_of_nodes({"a": "red", "b": ["red", "blue"], "c": []}, Labels.of("abc"))
+    >>> classes = classes_of_nodes({"a": "red", "b": ["red", "blue"], "c": []}, Nodes.of("abc"))
     >>> classes.names, classes.indicator.tolist(), classes.without
     (['blue', 'red'], [[False, True], [True, True]], 1)
     """

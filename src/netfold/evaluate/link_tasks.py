@@ -146,9 +146,9 @@ class _Questions:
 
 
 def check_unseen(model: Any, split: EdgeSplit) -> None:
-    """Refuse a model that was fitted to the test edges, where it says what it was fitted to."""
+    """Refuse a model or an embedding that was fitted to the test edges, where it says what it was fitted to."""
     facts = getattr(model, "graph_facts_", None) or {}
-    if facts.get("fingerprint") == split.whole.fingerprint:
+    if split.whole.fingerprint in (facts.get("fingerprint"), embedding_of(model).fitted_to):
         raise InputError(
             f"the {name_of(model)} was fitted to the whole graph, test edges included; fit it to split.train"
         )

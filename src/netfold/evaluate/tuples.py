@@ -20,7 +20,7 @@ Codes = npt.NDArray[np.int64]
 def coded(tuples: Sequence[tuple[Any, ...]], nodes: Nodes) -> Codes:
     """Tuples of labels as rows of positions.
 
-    >>> coded([("a", "b"), ("c", "a", "b")], Labels.of("abc")).tolist()
+    >>> coded([("a", "b"), ("c", "a", "b")], Nodes.of("abc")).tolist()
     [[0, 1, -1], [2, 0, 1]]
     """
     sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))

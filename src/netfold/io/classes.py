@@ -44,11 +44,10 @@ def read_classes(path: str | os.PathLike[str], nodes: Nodes | None = None) -> di
     if not rows:
         raise refusal(path, "there are no classes; it should hold a node and its class on each line")
     names = _values([node for _, node, _ in rows]) if nodes is None else _as_in(path, rows, nodes)
-    found: dict[Any, tuple[Any, ...]] = {}
-    for node, label in zip(names, _values([label for _, _, label in rows]), strict=True):
-        if label not in found.get(node, ()):
-            found[node] = (*found.get(node, ()), label)
-    return found
+    classes: dict[Any, dict[Any, None]] = {}
+    for node, name in zip(names, _values([label for _, _, label in rows]), strict=True):
+        classes.setdefault(node, {})[name] = None
+    return {node: tuple(several) for node, several in classes.items()}
 
 
 def _rows(path: Path) -> list[_Field]:

@@ -199,10 +199,12 @@ def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
     """A duckdb that sees this one file and nothing else, and the name by which it does."""
     try:
         import duckdb
-    except ImportError:
+    except ModuleNotFoundError:
         raise refusal(
             path, f"{kind} files are read with duckdb; install it (pip install duckdb), or give csv or csv.gz"
         ) from None
+    except ImportError as e:  # it is there, and there is no memory to load it
+        raise refusal(path, f"duckdb, which reads {kind} files, cannot be loaded: {e}; give csv or csv.gz") from None
     plain = str(path.absolute())
     literal = re.sub(r"([*?\[])", r"[\1]", plain)  # in brackets, what would match any name stands for itself
     connection = duckdb.connect(":memory:", config=_SETTINGS)
@@ -210,7 +212,7 @@ def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
         connection.execute("SET allowed_paths = ?", [[plain, literal]])
         connection.execute("SET enable_external_access = false")
         yield connection, literal
-    except (duckdb.Error, UnicodeError) as e:
+    except (duckdb.Error, UnicodeError, RuntimeError) as e:  # the last: names of columns that are not UTF-8
         raise _explained(path, kind, str(e)) from None
     finally:
         connection.close()
@@ -223,6 +225,9 @@ def _explained(path: Path, kind: str, message: str) -> Exception:
         return refusal(path, "this is not valid UTF-8; save the file as UTF-8", line)
     if kind == "zstd" and "Maximum line size" in message:
         return refusal(path, f"the line is longer than {MAX_LINE:,} bytes; one edge stands on each line", line)
+    if kind == "zstd" and "reached an invalid state" in message:
+        said = "its lines end in different ways (line feed, carriage return or both)"
+        return refusal(path, f"{said}; make them alike, or give .csv or .csv.gz", line)
     if "UINT64" in message and "can't be cast" in message:
         return refusal(path, "a label does not fit in 64 bits with a sign; store the labels as strings")
     reason = message.strip().split("\n")[0][:200].rstrip(".")

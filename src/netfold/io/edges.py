@@ -125,5 +125,5 @@ def _merged(u: Column, v: Column, weights: Weights) -> tuple[Column, Column, Wei
     """The same edges, each once and with its weights summed: a small file that unpacks to a huge one stays small."""
     order = np.lexsort((v, u))
     u, v = u[order], v[order]
-    first = np.flatnonzero(np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
+    first = np.flatnonzero(np.append(len(u) > 0, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
     return u[first], v[first], None if weights is None else np.add.reduceat(weights[order], first)

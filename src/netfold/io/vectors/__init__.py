@@ -3,7 +3,7 @@
 | ending | holds | labels |
 | --- | --- | --- |
 | `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
-| `.npz` | arrays `vectors`, `std`, labels as in `Labels.arrays` | any |
+| `.npz` | arrays `vectors`, `std`, labels as in `Nodes.arrays` | any |
 | `.npy` | `vectors`, with the labels line by line in NAME.labels.txt | strings without line breaks, integers |
 | `.csv`, `.tsv` | a line of names, which may be missing, then a label and its numbers on each line | as `.npy` |
 | `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |

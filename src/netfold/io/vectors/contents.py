@@ -19,6 +19,8 @@ class Stored(NamedTuple):
     nodes: Nodes
     vectors: npt.NDArray[Any]
     std: npt.NDArray[Any] | None
+    fitted_to: str | None = None
+    """The fingerprint of a graph."""
 
 
 def column_names(dim: int, with_std: bool) -> list[str]:
@@ -29,6 +31,11 @@ def column_names(dim: int, with_std: bool) -> list[str]:
 def verified(labels: Nodes) -> Nodes:
     """Labels from a file once more from what they say: readable, distinct, and each of a kind that labels have."""
     return Nodes.of(labels.arrays()["ints"] if labels.kind == "int" else list(labels))
+
+
+def fingerprint(text: str) -> str | None:
+    """What a file says that its vectors were fitted to, if that is a fingerprint."""
+    return text if re.fullmatch("[0-9a-f]{64}", text) else None
 
 
 WORD = re.compile(r"\S+")

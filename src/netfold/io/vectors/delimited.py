@@ -18,7 +18,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 def write_delimited(path: Path, stored: Stored, *, force: bool) -> None:
     """A line of names, then a line for each node: its label, its vector and, where there is one, its `std`."""
-    labels, (_, vectors, std) = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
+    labels, (_, vectors, std, _) = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
     numbers = vectors if std is None else np.hstack([vectors, std])
     with staged_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")

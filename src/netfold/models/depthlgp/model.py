@@ -113,7 +113,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         missing = [graph.nodes[i] for i in (at < 0).nonzero()[0]]
         if missing:
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
-        return Embedding(graph.nodes, whole.vectors[at])
+        return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
 
     def _problem(
         self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False

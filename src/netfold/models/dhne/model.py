@@ -113,7 +113,10 @@ class DHNE(Embedder["DHNENetwork"]):
         was="noise",
     )
     replaced: float = option(
-        1.1, "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases", at_least=1
+        1.1,
+        "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases",
+        at_least=1,
+        below=1000,
     )
     scale: str = option(
         "log",
@@ -125,6 +128,7 @@ class DHNE(Embedder["DHNENetwork"]):
         0.5,
         "the encoder reads a row divided by its length to this power: 0 leaves it, 1 makes all rows alike",
         at_least=0,
+        below=3,
     )
     hold_out: bool = option(
         True,

@@ -235,4 +235,5 @@ class LGPEmbedder(Embedder[P], abstract=True):
         network.to(self.network_.device).take_over(self.network_, placed.latent)
         network.graph.keep(matrix)
         self.network_, self.graph_facts_ = network, facts
-        self.embedding_ = Embedding(nodes, np.concatenate([before.vectors, came.vectors]))
+        vectors = np.concatenate([before.vectors, came.vectors])
+        self.embedding_ = Embedding(nodes, vectors, fitted_to=before.fitted_to)

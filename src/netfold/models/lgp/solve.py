@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 from torch import Tensor
 
+from netfold.errors import TrainingError
 from netfold.learn.solvers import conjugate_gradients
 from netfold.models.lgp.system import System
 
@@ -52,10 +53,13 @@ def solved(system: System) -> Tensor:
 def factorised(system: System, right: Tensor) -> Tensor:
     """x with M_** x = right by sparse LU, in float64, one factorisation for each different M_**."""
     matrices, columns = matrices_of(system), right.double().numpy(force=True)
-    if len(matrices) == 1:
-        made = splu(matrices[0]).solve(columns)
-    else:
-        made = np.stack([splu(m).solve(columns[:, k]) for k, m in enumerate(matrices)], axis=1)
+    try:
+        if len(matrices) == 1:
+            made = splu(matrices[0]).solve(columns)
+        else:
+            made = np.stack([splu(m).solve(columns[:, k]) for k, m in enumerate(matrices)], axis=1)
+    except RuntimeError as e:  # scipy's word for a matrix that training has made singular
+        raise TrainingError(f"the new nodes' system has no solution any more ({e}); lower lr and node_lr") from None
     return torch.from_numpy(np.ascontiguousarray(made)).to(right)
 
 

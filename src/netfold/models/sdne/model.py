@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
     from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["SDNE"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Weighted(Input):
+    """A graph, and what its weights are multiplied by where they are extreme."""
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With that number, where it is not 1."""
+        from netfold.models.sdne.weighing import extreme_unit
+
+        unit = extreme_unit(self.graph.adjacency)
+        return super().facts | ({} if unit == 1 else {"unit": unit})
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -68,12 +82,14 @@ class SDNE(Embedder["SDNENetwork"]):
         "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
         "brought to a mean weight of 1",
         at_least=0,
+        below=3,
     )
     column_damping: float = option(
         0.0,
         "the same where it is the column: p; 0 and 0 leave the weights as they are, 0.5 and 0.5 are the symmetric "
         "normalisation",
         at_least=0,
+        below=3,
     )
     overlap: float = option(
         0.0,
@@ -134,7 +150,7 @@ class SDNE(Embedder["SDNENetwork"]):
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
-        data = super()._read(graph, embedding, later=later)
+        data = _Weighted(super()._read(graph, embedding, later=later).graph)
         heaviest = float(data.graph.adjacency.data.max())
         if self.output == "sigmoid" and heaviest > 1:
             raise InputError(
@@ -180,7 +196,10 @@ class SDNE(Embedder["SDNENetwork"]):
     def _network(self, facts: dict[str, Any]) -> SDNENetwork:
         from netfold.models.sdne.network import SDNENetwork
 
-        return SDNENetwork(
+        unit = facts.get("unit", 1.0)
+        if type(unit) is not float or not 0 < unit < 2.0**200:
+            raise TypeError(f"its weights were multiplied by {unit!r}")
+        network = SDNENetwork(
             facts["n_nodes"],
             (*self.hidden, self.dim),
             self.activation,
@@ -190,6 +209,8 @@ class SDNE(Embedder["SDNENetwork"]):
             nu=self.nu,
             damping=(self.row_damping, self.column_damping),
         )
+        network.unit = unit
+        return network
 
     def _embed(self, data: Input) -> Embedding:
         from netfold.data.embedding import Embedding

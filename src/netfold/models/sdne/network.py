@@ -17,13 +17,16 @@ from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, unit_scale
 from netfold.models.sdne.batches import RowBatch
-from netfold.models.sdne.weighing import Damping
+from netfold.models.sdne.weighing import Damping, in_units
 
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 
 
 class SDNENetwork(nn.Module):
     """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²)."""
+
+    unit: float = 1.0
+    """What weights are multiplied by before they are read: other than 1 where they are extreme, see `extreme_unit`."""
 
     def __init__(
         self,
@@ -155,7 +158,7 @@ class SDNENetwork(nn.Module):
 
     def weighed(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """The rows that the network reads and writes."""
-        return matrix if self.damping is None else self.damping.of(matrix)
+        return in_units(matrix, self.unit) if self.damping is None else self.damping.of(matrix)
 
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
         return in_chunks(matrix, self.chunk_rows(), self.first.table)

@@ -13,7 +13,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
 from netfold.data.statistics import Counts, graph_counts, hypergraph_counts
-from netfold.data.text import as_typed
+from netfold.data.text import as_typed, printable
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 
@@ -33,7 +33,7 @@ def node_line(label: Any) -> str:
     """
     text = as_typed(label)
     if not text.isprintable():
-        text = "".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text)
+        text = printable("".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
