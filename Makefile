@@ -28,6 +28,9 @@ test: $(READY)  ## run the tests, on all cores
 test-slow: $(READY)  ## run the slow tests too (set NETFOLD_DATA for those on real data)
 	$(BIN)/python -m pytest -m 'slow or not slow'
 
+fuzz: $(READY)  ## spoil files at random for an hour (FUZZ_SECONDS, FUZZ_SEED); finds are kept in tests/robustness/crashes
+	$(BIN)/python tests/robustness/fuzz.py
+
 check: $(READY)  ## lint, format, types, imports, doctests and tests
 	$(BIN)/ruff check src tests benchmarks examples docs/conf.py
 	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py
@@ -45,4 +48,4 @@ format: $(READY)  ## format the code
 clean:  ## remove what the targets made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help install demo test test-slow check docs format clean
+.PHONY: help install demo test test-slow fuzz check docs format clean

@@ -40,8 +40,11 @@ WIDTH = 92
 
 
 def docstring_to_rst(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Sentences are escaped and `code` becomes ``code``; examples stay as they are."""
+    """Sentences are escaped, `code` becomes ``code`` and a section's heading a rubric; examples stay as they are."""
     example = False
+    for i in range(len(lines) - 1):
+        if lines[i] and lines[i + 1] == "-" * len(lines[i]):
+            lines[i : i + 2] = [f".. rubric:: {lines[i]}", ""]
     for i, line in enumerate(lines):
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
         if not example:

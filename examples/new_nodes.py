@@ -3,7 +3,7 @@
 import netfold as nf
 
 blocks = {"sizes": (80, 80, 80), "p_in": 0.08, "p_out": 0.004}
-graph, group = nf.datasets.load("sbm", **blocks), nf.datasets.labels("sbm", **blocks)
+graph, group = nf.datasets.load("sbm", **blocks), nf.datasets.classes("sbm", **blocks)
 split = nf.evaluate.split_nodes(graph, 40, by="walk")  # 40 nodes with few links are not there yet
 print(split, end="\n\n")
 

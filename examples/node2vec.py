@@ -3,7 +3,7 @@
 import netfold as nf
 
 options = {"sizes": (40, 40, 40, 40), "p_in": 0.15, "p_out": 0.02}
-graph, groups = nf.datasets.load("sbm", **options), nf.datasets.labels("sbm", **options)
+graph, groups = nf.datasets.load("sbm", **options), nf.datasets.classes("sbm", **options)
 print(graph)
 
 models = {

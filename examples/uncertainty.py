@@ -17,7 +17,7 @@ for a, b in rng.permutation(np.stack([u, v], axis=1)[u < v]).tolist():
 
 graph = nf.Graph.from_edges(known, nodes=range(90))
 model = nf.DVNE().fit(graph, progress=False)
-doubt = model.doubt(graph)  # how far a pupil would be elsewhere if half of what was told were not known
+doubt = model.mean_variance(graph)  # how far a pupil would be elsewhere if half of what was told were not known
 print(model.embedding_)
 
 first = np.argsort(-doubt)[:10].tolist()

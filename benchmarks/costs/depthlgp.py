@@ -21,10 +21,11 @@ import numpy as np
 import torch
 
 import netfold as nf
-from netfold.models.lgp.neighborhoods import linked
+from netfold.learn.solvers import conjugate_gradients
+from netfold.models.lgp.neighborhoods import links_in
 from netfold.models.lgp.posterior import Arrivals, Known, arrivals, placed_at_once
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import conjugate_gradients, solved
+from netfold.models.lgp.solve import solved
 
 DIM = 128
 
@@ -42,7 +43,7 @@ def cpu(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
 def grown_graph(known: int, new: int, degree: float = 10.0) -> tuple[Process, Any, Arrivals]:
     """A process over the known nodes of a power-law graph, its matrix, and some of its nodes as new ones."""
     graph = nf.datasets.chung_lu(known + new, int(degree / 2 * (known + new)), seed=0)
-    matrix, rng = linked(graph.adjacency, directed=False), np.random.default_rng(0)
+    matrix, rng = links_in(graph), np.random.default_rng(0)
     is_new = np.zeros(known + new, dtype=bool)
     is_new[rng.choice(known + new, new, replace=False)] = True
     at = np.where(is_new, -1, np.cumsum(~is_new) - 1)

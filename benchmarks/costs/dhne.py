@@ -80,8 +80,8 @@ def run_dense(name: str, steps: int, distinct: int) -> None:
     from torch import nn
     from torch.nn import functional
 
-    from netfold.models.dhne.schema import Places, Schema
-    from netfold.models.dhne.scores import counts_by_type
+    from netfold.models.dhne.batches import counts_by_type
+    from netfold.models.dhne.tuples import Places, Schema
 
     hypergraph = read(name)
     places = Places(hypergraph.type_codes, Schema.of(hypergraph))

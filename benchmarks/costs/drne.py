@@ -39,13 +39,13 @@ def run_ours(folder: str, dim: int, epochs: int, device: str = "cpu") -> None:
     import torch
 
     from netfold.models.drne.model import DRNE
-    from netfold.models.drne.sequences import linked
+    from netfold.models.drne.sequences import neighbors
 
     graph = Graph.load(folder)
     meter = Meter(device)
     model = DRNE(dim=dim, epochs=epochs, device=device, tolerance=0.0)
     model.fit(graph, progress=False, on_epoch=meter)
-    degrees = np.diff(linked(graph.adjacency, directed=graph.directed).indptr)
+    degrees = np.diff(neighbors(graph).indptr)
     facts = {"n": graph.n_nodes, "m": graph.n_edges, "neighbors": int(np.minimum(degrees, 300).sum())}
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
     meter.report(
@@ -84,11 +84,11 @@ def run_packed_lstm(folder: str, dim: int, epochs: int) -> None:
     import torch
     from torch.nn.utils.rnn import PackedSequence
 
+    from netfold.learn.progress import Progress
     from netfold.models.drne.model import DRNE
 
     graph, model = Graph.load(folder), DRNE(dim=dim)
-    network = model._network(graph.n_nodes)
-    of = model._batches(graph, network)
+    of = model._problem(model._read(graph), torch.device("cpu"), Progress.silent()).batches
     lstm, vectors = torch.nn.LSTM(dim, dim), torch.randn(graph.n_nodes, dim).requires_grad_()
     meter = Meter()
     for epoch in range(epochs):
@@ -108,10 +108,11 @@ def run_loop(folder: str, dim: int, nodes: int) -> None:
     from torch.nn import functional
 
     from netfold.models.drne.model import DRNE
+    from netfold.models.drne.sequences import Sequences, colors
 
     graph, model = Graph.load(folder), DRNE(dim=dim)
-    network = model._network(graph.n_nodes)
-    sequences = model._sequences(network, graph)
+    data = model._read(graph)
+    network, sequences = model._network(data.facts), Sequences.of(data.linked, colors(data.linked))
     sequences = sequences.sampled(300, lambda x: torch.rand(len(x)))
     rows = torch.randperm(graph.n_nodes, generator=torch.Generator().manual_seed(0))[:nodes].tolist()
     meter = Meter()

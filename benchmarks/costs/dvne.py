@@ -47,13 +47,13 @@ def run_dense(folder: str, steps: int, per_triplet: int) -> None:
     from torch.nn import functional
 
     from netfold.learn import losses
+    from netfold.learn.progress import Progress
     from netfold.models.dvne.model import DVNE
-    from netfold.models.dvne.network import deviation, w2
+    from netfold.models.dvne.network import deviation, w2_of_rows
 
     graph, model = Graph.load(folder), DVNE()
-    network = model._network(graph.n_nodes)
-    network.start(model._generator(0))
-    made = list(model._batches(graph, network)(0))
+    problem = model._problem(model._read(graph), torch.device("cpu"), Progress.silent())
+    network, made = problem.network, list(problem.batches(0))
     adam = torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
     meter = Meter()
     for batch in made[:steps]:
@@ -69,7 +69,9 @@ def run_dense(folder: str, steps: int, per_triplet: int) -> None:
         i, j, k = (torch.cat([mean, std], dim=1)[at] for at in triplets)
         own = mean[:written] + std[:written] * torch.randn(written, model.dim)
         back = torch.sigmoid(network.last.rows(functional.relu(network.decoder(own))))
-        loss = losses.triplet_energies(w2(i, j), w2(i, k)) + losses.weighed_squares(back, rows[:written])
+        loss = losses.triplet_energies(w2_of_rows(i, j), w2_of_rows(i, k)) + losses.weighed_squares(
+            back, rows[:written]
+        )
         adam.zero_grad(set_to_none=False)
         loss.backward()
         adam.step()

@@ -14,7 +14,7 @@ import time
 
 import netfold as nf
 from netfold.studies.choose import TASKS
-from netfold.studies.choose.probe import foretold
+from netfold.studies.choose.probe import estimated_cost
 from netfold.studies.compare.running import fit
 from netfold.studies.machine import Meter
 
@@ -34,7 +34,7 @@ def measured(name: str, task: str, epochs: int | None) -> str:
     model = nf.choose(graph, task, probe=False).model
     if epochs is not None:
         model.set_params(epochs=epochs)
-    cost = foretold(fit, model, graph)
+    cost = estimated_cost(fit, model, graph)
     probing = time.perf_counter() - start
     with Meter() as meter:
         fit(model, graph)

@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--inner", action="store_true", help="hold back nodes of the known graph: to choose settings")
     asked = parser.parse_args()
     split = split_of(asked.data, asked.seed, inner=asked.inner)
-    labels = {node: x for node, x in nf.datasets.labels(asked.data).items() if node in split.whole.nodes}
+    labels = {node: x for node, x in nf.datasets.classes(asked.data).items() if node in split.whole.nodes}
     given, base = {"seed": asked.seed, "device": asked.device}, json.loads(asked.base)
     say(data=asked.data, **split.figures)
     if asked.what == "ways":

@@ -48,7 +48,7 @@ def run_ours(folder: str, hidden: int, dim: int, epochs: int, device: str = "cpu
     graph = Graph.load(folder)
     meter = Meter(device)
     options = {"hidden": (hidden,), "dim": dim, "epochs": epochs, "device": device, "optimizer": optimizer}
-    model = SDNE(**options, tolerance=0.0, pretrain="none")  # type: ignore[arg-type]
+    model = SDNE(**options, tolerance=0.0, init="none")  # type: ignore[arg-type]
     model.fit(graph, progress=False, on_epoch=meter)
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
     meter.report(gpu_gib=gpu, objective=model.history_[-1]["objective"], n=graph.n_nodes, m=graph.n_edges)

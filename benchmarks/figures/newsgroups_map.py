@@ -15,7 +15,7 @@ from netfold.studies import reproduce
 
 def main() -> None:
     table = reproduce.table_named(reproduce.folder_of_tables(), "sdne-newsgroups")
-    graph, groups = nf.datasets.load("newsgroups3"), nf.datasets.labels("newsgroups3")
+    graph, groups = nf.datasets.load("newsgroups3"), nf.datasets.classes("newsgroups3")
     model = nf.SDNE(**config_from_json(nf.SDNE, dict(table.rows[0].config))).fit(graph)
     measured = nf.evaluate.visualization(model, groups, baselines=False)
     print(measured)

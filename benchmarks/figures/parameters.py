@@ -87,7 +87,7 @@ def agreeing(fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
         split = nf.evaluate.split_hyperedges(whole, 0.2, seed=seed)
         model = nf.DHNE(**fixed | options, seed=seed).fit(split.train, progress=False)
         known = nf.evaluate.hyperedges(model, split.train, known=split.train, duplicates="keep", seed=seed)
-        found = nf.evaluate.hidden_hyperedges(model, split, seed=seed)
+        found = nf.evaluate.held_out_hyperedges(model, split, seed=seed)
         pairs = found.baselines["pair co-occurrence"]["AUC"]
         return {
             "known triples, AUC": known.figures["AUC"],

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import netfold as nf
-from netfold.show.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_labels
+from netfold.show.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_names
 from netfold.show.plot.kinds import Kinds
 from netfold.show.plot.projection import as_compared, project
 
@@ -43,7 +43,7 @@ def roles(path: Path) -> None:
         write_around(axes, title, Kinds.of(model.embedding_, by_degree if axes is panels[-1] else None))
         print(f"{title}: {near(model.embedding_, graph)}")
     for axes, (points, _) in zip(panels, maps, strict=True):
-        write_labels(figure, axes, points, list(zip(graph.positions(NAMED).tolist(), NAMED, strict=True)))
+        write_names(figure, axes, points, list(zip(graph.positions(NAMED).tolist(), NAMED, strict=True)))
     figure.savefig(path / "roles.png", dpi=DPI)
 
 
@@ -76,7 +76,7 @@ def mirrors(path: Path) -> None:
         axes.scatter(*points[half:].T, s=150, zorder=2, **rings)
         write_around(axes, title, kinds)
     for axes, (points, _), graph in zip(panels, maps, graphs, strict=True):
-        write_labels(figure, axes, points, together(points, graph))
+        write_names(figure, axes, points, together(points, graph))
     figure.savefig(path / "mirrors.png", dpi=DPI)
 
 

@@ -75,7 +75,7 @@ def blocks(size: int, p_in: float, p_out: float) -> Task:
 
 def blogcatalog() -> Task:
     """The bloggers' 39 groups."""
-    graph, truth = Graph.of(datasets.load("blogcatalog")), datasets.labels("blogcatalog")
+    graph, truth = Graph.of(datasets.load("blogcatalog")), datasets.classes("blogcatalog")
     return Task(f"BlogCatalog, {graph!r}", graph, lambda x: classified(x, truth, (0.1, 0.9), repeats=2))
 
 

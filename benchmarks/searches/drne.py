@@ -1,6 +1,6 @@
 """DRNE's options on small graphs: what each kind of vectors reaches; the records are in benchmarks/searches/drne.jsonl.
 
-    python benchmarks/searches/drne.py europe_airports '{"dim": 64, "start": "degree", "lambda_": 0.1}'
+    python benchmarks/searches/drne.py europe_airports '{"dim": 64, "init": "degree", "lambda_": 0.1}'
 
 One fit gives all rounds: X, h1 (one round), h2, ...; Xh, Xh2, Xh3 are X and 1, 2, 3 rounds side by side, h12 the first
 two rounds. Figures: accuracy of roles, on the airports; 100 x MSE/mean of four centralities; Kendall's τ to VS
@@ -20,15 +20,15 @@ from scipy.stats import kendalltau
 
 import netfold as nf
 from netfold import evaluate
-from netfold.evaluate.roles import vs_similarity
-from netfold.models.drne.sequences import linked
+from netfold.evaluate.role_tasks import vs_similarity
+from netfold.models.drne.sequences import neighbors
 
 ROUNDS, CENTRALITIES = 8, ("closeness", "betweenness", "eigenvector", "k-core")
 
 
 def variants(model: nf.DRNE, graph: nf.Graph) -> dict[str, np.ndarray]:
     """The vectors after each round, and some side by side."""
-    network, drawn = model.network_, model._drawn(linked(graph.adjacency, directed=graph.directed))
+    network, drawn = model.network_, model._drawn(neighbors(graph))
     made = [network.table.detach()]
     for _ in range(ROUNDS):
         made.append(network.aggregate(drawn, made[-1]))
@@ -55,7 +55,7 @@ def taus(graph: nf.Graph, x: np.ndarray, some: np.ndarray) -> dict[str, float]:
 def figures(name: str, graph: nf.Graph, vectors: np.ndarray, some: np.ndarray) -> dict[str, float]:
     embedding, found = nf.Embedding(graph.nodes, vectors), dict[str, float]()
     if name.endswith("_airports"):
-        found |= evaluate.roles(embedding, nf.datasets.labels(name), baselines=False).figures
+        found |= evaluate.roles(embedding, nf.datasets.classes(name), baselines=False).figures
     result = evaluate.centrality(embedding, graph, measures=CENTRALITIES, baselines=False)
     found |= {k: 100 * v for k, v in result.figures.items() if k.endswith("MSE/mean")}
     return {k: round(v, 4) for k, v in found.items()} | taus(graph, vectors, some)

@@ -43,7 +43,7 @@ def figures(model: nf.DVNE, want: str, name: str, whole: Graph, asked: Any) -> d
     elif want == "reconstruction":
         found = evaluate.reconstruction(model, whole, score="w2", per_positive=1, baselines=False).figures
     else:
-        labels = nf.datasets.labels(name)
+        labels = nf.datasets.classes(name)
         found = evaluate.classification(
             model, labels, train=TRAIN[name], repeats=10, seed=77, classifier="svm", baselines=False
         ).figures

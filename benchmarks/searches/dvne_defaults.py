@@ -16,8 +16,8 @@ import time
 from typing import Any
 
 from netfold import datasets, evaluate
+from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import edge_pairs
 from netfold.evaluate.scores import pair_scores, separation
 from netfold.models.dvne.model import DVNE
 

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import netfold as nf
-from netfold.data.links import linked
+from netfold.data.edges import neighbor_counts
 from netfold.evaluate.scores import pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
 
@@ -47,7 +47,7 @@ PICTURE: dict[str, Any] = {"dim": 8, "repulsion": 30.0, "epochs": 200}
 
 def figures(split: EdgeSplit, **options: Any) -> dict[str, float]:
     found = nf.DVNE(**options, tolerance=0.0).fit(split.train, progress=False).embedding_
-    degrees, variance = np.diff(linked(split.train).indptr), np.asarray(found.uncertainty(found.nodes))
+    degrees, variance = neighbor_counts(split.train), np.asarray(found.uncertainty(found.nodes))
     some, place = degrees > 0, np.linalg.norm(found.vectors - found.vectors.mean(axis=0), axis=1)
     rho = {"rho": correlation(variance[some], degrees[some]), "rho place": correlation(place[some], degrees[some])}
     own = nf.evaluate.calibration(found, split)

@@ -16,8 +16,8 @@ from scipy import sparse
 from sdne import graph_of, halved
 
 from netfold import datasets, evaluate
+from netfold.data.edges import edge_pairs, links
 from netfold.data.graph import Graph
-from netfold.data.links import edge_pairs, linked
 from netfold.evaluate.baselines import SharedNeighbors
 from netfold.evaluate.ranking import rank
 
@@ -28,17 +28,17 @@ class Damped(SharedNeighbors):
     """Σ over shared neighbors z of d_z^-2p, times (d_i d_j)^-q."""
 
     def __init__(self, graph: Graph, q: float, p: float):
-        links = linked(graph)
-        degrees = np.maximum(np.diff(links.indptr), 1).astype(np.float64)
+        near = links(graph, directed=False, weights=False, loops="drop")
+        degrees = np.maximum(np.diff(near.indptr), 1).astype(np.float64)
         ends = sparse.diags_array(degrees**-q)
         self._links, self._weighted = (
-            sparse.csr_array(links @ ends),
-            ends @ links @ sparse.diags_array(degrees ** (-2 * p)),
+            sparse.csr_array(near @ ends),
+            ends @ near @ sparse.diags_array(degrees ** (-2 * p)),
         )
 
 
 def figures(train: Graph, hidden: np.ndarray, scores: SharedNeighbors) -> list[float]:
-    wanted = linked(Graph.from_codes(*hidden.T, None, nodes=train.nodes))
+    wanted = links(Graph.from_codes(*hidden.T, None, nodes=train.nodes), directed=False, weights=False, loops="drop")
     found = rank(scores, wanted, np.arange(train.n_nodes), k=10_000, without=train.adjacency).figures([1000, 10_000])
     return [found["precision@1000"], found["precision@10000"]]
 

@@ -212,7 +212,7 @@ def newsgroups(config: Config, seed: int) -> dict[str, float]:
     import netfold as nf
 
     model, _ = fit(nf.datasets.load("newsgroups3"), config, seed)
-    found = nf.evaluate.visualization(model, nf.datasets.labels("newsgroups3"), seed=seed, baselines=False)
+    found = nf.evaluate.visualization(model, nf.datasets.classes("newsgroups3"), seed=seed, baselines=False)
     return dict(found.figures)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import netfold as nf
 
-BASE: dict[str, Any] = {"hidden": (256,), "alpha": 0.2, "pretrain": "none", "lr": 0.003, "tolerance": 0.0}
+BASE: dict[str, Any] = {"hidden": (256,), "alpha": 0.2, "init": "none", "lr": 0.003, "tolerance": 0.0}
 """Where the search began."""
 
 TRIED: list[dict[str, Any]] = [
@@ -32,7 +32,7 @@ TRIED: list[dict[str, Any]] = [
     {"output": "sigmoid"},
     {"output": "sigmoid", "hidden": ()},
     {"activation": "sigmoid", "output": "sigmoid"},
-    {"activation": "sigmoid", "output": "sigmoid", "pretrain": "dbn"},
+    {"activation": "sigmoid", "output": "sigmoid", "init": "dbn"},
     {"alpha": 0.0},
     {"alpha": 0.02},
     {"alpha": 1.0},
@@ -48,8 +48,8 @@ TRIED: list[dict[str, Any]] = [
     {"epochs": 50},
     {"epochs": 500},
     {"hidden": (), "lr": 0.01, "epochs": 500},
-    {"pretrain": "svd"},
-    {"pretrain": "svd", "hidden": ()},
+    {"init": "svd"},
+    {"init": "svd", "hidden": ()},
     {"optimizer": "row_adagrad", "lr": 0.03},
     {"optimizer": "row_adagrad", "lr": 0.1},
     {"optimizer": "row_adagrad", "lr": 0.3},
@@ -58,16 +58,16 @@ TRIED: list[dict[str, Any]] = [
     {"batch_size": 2048, "epochs": 50},
     {"batch_size": 512, "epochs": 50, "hidden": ()},
     {"batch_size": 512, "epochs": 50, "hidden": (), "alpha": 1.0},
-    {"pretrain": "svd", "lr": 0.01},
-    {"pretrain": "svd", "alpha": 1.0},
-    {"pretrain": "svd", "alpha": 0.02},
-    {"pretrain": "svd", "hidden": (), "lr": 0.01},
-    {"pretrain": "svd", "hidden": (), "alpha": 1.0},
-    {"pretrain": "svd", "activation": "linear"},
-    {"pretrain": "svd", "schedule": "constant"},
-    {"pretrain": "svd", "epochs": 100},
-    {"pretrain": "svd", "epochs": 500},
-    {"pretrain": "svd", "batch_size": 2048, "epochs": 50},
+    {"init": "svd", "lr": 0.01},
+    {"init": "svd", "alpha": 1.0},
+    {"init": "svd", "alpha": 0.02},
+    {"init": "svd", "hidden": (), "lr": 0.01},
+    {"init": "svd", "hidden": (), "alpha": 1.0},
+    {"init": "svd", "activation": "linear"},
+    {"init": "svd", "schedule": "constant"},
+    {"init": "svd", "epochs": 100},
+    {"init": "svd", "epochs": 500},
+    {"init": "svd", "batch_size": 2048, "epochs": 50},
     {"nu": 0.0},
     {"nu": 1e-2},
     {"nu": 1.0},

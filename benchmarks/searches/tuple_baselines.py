@@ -11,7 +11,7 @@ import numpy as np
 
 from netfold import datasets, evaluate
 from netfold.data.hypergraph import Hypergraph
-from netfold.evaluate.hyperedges import cheap_scorers
+from netfold.evaluate.hyperedge_tasks import cheap_scorers
 from netfold.evaluate.tuples import coded
 
 

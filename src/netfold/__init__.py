@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
 
+    __version__: str
+
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
     "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
@@ -68,6 +70,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("netfold._version").version()
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name not in _WHERE:

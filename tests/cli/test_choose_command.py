@@ -11,7 +11,7 @@ import pytest
 
 import netfold as nf
 from command import netfold
-from netfold.cli import choose as cli_choose
+from netfold.studies.choose import PURPOSES
 from zoo import karate
 
 
@@ -24,7 +24,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("task", [None, *cli_choose.TASKS])
+@pytest.mark.parametrize("task", [None, *(name for name in PURPOSES if name != "near")])
 def test_the_command_that_is_printed_runs(task: str | None) -> None:
     args = ["choose", "edges.csv", "--no-probe", "--directed", "--delimiter", ";", *(["--task", task] if task else [])]
     result = netfold(*args)

@@ -10,7 +10,7 @@ import pytest
 
 import netfold as nf
 from command import KEPT, QUICK, refuse, succeed, told
-from netfold.cli.output import shown
+from netfold.data.text import printable
 
 pytestmark = pytest.mark.usefixtures("edges_csv")
 
@@ -146,5 +146,5 @@ def test_map_draws(people: Path) -> None:
 
 
 def test_labels_cannot_command_the_terminal() -> None:
-    assert shown("Zoë 日本") == "Zoë 日本"
-    assert shown("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
+    assert printable("Zoë 日本") == "Zoë 日本"
+    assert printable("a\x1b[2J\nb") == "a\\x1b[2J\\nb"

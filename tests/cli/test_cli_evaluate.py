@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,13 @@ import pytest
 
 import netfold as nf
 from command import netfold, refuse, sentences, succeed, told
-from netfold.cli import main, protocol_flags
+from netfold.cli import main
 from netfold.cli.flags import flags
-from netfold.cli.protocol_flags import TASKS
 from netfold.errors import InputError
-from netfold.evaluate import centralities, negatives
-from netfold.evaluate import classes as node_labels
-from netfold.evaluate import scores as pairs
-from netfold.io.classes import read_labels
-from netfold.studies.reproduce.tasks import arguments_of
+from netfold.evaluate import centralities
+from netfold.evaluate.negatives import SAMPLER_WORDS
+from netfold.evaluate.task import CENTRALITIES, SAMPLERS, TASKS
+from netfold.io.classes import read_classes
 
 QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3"]
 BLOCKS, CLASSES = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.05)
@@ -33,7 +30,14 @@ EXTRA = {
     "roles": ["--train", "0.5,0.8", "--repeats", "2", "--labels", "labels.csv"],
     "centrality": ["--measures", "degree,closeness", "--repeats", "2"],
     "regular-equivalence": [],
+    "visualization": ["--perplexity", "5", "--labels", "labels.csv"],
+    "noise-robustness": ["--fractions", "0.5"],
+    "out-of-sample": ["--new", "3", "--labels", "labels.csv"],
+    "uncertainty": ["--bins", "3"],
+    "calibration": ["--bins", "3"],
+    "hyperedges": [],
 }
+MODELS = {"uncertainty": "dvne", "calibration": "dvne", "hyperedges": "dhne"}
 FIGURES = {
     "reconstruction": {"MAP", "precision@10"},
     "link-prediction": {"AUC", "AP", "precision@5", "precision@10", "hits@3", "MRR", "MAP"},
@@ -42,6 +46,12 @@ FIGURES = {
     "roles": {"accuracy@50%", "accuracy@80%"},
     "centrality": {"degree MSE/mean", "degree R²", "closeness MSE/mean", "closeness R²"},
     "regular-equivalence": {"Kendall τ"},
+    "visualization": {"KL", "accuracy of 5 neighbors in the plane"},
+    "noise-robustness": {"AUC", "decline@50%"},
+    "out-of-sample": {"micro-F1", "macro-F1", "AUC", "AP"},
+    "uncertainty": {"Spearman"},
+    "calibration": {"ECE", "Brier", "AUC", "AUC certain"},
+    "hyperedges": {"AUC", "AP"},
 }
 
 
@@ -75,13 +85,34 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_fits_and_prints_the_table_with_baselines(task: str) -> None:
-    args = ["evaluate", task, "sdne", "edges.csv", *EXTRA[task], *QUICK, "--quiet"]
+    model = MODELS.get(task, "sdne")
+    Path("triples.csv").write_text("user,film,tag\n" + "".join(f"u{i % 7},f{i % 5},t{i % 3}\n" for i in range(40)))
+    edges = "triples.csv" if task == "hyperedges" else "edges.csv"
+    args = ["evaluate", task, model, edges, *EXTRA[task], *QUICK, "--quiet"]
     found = told(*args)
+    found = found["results"]["replaced"] if task == "hyperedges" else found
     assert FIGURES[task] <= set(found["figures"])
-    assert found["name"] == "SDNE" and found["baselines"] and found["protocol"]
+    assert found["name"] == model.upper() and found["protocol"]
+    assert found["baselines"] or TASKS[task].baselines == "none"
     text = succeed(*args).stdout
-    assert "SDNE" in text and "best in" in text and "protocol: " in text
+    assert model.upper() in text and "protocol: " in text and ("best in" in text or not found["baselines"])
     assert all(baseline in text for baseline in found["baselines"])
+
+
+def test_a_task_has_its_other_names_too() -> None:
+    args = ["sdne", "edges.csv", *QUICK, "--k", 5, "-q"]
+    assert told("evaluate", "link", *args) == told("evaluate", "link_prediction", *args)
+
+
+def test_a_model_of_hyperedges_and_the_classes_of_its_nodes() -> None:
+    Path("triples.csv").write_text("user,film,tag\n" + "".join(f"u{i % 7},f{i % 5},t{i % 3}\n" for i in range(40)))
+    Path("users.csv").write_text("".join(f"user:u{i},{i % 2}\n" for i in range(7)))
+    args = ["--labels", "users.csv", "--train", 0.5, "--repeats", 2, "--dim", 3, "--epochs", 2, "-q"]
+    found = told("evaluate", "classification", "dhne", "triples.csv", *args)
+    assert "micro-F1@50%" in found["figures"] and found["name"] == "DHNE"
+    succeed("fit", "dhne", "triples.csv", "-o", "dhne.netfold", "--dim", 3, "--epochs", 2, "-q")
+    same = told("evaluate", "classification", "dhne.netfold", "triples.csv", *args[:6])
+    assert same["figures"] == pytest.approx(found["figures"])
 
 
 def test_a_model_is_fitted_as_its_flags_say_and_scored_as_asked() -> None:
@@ -145,6 +176,16 @@ def test_test_edges_are_those_of_the_graph_whatever_its_labels_are(fitted: Path)
     assert told(*args)["protocol"]["test edges"] > 0
 
 
+def test_new_nodes_of_a_saved_model_are_those_that_it_has_not_met(fitted: Path) -> None:
+    Path("later.csv").write_text((fitted / "train.csv").read_text() + "0,100\n1,100\n2,101\n100,101\n3,101\n")
+    found = told("evaluate", "out-of-sample", fitted / "model", "later.csv")
+    assert found["protocol"]["new nodes"] == 2 and {"AUC", "AP"} == set(found["figures"])
+    assert "leave out one" in refuse("evaluate", "out-of-sample", fitted / "model", "later.csv", "--new", 3)
+    assert "fitted to all" in refuse("evaluate", "out-of-sample", fitted / "model", fitted / "train.csv")
+    assert "vectors" in refuse("evaluate", "out-of-sample", fitted / "vectors.parquet", "later.csv")
+    assert "fits models itself" in refuse("evaluate", "noise-robustness", fitted / "model", "later.csv")
+
+
 # -------------------------------------------------------------------- refusals
 
 
@@ -185,7 +226,7 @@ def test_an_interruption_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(nf.SDNE, "fit", interrupted)
     result = netfold("evaluate", "reconstruction", "sdne", "edges.csv")
-    assert result.exit_code == 1 and sentences(result.stderr).split("\n") == [
+    assert result.exit_code == 130 and sentences(result.stderr).split("\n") == [
         "",
         "netfold: interrupted",
         "",
@@ -201,23 +242,20 @@ def test_flags_are_arguments_of_the_function(task: str) -> None:
     assert isinstance(group, click.Group)
     named = group.get_command(click.Context(group), task)
     assert isinstance(named, click.Group)
-    command = named.get_command(click.Context(named), "sdne")
+    model = "sdne" if "graph" in TASKS[task].reads else "dhne"
+    command = named.get_command(click.Context(named), model)
     assert command is not None
     arguments = {str(p.name).removeprefix("protocol_") for p in command.params if str(p.name).startswith("protocol_")}
     elsewhere = {"alpha", "similarity"}  # --alpha is the model's, and there is one similarity
-    assert arguments == set(arguments_of(TASKS[task].function)) - elsewhere
-    assert {p.name for p in flags(nf.SDNE)} <= {p.name for p in command.params}
+    elsewhere |= {"until", "classes", "test", "kept", "duplicates"}  # of data sets in parts; whether --labels is given
+    assert arguments == set(TASKS[task].arguments) - elsewhere
+    assert {p.name for p in flags(nf.MODELS[model])} <= {p.name for p in command.params}
     text = succeed("evaluate", task, "--help").stdout
     assert all(f"--{x.replace('_', '-')}" in text for x in arguments - {"hidden", "C"})
 
 
 def test_choices_are_those_of_the_functions() -> None:
-    assert set(protocol_flags.SCORES) == set(pairs.SCORES)
-    assert protocol_flags.NEGATIVES == negatives.NEGATIVES
-    classification = importlib.import_module("netfold.evaluate.classification")  # the package has the function
-    assert (classification.CLASSIFIERS, classification.RULES) == (protocol_flags.CLASSIFIERS, protocol_flags.RULES)
-    assert node_labels.NORMALIZE == protocol_flags.NORMALIZE
-    assert tuple(centralities.MEASURES) == protocol_flags.MEASURES
+    assert tuple(centralities.MEASURES) == CENTRALITIES and tuple(SAMPLER_WORDS) == SAMPLERS
 
 
 # -------------------------------------------------------------------- the file of classes
@@ -225,7 +263,7 @@ def test_choices_are_those_of_the_functions() -> None:
 
 def labels_in(text: str | bytes, nodes: nf.Graph | None = None) -> dict[Any, tuple[Any, ...]]:
     Path("x.csv").write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_labels("x.csv", None if nodes is None else nodes.nodes)
+    return read_classes("x.csv", None if nodes is None else nodes.nodes)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +286,7 @@ def labels_in(text: str | bytes, nodes: nf.Graph | None = None) -> dict[Any, tup
 def test_classes_are_read(text: str, expected: dict[Any, tuple[Any, ...]]) -> None:
     assert labels_in(text) == expected
     Path("x.csv.gz").write_bytes(gzip.compress(text.encode()))
-    assert read_labels("x.csv.gz") == expected
+    assert read_classes("x.csv.gz") == expected
 
 
 def test_nodes_are_read_as_the_graph_has_them() -> None:
@@ -298,11 +336,11 @@ def test_classes_of_a_table_as_people_have_it() -> None:
     text = "age,user_id,segment\n17,u1,red\n71,u2,blue\n"
     with pytest.raises(InputError, match="there are the columns age, user_id, segment; say which holds the classes"):
         labels_in(text, graph)
-    assert read_labels("x.csv", graph.nodes, column="segment") == {"u1": ("red",), "u2": ("blue",)}
-    assert read_labels("x.csv", node="user_id", column="age") == {"u1": (17,), "u2": (71,)}
+    assert read_classes("x.csv", graph.nodes, column="segment") == {"u1": ("red",), "u2": ("blue",)}
+    assert read_classes("x.csv", node="user_id", column="age") == {"u1": (17,), "u2": (71,)}
     assert labels_in("user_id,segment\nu1,red\nu2,blue\n", graph) == {"u1": ("red",), "u2": ("blue",)}
     with pytest.raises(InputError, match="there is no column 'colour'; there are user_id, segment"):
-        read_labels("x.csv", graph.nodes, column="colour")
+        read_classes("x.csv", graph.nodes, column="colour")
     rows = "".join(f"{'ab'[i % 2]},{i},{i % 3}\n" for i in range(40))
     Path("people.csv").write_text("circle,node,age\n" + rows + "a,absent,3\n")
     asked = ("evaluate", "classification", "sdne", "edges.csv", "--labels", "people.csv:circle", *QUICK)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +18,8 @@ import pytest
 
 import netfold as nf
 from command import QUICK, environ, netfold, refuse, run
+from netfold.cli import output
+from netfold.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("edges_csv")
 
@@ -54,15 +59,15 @@ def interrupted(*_: object, **__: object) -> None:
 
 def test_an_interrupt_without_a_checkpoint_says_how_to_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nf.SDNE, "fit", interrupted)
-    said = refuse("fit", "sdne", "edges.csv", "-o", "my model/", code=1)
+    said = refuse("fit", "sdne", "edges.csv", "-o", "my model/", code=130)
     assert "netfold fit sdne edges.csv -o 'my model/' --checkpoint 'my model.state'" in said
-    assert "before" in refuse("fit", "sdne", "edges.csv", "-o", "m", "--checkpoint", "state", code=1)
+    assert "before" in refuse("fit", "sdne", "edges.csv", "-o", "m", "--checkpoint", "state", code=130)
 
 
 def test_an_interrupt_elsewhere_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netfold.cli.nearest.model_of", interrupted)
     result = netfold("nearest", "m", "Ann")
-    assert result.exit_code == 1 and result.stderr.strip() == "netfold: interrupted"
+    assert result.exit_code == 130 and result.stderr.strip() == "netfold: interrupted"
 
 
 INTERRUPTIBLE = """
@@ -73,7 +78,8 @@ main()
 """
 
 
-def test_ctrl_c_leaves_a_checkpoint_from_which_the_same_command_goes_on() -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_checkpoint_from_which_the_same_command_goes_on(number: int, code: int) -> None:
     line = "fit sdne edges.csv -o model --dim 3 --hidden 5 --epochs 500 --tolerance 0 --json --checkpoint"
     args = [*line.split(), "the state"]
     command = [sys.executable, "-W", "error", "-c", INTERRUPTIBLE, *args]
@@ -82,9 +88,9 @@ def test_ctrl_c_leaves_a_checkpoint_from_which_the_same_command_goes_on() -> Non
         assert first.stderr is not None
         assert first.stderr.readline().startswith("read edges.csv: ")
         assert "epoch 1/500" in first.stderr.readline()
-        first.send_signal(signal.SIGINT)
+        first.send_signal(number)
         out, err = first.communicate(timeout=60)
-    assert first.returncode == 1 and out == ""
+    assert first.returncode == code and out == ""
     assert "Traceback" not in err
     last = err.splitlines()[-1]
     assert "the state" in last and shlex.join(["netfold", *args]) in last
@@ -94,6 +100,106 @@ def test_ctrl_c_leaves_a_checkpoint_from_which_the_same_command_goes_on() -> Non
     assert second.returncode == 0, second.stderr
     assert "going on after epoch" in second.stderr
     assert json.loads(second.stdout)["epochs"] == len(nf.load("model").history_) == 500
+
+
+def test_sigterm_without_a_checkpoint_leaves_nothing_half_written() -> None:
+    args = ["fit", "sdne", "edges.csv", "-o", "model", "--epochs", "100000", "--tolerance", "0"]
+    command = [sys.executable, "-W", "error", "-m", "netfold", *args]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environ(), text=True) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert "nothing was kept" in said.splitlines()[-1] and "Traceback" not in said
+    assert os.listdir() == ["edges.csv"]
+
+
+# -------------------------------------------------------------------- what a file says is not believed by the terminal
+
+
+def test_names_of_a_hostile_file_cannot_command_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\u202etxt.exe"
+    Path(f"{evil}.csv").write_text("a,b,\x1b[2J\n")
+    said = run("fit", "sdne", f"{evil}.csv", "-o", "m").stderr
+    assert b"\x1b" not in said and b"\x07" not in said and "\u202e".encode() not in said
+    assert rb"\x1b]0;owned\x07\u202etxt.exe.csv" in said
+
+
+def test_names_that_are_printed_cannot_command_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\u202e\x9b2J"
+    nf.Graph.from_edges([(evil, "b"), ("b", "c")]).save("g")
+    nf.Embedding([evil, "b"], [[1, 0], [1, 1]]).save("e.npz")
+    for line in ("info g", "info g --json", "nearest e.npz b", "nearest e.npz b --json"):
+        result = run(*line.split())
+        assert result.returncode == 0
+        assert not set("\x1b\x07\u202e\x9b") & set(result.stdout.decode())
+    assert json.loads(run("info", "g", "--json").stdout)["labels"][0] == evil
+
+
+def test_a_manifest_that_someone_wrote_cannot_command_the_terminal() -> None:
+    nf.SDNE(dim=2, hidden=(), epochs=1).fit([(1, 2), (2, 3)], checkpoint="state", progress=False)
+    facts = json.loads(Path("state", "manifest.json").read_text())
+    facts["run"]["config"]["\x1b]0;owned\x07"] = 1
+    Path("state", "manifest.json").write_text(json.dumps(facts))
+    assert b"\x1b" not in run("info", "state").stdout
+    facts["history"] = [3]
+    Path("state", "manifest.json").write_text(json.dumps(facts))
+    assert "epoch 1 has no record of numbers" in refuse("info", "state")
+
+
+def test_a_disk_without_room_for_the_model_is_refused_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(".")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=50))
+    monkeypatch.setattr(nf.SDNE, "fit", broken)
+    assert "there is no room for m: about" in refuse("fit", "sdne", "edges.csv", "-o", "m")
+
+
+def test_a_folder_that_is_not_ours_is_refused_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nf.SDNE, "fit", broken)
+    Path("webext", "src").mkdir(parents=True)
+    Path("webext", "manifest.json").write_text('{"manifest_version": 3, "name": "mine"}')
+    Path("webext", "src", "main.js").write_text("years")
+    said = refuse("fit", "sdne", "edges.csv", "-o", "webext", "--force")
+    assert "webext is a folder that netfold did not write, and is not replaced" in said
+    assert Path("webext", "src", "main.js").read_text() == "years"
+
+
+def test_a_message_is_never_longer_than_a_screen() -> None:
+    Path("long.csv").write_text("a,b,1\nc,d," + "x" * 500_000 + "\n")
+    said = refuse("fit", "sdne", "long.csv", "-o", "m")
+    assert "long.csv" in said and len(said) < 1100
+    with pytest.raises(InputError) as e:
+        raise InputError("x" * 5000)
+    assert len(output.one_line(str(e.value))) < 1100
+
+
+def test_standard_output_that_is_closed() -> None:
+    command = f"exec {sys.executable} -m netfold info e.npz --json >&-"
+    nf.Embedding([1, 2], [[1, 0], [1, 1]]).save("e.npz")
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, env=environ(), timeout=60)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"netfold: standard output is closed" in done.stderr
+
+
+def test_a_warning_is_one_line() -> None:
+    code = "import os; from netfold.io.files import staged_file\nwith staged_file('e.csv'): os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, env=environ()).returncode == 9
+    nf.Embedding([1, 2], [[1, 0], [1, 1]]).save("e.npz")
+    command = [sys.executable, "-m", "netfold", "export", "e.npz", "-o", "e.csv"]
+    done = subprocess.run(command, capture_output=True, env=environ(), timeout=60, text=True)
+    assert done.returncode == 0 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("netfold: ") and "a save that was killed had left it" in done.stderr
+
+
+# -------------------------------------------------------------------- exit codes
+
+
+def test_the_exit_codes_are_those_of_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert {int(code): meaning for code, meaning in rows} == output.EXIT_CODES
+    assert list(output.EXIT_CODES) == [0, 1, 2, 3, 130, 143]
 
 
 # -------------------------------------------------------------------- as a process of its own

@@ -66,7 +66,7 @@ def test_no_arguments_show_the_help() -> None:
 
 
 def test_version() -> None:
-    assert succeed("--version").stdout.startswith("netfold ")
+    assert succeed("--version").stdout == f"netfold {nf.__version__}\n"
 
 
 @pytest.mark.parametrize("name", nf.MODELS)

@@ -10,10 +10,10 @@ import netfold as nf
 from command import refuse, succeed, told
 from likes import LIKED, QUICK, lines, model
 from netfold.cli.evaluate import _of_model
-from netfold.cli.inputs import Spelling, columns_of, hypergraph_of, labelled_as_known
-from netfold.cli.names import label_of_type, label_typed, spelled
-from netfold.cli.protocol_flags import TASKS
-from netfold.data.nodes import Labels
+from netfold.cli.inputs import Spelling, columns_of, hypergraph_of, named_as_known
+from netfold.cli.names import node_of_type, node_typed, spelled
+from netfold.data.nodes import Nodes
+from netfold.evaluate.task import TASKS
 from netfold.io.hif import write_hif
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -114,9 +114,9 @@ def test_tasks_of_graphs_are_not_for_models_of_hypergraphs(likes: Path) -> None:
 
 
 def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> None:
-    command = _of_model("link-prediction", TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
+    command = _of_model(TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
     spellings = [x for p in command.params for x in p.opts]
-    assert len(spellings) == len(set(spellings)) and "--dhne-negatives" in spellings and "--negatives" in spellings
+    assert len(spellings) == len(set(spellings)) and "--dhne-n-negatives" in spellings and "--negatives" in spellings
 
 
 # -------------------------------------------------------------------- labels as people type them
@@ -136,7 +136,7 @@ def test_nearest_takes_a_label_with_its_type_or_without(likes: Path) -> None:
 
 
 def test_labels_are_typed_and_spelled() -> None:
-    nodes = Labels.of([("user", 1), ("user", 2), ("tag", "user:1"), ("tag", "1"), ("a:b", "x"), "plain", 5])
+    nodes = Nodes.of([("user", 1), ("user", 2), ("tag", "user:1"), ("tag", "1"), ("a:b", "x"), "plain", 5])
     for text, label in [
         ("user:1", ("user", 1)),
         ("tag:user:1", ("tag", "user:1")),
@@ -145,29 +145,29 @@ def test_labels_are_typed_and_spelled() -> None:
         ("plain", "plain"),
         ("5", 5),
     ]:
-        assert label_typed(nodes, text) == label
+        assert node_typed(nodes, text) == label
         assert spelled(label) == text or text == "2"
     with pytest.raises(nf.InputError, match="user:1 or tag:1"):
-        label_typed(nodes, "1")
-    assert label_of_type([nodes], "1", "tag") == ("tag", "1") and label_of_type([nodes], "user:1", "user") == (
+        node_typed(nodes, "1")
+    assert node_of_type([nodes], "1", "tag") == ("tag", "1") and node_of_type([nodes], "user:1", "user") == (
         "user",
         1,
     )
-    assert label_of_type([nodes, Labels.of([("user", 9)])], "9", "user") == ("user", 9)
+    assert node_of_type([nodes, Nodes.of([("user", 9)])], "9", "user") == ("user", 9)
     with pytest.raises(nf.InputError, match="no user is labelled 'x'; labels look like 1"):
-        label_of_type([nodes], "x", "user")
-    assert label_typed(Labels.of(["a", "b"]), "zzz") == "zzz"  # and whoever looks for it says what is near
+        node_of_type([nodes], "x", "user")
+    assert node_typed(Nodes.of(["a", "b"]), "zzz") == "zzz"  # and whoever looks for it says what is near
 
 
 def test_files_are_read_in_the_labels_of_the_model() -> None:
-    known = Labels.of([("user", "7"), ("user", "x"), ("movie", 7)])
+    known = Nodes.of([("user", "7"), ("user", "x"), ("movie", 7)])
     typed = Spelling(known)
     assert typed.label("user", 7) == ("user", "7") and typed.label("movie", "7") == ("movie", 7)
     assert typed.label("tag", 7) == ("tag", 7)  # a type that is not known
-    plain = Spelling(Labels.of(["7", "x"]))
+    plain = Spelling(Nodes.of(["7", "x"]))
     assert plain.label("user", 7) == "7" and plain.label("user", "new") == "new"
     Path("one.csv").write_text("user,friend:user\n7,8\n")
-    again = labelled_as_known(hypergraph_of(["one.csv"]), known)
+    again = named_as_known(hypergraph_of(["one.csv"]), known)
     assert list(again.nodes) == [("user", "7"), ("user", "8")]
 
 

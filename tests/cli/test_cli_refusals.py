@@ -71,7 +71,7 @@ USAGE = {
     "a state in the model": ("fit sdne edges.csv -o m --checkpoint m/state", "m/state"),
     "no such parent": ("fit sdne edges.csv -o no/such/m", "no/such"),
     "no such parent of a file": ("export MODEL -o no/such/v.npz", "no/such"),
-    "pretraining that does not fit": ("fit sdne edges.csv -o m --pretrain dbn", "sigmoid"),
+    "pretraining that does not fit": ("fit sdne edges.csv -o m --init dbn", "sigmoid"),
 }
 
 

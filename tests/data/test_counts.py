@@ -8,7 +8,7 @@ import pytest
 import netfold as nf
 import zoo_hypergraphs
 from netfold.cli.info import _of_data
-from netfold.data.statistics import Spread, graph_counts, hypergraph_counts
+from netfold.data.statistics import Summary, graph_counts, hypergraph_counts
 from netfold.show.report.facts import data_facts
 from zoo import ZOO
 
@@ -26,7 +26,7 @@ def test_counts_of_a_graph_by_loops(name: str) -> None:
     assert found.components == nx.number_connected_components(nx.Graph(known))
     assert (found.directed, found.weighted) == (graph.directed, graph.is_weighted)
     degrees = [len(known[node]) for node in known]
-    assert found.degrees == Spread(min(degrees), pytest.approx(sum(degrees) / len(degrees)), max(degrees))
+    assert found.degrees == Summary(min(degrees), pytest.approx(sum(degrees) / len(degrees)), max(degrees))
     weights = [w for _, _, w in known.edges(data="weight", default=1.0)]
     assert found.weights is not None
     assert [found.weights.least, found.weights.largest] == pytest.approx([min(weights), max(weights)])
@@ -39,7 +39,7 @@ def test_counts_of_a_hypergraph_by_loops(name: str) -> None:
     degrees = [sum(edge.count(node) for edge in hypergraph.edges) for node in hypergraph.nodes]
     assert (found.nodes, found.edges) == (len(degrees), len(hypergraph.edges))
     assert found.isolated == degrees.count(0)
-    assert found.degrees == Spread(min(degrees), pytest.approx(sum(degrees) / len(degrees)), max(degrees))
+    assert found.degrees == Summary(min(degrees), pytest.approx(sum(degrees) / len(degrees)), max(degrees))
     of_nodes = [hypergraph.types[code] for code in hypergraph.type_codes]
     assert found.types == {name: of_nodes.count(name) for name in hypergraph.types}
 
@@ -48,7 +48,7 @@ def test_a_node_that_is_only_linked_to_has_an_edge() -> None:
     """Its degree is 0, since degrees are of the links that go out."""
     graph = nf.Graph.from_edges([("a", "b")], nodes=["a", "b", "c", "d"], directed=True)
     found = graph_counts(graph)
-    assert found.isolated == 2 and found.degrees == Spread(0, 0.25, 1) and found.components == 3
+    assert found.isolated == 2 and found.degrees == Summary(0, 0.25, 1) and found.components == 3
     assert dict(data_facts(graph))["nodes without an edge"] == "2" and _of_data(graph)["isolated"] == 2
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from embeddings import make
 from netfold.data.embedding import Embedding
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 
@@ -20,7 +20,7 @@ def test_by_label() -> None:
     assert emb["b"].tolist() == [3, 4]
     assert emb[["c", "a"]].tolist() == [[5, 6], [1, 2]]
     assert emb[np.array(["c", "a"])].tolist() == [[5, 6], [1, 2]]
-    assert emb[Labels.of(["c"])].tolist() == [[5, 6]]
+    assert emb[Nodes.of(["c"])].tolist() == [[5, 6]]
     assert emb[[]].shape == (0, 2)
     assert ("b" in emb, "z" in emb, ["b"] in emb) == (True, False, False)
     assert (len(emb), emb.dim, list(emb)) == (3, 2, ["a", "b", "c"])

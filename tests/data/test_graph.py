@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 fast = settings(deadline=None, max_examples=50)
@@ -133,16 +133,16 @@ def test_arrays_are_read_only_float32(dtype: Any, index: Any) -> None:
 def test_what_is_no_adjacency_matrix() -> None:
     square = sparse.csr_array(np.array([[0, 1], [0, 0.0]]))
     with pytest.raises(InputError, match="not symmetric"):
-        Graph(square, Labels.of("ab"))
-    assert Graph(square, Labels.of("ab"), directed=True).n_edges == 1
+        Graph(square, Nodes.of("ab"))
+    assert Graph(square, Nodes.of("ab"), directed=True).n_edges == 1
     with pytest.raises(InputError, match="3 labels do not fit an adjacency matrix of 2 rows"):
-        Graph(square, Labels.of("abc"), directed=True)
+        Graph(square, Nodes.of("abc"), directed=True)
     with pytest.raises(InputError, match="square, not 2 x 3"):
         Graph.from_scipy(sparse.csr_array((2, 3)))
     with pytest.raises(InputError, match="real numbers, not complex128"):
         Graph.from_scipy(square.astype(complex))
     with pytest.raises(InputError, match="real numbers, not complex128"):
-        Graph(square.astype(complex), Labels.of("ab"), directed=True)
+        Graph(square.astype(complex), Nodes.of("ab"), directed=True)
     with pytest.raises(InputError, match="2 axes, not 1"):
         Graph.from_scipy(np.zeros(3))
 
@@ -152,15 +152,15 @@ def test_fingerprints_tell_graphs_apart() -> None:
     graph = Graph.from_edges(edges, nodes="abc")
     wide = graph.to_scipy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    same = [Graph.from_edges(edges[::-1], nodes="abc"), Graph(wide, Labels.of("abc"))]
+    same = [Graph.from_edges(edges[::-1], nodes="abc"), Graph(wide, Nodes.of("abc"))]
     assert {x.fingerprint for x in same} == {graph.fingerprint}
     others = [
         Graph.from_edges(edges, nodes="abcd"),
         Graph.from_edges(edges, nodes="bac"),
         Graph.from_edges([("a", "b", 1.0), ("b", "c", 2.5)], nodes="abc"),
         Graph(graph.adjacency, graph.nodes, directed=True),
-        Graph(graph.adjacency, Labels.of([1, 2, 3])),
-        Graph(graph.adjacency, Labels.of(["1", "2", "3"])),
+        Graph(graph.adjacency, Nodes.of([1, 2, 3])),
+        Graph(graph.adjacency, Nodes.of(["1", "2", "3"])),
     ]
     assert len({x.fingerprint for x in [graph, *others]}) == len(others) + 1
 

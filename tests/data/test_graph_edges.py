@@ -10,7 +10,7 @@ from scipy import sparse
 
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 
@@ -85,7 +85,7 @@ def test_weights_refused(make: str, weight: float) -> None:
         elif make == "scipy":
             Graph.from_scipy(matrix)
         else:
-            Graph(matrix, Labels.of("ab"))
+            Graph(matrix, Nodes.of("ab"))
 
 
 def test_an_edge_of_weight_zero_is_none() -> None:

@@ -16,7 +16,7 @@ from memory import peak_memory
 from netfold.data.expansions import clique_expansion, star_expansion
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels, typed_labels
+from netfold.data.nodes import Nodes, typed_nodes
 from netfold.errors import InputError
 from netfold.evaluate.tuples import coded, coded_edges
 
@@ -59,7 +59,7 @@ def test_types() -> None:
 )
 def test_refused(edges: Any, nodes: str, types: Any, why: str) -> None:
     with pytest.raises(InputError, match=why):
-        Hypergraph(edges, Labels.of(nodes), types)
+        Hypergraph(edges, Nodes.of(nodes), types)
 
 
 def test_labels_that_are_no_keys() -> None:
@@ -110,12 +110,12 @@ def test_the_fingerprint_changes_with_every_part() -> None:
 
 
 def test_labels_with_types() -> None:
-    of_type = {"user": Labels.of([7, -1]), 'a "b"': Labels.of(["x", 'é"\\']), "t": Labels.of([("k", 1), 2.5])}
+    of_type = {"user": Nodes.of([7, -1]), 'a "b"': Nodes.of(["x", 'é"\\']), "t": Nodes.of([("k", 1), 2.5])}
     pairs = [(name, label) for name, labels in of_type.items() for label in labels]
-    made = typed_labels(of_type)
+    made = typed_nodes(of_type)
     assert list(made) == pairs
-    assert made == Labels.of(pairs)
-    assert typed_labels({"user": Labels.of([])}) == Labels.of([])
+    assert made == Nodes.of(pairs)
+    assert typed_nodes({"user": Nodes.of([])}) == Nodes.of([])
 
 
 @settings(deadline=None, max_examples=30)
@@ -131,7 +131,7 @@ def test_edges_as_rows_without_their_labels(edges: list[tuple[int, ...]], types:
 @settings(deadline=None, max_examples=60)
 @given(HYPEREDGES)
 def test_matrices_are_what_loops_make(edges: list[tuple[int, ...]]) -> None:
-    hypergraph = Hypergraph(tuple(edges), Labels.of(range(9)))
+    hypergraph = Hypergraph(tuple(edges), Nodes.of(range(9)))
     h, together = np.zeros((9, len(edges))), np.zeros((9, 9))
     for e, edge in enumerate(edges):
         for i in edge:

@@ -20,10 +20,10 @@ FAST = {
     "drne": {"dim": 8, "epochs": 15},
     "dhne": {"dim": 8, "epochs": 15, "batch_size": 32},
     "dvne": {"dim": 8, "hidden": 16, "epochs": 15},
-    "node2vec": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "pretrain": "none", "lr": 0.3},
+    "node2vec": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
     "line": {"dim": 8, "epochs": 15},
     "depthlgp": {"dim": 8, "epochs": 15, "samples": 32, "hidden": 8, "lr": 0.03, "eta": 0.1},
-    "node2vecplus": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "pretrain": "none", "lr": 0.3},
+    "node2vecplus": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
 }
 """Options that make each model quick on a small graph."""
 
@@ -226,7 +226,7 @@ LEARNS = {
 @models
 def test_what_is_learned_beats_a_random_start(name):
     graph = usual(name)
-    start = {"pretrain": "none"} if "pretrain" in make(name).get_params() else {}
+    start = {"init": "none"} if "init" in make(name).get_params() else {}
     untrained, learned = fit(name, graph, epochs=0, **start), fit(name, graph, epochs=100)
     assert LEARNS[name](learned, graph) > LEARNS[name](untrained, graph) + 0.1
 

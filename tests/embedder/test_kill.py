@@ -75,7 +75,7 @@ def kill_at_random(work: Path) -> dict[str, Any]:
             assert code in (0, -9), code
             if code == -9:
                 facts["kills"] += 1
-                facts["while_writing"] += any(folder.glob(".*"))
+                facts["while_writing"] += any(path.name != ".lock" for path in folder.glob(".*"))
                 facts["resumed"] += (folder / "manifest.json").exists()
         facts["results"].append(result.read_text())
         epochs = [json.loads(line)["epoch"] for line in (folder / "metrics.jsonl").read_text().splitlines()]

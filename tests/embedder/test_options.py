@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from netfold.data.embedding import Embedding
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import Configured, config_from_json, config_to_json, option, options, parameters_table
 from netfold.errors import InputError
@@ -167,7 +167,7 @@ TRIANGLE = [(0, 1), (1, 2), (2, 0)]
 
 def vectors(cls: type[Embedder]) -> Embedding | None:
     """What the model extends, where it extends anything."""
-    return Embedding(Labels.of(range(3)), np.eye(3, 2, dtype=np.float32)) if cls.extends else None
+    return Embedding(Nodes.of(range(3)), np.eye(3, 2, dtype=np.float32)) if cls.extends else None
 
 
 @models

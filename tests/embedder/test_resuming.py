@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +22,15 @@ from refusals import refused
 # -------------------------------------------------------------------- the same bits
 
 
-@pytest.mark.parametrize("pretrain", ["none", "svd", "dbn"])
+@pytest.mark.parametrize("init", ["none", "svd", "dbn"])
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 @pytest.mark.parametrize("batch_size", [None, 13])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
 def test_resumed_to_the_same_bits(
-    optimizer: str, batch_size: int | None, output: str, pretrain: str, tmp_path: Path
+    optimizer: str, batch_size: int | None, output: str, init: str, tmp_path: Path
 ) -> None:
-    config = {"optimizer": optimizer, "batch_size": batch_size, "output": output, "pretrain": pretrain}
-    config |= {"activation": "sigmoid" if pretrain == "dbn" else "tanh", "lr": 1e-4 if optimizer == "sgd" else 0.01}
+    config = {"optimizer": optimizer, "batch_size": batch_size, "output": output, "init": init}
+    config |= {"activation": "sigmoid" if init == "dbn" else "tanh", "lr": 1e-4 if optimizer == "sgd" else 0.01}
     whole = fit(**config)
     stopped(tmp_path, **config)
     assert len(manifest(tmp_path)["history"]) == 3
@@ -111,6 +113,38 @@ def test_sigint_waits_for_the_end_of_the_epoch(tmp_path: Path) -> None:
         fit(tmp_path, every=3600, on_epoch=hook)
     assert signal.getsignal(signal.SIGINT) is before
     assert len(manifest(tmp_path)["history"]) == 2
+    assert_same(fit(), fit(tmp_path))
+
+
+def test_sigterm_writes_the_state_and_then_ends_the_process(tmp_path: Path) -> None:
+    """As schedulers send it: the state is on the disk, and the process ended as if it had not been caught."""
+    code = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+import signal
+from pathlib import Path
+from checkpointed import fit
+def hook(record):
+    if record["epoch"] == 2:
+        signal.raise_signal(signal.SIGTERM)
+        Path({str(tmp_path / "reached")!r}).touch()
+fit(Path({str(tmp_path / "run")!r}), every=3600, on_epoch=hook)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == -signal.SIGTERM
+    assert (tmp_path / "reached").exists()
+    assert len(manifest(tmp_path / "run")["history"]) == 2
+    assert_same(fit(), fit(tmp_path / "run"))
+
+
+def test_a_handler_of_sigterm_is_called_after_the_state_is_written(tmp_path: Path) -> None:
+    written: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda *_: written.append(len(manifest(tmp_path)["history"])))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit(tmp_path, every=3600, on_epoch=lambda r: signal.raise_signal(signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert written == [1]
     assert_same(fit(), fit(tmp_path))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -69,10 +70,25 @@ def test_an_existing_folder_needs_force(saved_model: Path) -> None:
     (saved_model / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="exists; give another name, or force"):
         model().save(saved_model)
-    assert (saved_model / "mine.txt").exists()
+    with pytest.raises(InputError, match=r"holds 'mine\.txt', which netfold did not write, and is not replaced"):
+        model().save(saved_model, force=True)
+    assert (saved_model / "mine.txt").read_text() == "mine"
+    (saved_model / "mine.txt").unlink()
+    before = (saved_model / "manifest.json").stat().st_ino
     model().save(saved_model, force=True)
-    assert not (saved_model / "mine.txt").exists()
+    assert (saved_model / "manifest.json").stat().st_ino != before
     assert_same(model(), load(saved_model))
+
+
+def test_a_model_whose_replacing_was_killed_is_there_when_it_is_loaded(saved_model: Path) -> None:
+    """As a system leaves it that cannot exchange two names in one step."""
+    stage = saved_model.parent / f".{saved_model.name}.netfold-abcdefgh"
+    stage.mkdir()
+    shutil.copytree(saved_model, stage / "new")
+    saved_model.rename(stage / "old")
+    with pytest.warns(UserWarning, match="is back: a save of it had been killed"):
+        assert_same(model(), load(saved_model))
+    assert not stage.exists()
 
 
 def test_an_unfitted_model_is_not_saved(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,52 @@ from hypothesis import strategies as st
 from netfold.embedder.store import load
 from netfold.errors import InputError
 from netfold.io import tensors as store
+from refusals import refused
 from saved_models import LATER, assert_same, model, refusal, reseal
+
+# -------------------------------------------------------------------- what is looked at before it is believed
+
+
+def test_equal_names_are_refused(saved_model: Path) -> None:
+    path = saved_model / "tensors.safetensors"
+    tensors = store.read_tensors(path)
+    names = tensors["labels.bytes"].copy()
+    names[3:6] = names[:3]  # ann, bob
+    store.write_tensors(path, tensors | {"labels.bytes": names})
+    reseal(saved_model)
+    assert "'ann' stands twice among the nodes" in refused(load, saved_model)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_networks_that_are_not_finite_are_refused(value: float, saved_model: Path) -> None:
+    path = saved_model / "tensors.safetensors"
+    tensors = store.read_tensors(path)
+    bias = tensors["network.first.bias"].copy()
+    bias[1] = value
+    store.write_tensors(path, tensors | {"network.first.bias": bias})
+    reseal(saved_model)
+    assert "'network.first.bias' holds a number that is not finite" in refusal(saved_model)
+
+
+@pytest.mark.parametrize(("name", "said"), [("tensors.safetensors", "accounts for"), ("metrics.jsonl", "longer than")])
+def test_bounds_are_looked_at_before_anything_is_hashed(
+    name: str, said: str, saved_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.truncate(saved_model / name, 1 << 36)  # 64 GiB that take no room
+    manifest = json.loads((saved_model / "manifest.json").read_text())
+    for entry in manifest["files"]:
+        entry["size"] = (saved_model / entry["name"]).stat().st_size
+    (saved_model / "manifest.json").write_text(json.dumps(manifest))
+    monkeypatch.setattr(store, "sha256", lambda path: pytest.fail("hashed"))
+    assert said in refusal(saved_model)
+
+
+def test_more_layers_than_tensors_are_refused_before_a_network_is_built(saved_model: Path) -> None:
+    reseal(saved_model, lambda m: m["config"].update(hidden=[1] * 100_000))
+    start = time.perf_counter()
+    assert "100,000 layers of" in refusal(saved_model)
+    assert time.perf_counter() - start < 5
+
 
 # -------------------------------------------------------------------- tensors
 

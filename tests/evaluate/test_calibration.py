@@ -13,7 +13,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import calibration, calibration_error, sample_negatives, split_edges
-from netfold.evaluate.uncertainty import _probabilities
+from netfold.evaluate.uncertainty_tasks import _probabilities
 
 # -------------------------------------------------------------------- errors and probabilities
 

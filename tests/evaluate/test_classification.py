@@ -11,11 +11,11 @@ import pytest
 
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.evaluate import Result, classification
-from netfold.evaluate.classes import node_splits, normalized, read_classes
-from netfold.evaluate.classification import class_f1, class_figures, linear_scorer
+from netfold.evaluate.class_tasks import class_f1, class_figures, linear_scorer
+from netfold.evaluate.classes import classes_of_nodes, node_splits, normalized
 
 RNG = np.random.default_rng(3)
 START = RNG.bit_generator.state
@@ -126,7 +126,7 @@ def test_most_frequent_classes() -> None:
 
 def test_means_and_deviations_are_those_of_single_repeats() -> None:
     embedding, labels = blocks(60, noise=1.0)
-    classes = read_classes(labels, embedding.nodes)
+    classes = classes_of_nodes(labels, embedding.nodes)
     scorer = linear_scorer(embedding[classes.nodes].astype(np.float64), "logistic", "centred", 3.0)
     each = [class_figures(scorer, classes, x, "top-k")["micro-F1"] for x in node_splits(60, 0.3, 4, seed=9)]
     made = classification(embedding, labels, train=0.3, repeats=4, seed=9)
@@ -144,14 +144,14 @@ def test_a_class_that_was_not_learned_is_never_told() -> None:
     """Three of four nodes learned: the class of the fourth is unknown, and k is 1."""
     embedding = Embedding("abcd", np.eye(4))
     labels = {"a": "x", "b": "x", "c": "y", "d": "z"}
-    classes = read_classes(labels, embedding.nodes)
+    classes = classes_of_nodes(labels, embedding.nodes)
     scorer = linear_scorer(np.eye(4), "logistic", "none", 1.0)
     rows = np.arange(4)
     scores = scorer(classes.indicator[:3], rows[:3], rows[3:])
     assert scores[0, 2] == -np.inf and np.isfinite(scores[0, :2]).all()
     only = scorer(classes.indicator[:2], rows[:2], rows[2:])  # all that is learned has the class x
     assert (only == [np.inf, -np.inf, -np.inf]).all()
-    several = read_classes({"a": "x", "b": "x", "c": ["x", "y"], "d": ["x", "y", "z"]}, embedding.nodes)
+    several = classes_of_nodes({"a": "x", "b": "x", "c": ["x", "y"], "d": ["x", "y", "z"]}, embedding.nodes)
     found = class_figures(scorer, several, (rows[:2], rows[2:]), "top-k")
     assert found["micro-F1"] == pytest.approx(2 * 2 / (2 * 2 + 3))  # two x are right, and y, y, z are missed
 
@@ -160,7 +160,7 @@ def test_top_k_gives_each_node_as_many_classes_as_it_has() -> None:
     n = 60
     embedding = Embedding(range(n), RNG.normal(size=(n, 3)))
     labels = {i: list(range(1 + i % 3)) for i in range(n)}
-    classes = read_classes(labels, embedding.nodes)
+    classes = classes_of_nodes(labels, embedding.nodes)
     told: list[int] = []
 
     def scorer(truth: Any, learned: Any, asked: Any) -> Any:
@@ -244,21 +244,21 @@ def test_the_protocol_says_what_moves_a_figure() -> None:
 
 
 def test_classes_are_read_in_any_collection() -> None:
-    nodes = Labels.of(["a", "b", "c", ("d", 1), "e"])
+    nodes = Nodes.of(["a", "b", "c", ("d", 1), "e"])
     given = {"a": {1, 2}, "b": np.array([2, 3]), "c": (1,), ("d", 1): frozenset([3]), "e": 2}
-    classes = read_classes(given, nodes)
+    classes = classes_of_nodes(given, nodes)
     assert classes.names == [1, 2, 3]
     expected = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
     assert classes.indicator.astype(int).tolist() == expected
     assert not classes.one_each and classes.without == 0
-    assert read_classes({"a": "x", "b": "y", "c": "x"}, nodes).codes.tolist() == [0, 1, 0]
+    assert classes_of_nodes({"a": "x", "b": "y", "c": "x"}, nodes).codes.tolist() == [0, 1, 0]
 
 
 def test_a_pandas_series_is_a_mapping() -> None:
     import pandas as pd
 
     series = pd.Series(["x", "y", "x"], index=["a", "b", "c"])
-    assert read_classes(series, Labels.of("abc")).names == ["x", "y"]
+    assert classes_of_nodes(series, Nodes.of("abc")).names == ["x", "y"]
 
 
 EMBEDDING, LABELS = blocks(12)

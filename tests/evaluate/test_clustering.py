@@ -14,7 +14,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import clustering, visualization, visualization_points
-from netfold.evaluate.classification import _agreement, _neighbors_right
+from netfold.evaluate.class_tasks import _agreement, _neighbors_right
 
 RNG = np.random.default_rng(8)
 START = RNG.bit_generator.state

@@ -9,7 +9,7 @@ import pytest
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.evaluate import NodeSplit, label_propagation, local_average, split_nodes
-from netfold.evaluate.new_nodes import reached
+from netfold.evaluate.new_node_tasks import reached
 from weighted_graphs import random_graph, vectors_of
 
 Matrix = npt.NDArray[np.float64]

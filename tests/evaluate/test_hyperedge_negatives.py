@@ -11,12 +11,12 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
 from netfold.evaluate.negatives import all_negatives, sampled_negatives
-from netfold.evaluate.tuples import TupleSet, coded, decoded, stacked
+from netfold.evaluate.tuples import TupleIndex, coded, decoded, stacked
 from typed_tuples import Scorer, Triple, as_sets, typed
 
 
-def truth_of(known: Hypergraph, test: list[Triple]) -> TupleSet:
-    return TupleSet(stacked(coded(known.edges, known.nodes), coded(test, known.nodes)), known.n_nodes)
+def truth_of(known: Hypergraph, test: list[Triple]) -> TupleIndex:
+    return TupleIndex(stacked(coded(known.edges, known.nodes), coded(test, known.nodes)), known.n_nodes)
 
 
 @pytest.mark.parametrize("kind", ["replaced", "uniform"])
@@ -57,7 +57,7 @@ def test_all_negatives_are_all_once() -> None:
     assert not truth_of(known, test).holds(made).any()
     alike = Hypergraph((("a", "b", "c"),), "abcde")  # one type, and pairs as well as triples
     rows = coded([("e", "d", "c"), ("a", "d")], alike.nodes)
-    made = all_negatives(rows, alike, TupleSet(rows, 5))
+    made = all_negatives(rows, alike, TupleIndex(rows, 5))
     assert sorted(map(len, as_sets(made))) == [2] * 9 + [3] * 9
     assert len({*as_sets(made)}) == 18
 
@@ -72,7 +72,7 @@ def test_a_node_is_never_named_twice() -> None:
     known = Hypergraph((("a", "b"), ("c", "d", "e")), "abcdef")
     rows = coded(known.edges, known.nodes)
     for kind in ("replaced", "uniform"):
-        made = sampled_negatives(kind, rows, known, TupleSet(rows, 6), 200, 0)
+        made = sampled_negatives(kind, rows, known, TupleIndex(rows, 6), 200, 0)
         assert len(made) == 400
         assert sorted(set(map(len, as_sets(made)))) == [2, 3]
         assert [len(x) for x in as_sets(made)] == [2] * 200 + [3] * 200
@@ -81,7 +81,7 @@ def test_a_node_is_never_named_twice() -> None:
 def test_what_cannot_be_replaced_is_left_out() -> None:
     known = Hypergraph((*itertools.combinations("abc", 2), ("d", "e", "f")), "abcdefg", tuple("xxxyyyy"))
     rows = coded(known.edges, known.nodes)
-    made = sampled_negatives("replaced", rows, known, TupleSet(rows, 7), 2, 0)
+    made = sampled_negatives("replaced", rows, known, TupleIndex(rows, 7), 2, 0)
     assert [x for x in decoded(made, known.nodes) if len(x) == 2] == []
     assert len(made) == 2
     with pytest.raises(InputError, match="no tuple was found that is not a hyperedge"):

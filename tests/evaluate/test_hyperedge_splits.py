@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import netfold as nf
-from netfold.cli import main, protocol_flags
+from netfold.cli import main
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
-from netfold.evaluate import HyperedgeSplit, hidden_hyperedges, hyperedges, split_hyperedges
-from netfold.evaluate.hyperedges import AGGREGATES
-from netfold.evaluate.negatives import SAMPLERS
+from netfold.evaluate import HyperedgeSplit, held_out_hyperedges, hyperedges, split_hyperedges
+from netfold.evaluate.negatives import SAMPLER_WORDS
+from netfold.evaluate.task import AGGREGATES, SAMPLERS
 
 QUICK = ["--dim", "4", "--epochs", "3", "--batch-size", "32", "--quiet"]
 
@@ -89,7 +89,7 @@ def test_unseen_hyperedges_have_figures_of_their_own() -> None:
     split = split_hyperedges(tags(), 0.3, seed=1)
     known = set(split.train.edges)
     memory = Scorer(lambda tuples: [x in known for x in tuples])  # knows what it saw, and nothing else
-    found = hidden_hyperedges(memory, split, seed=2)
+    found = held_out_hyperedges(memory, split, seed=2)
     assert found.figures["AUC"] == 0.5
     seen = 1 - split.figures["unseen"] / split.figures["test hyperedges"]
     assert found.figures["AUC with seen"] == pytest.approx(0.5 + seen / 2)
@@ -105,14 +105,14 @@ def test_unseen_hyperedges_have_figures_of_their_own() -> None:
 def test_where_all_is_unseen_there_is_one_pair_of_figures() -> None:
     known = Hypergraph.from_tuples([("a", "b"), ("c", "d"), ("e", "f")])
     split = HyperedgeSplit(known, [("a", "d"), ("b", "e")], {})
-    found = hidden_hyperedges(Scorer(lambda x: np.arange(len(x))), split, baselines=False)
+    found = held_out_hyperedges(Scorer(lambda x: np.arange(len(x))), split, baselines=False)
     assert set(found.figures) == {"AUC", "AP"} and found.baselines == {}
 
 
 def test_nothing_unseen_is_said() -> None:
     known = Hypergraph.from_tuples([("a", "b"), ("c", "d")])
     with pytest.raises(InputError, match="each of the 1 test hyperedges is known too"):
-        hidden_hyperedges(Scorer(len), HyperedgeSplit(known, [("b", "a")], {}))
+        held_out_hyperedges(Scorer(len), HyperedgeSplit(known, [("b", "a")], {}))
 
 
 # -------------------------------------------------------------------- the command line
@@ -154,7 +154,7 @@ def test_a_model_is_fitted_to_what_is_left_and_asked_under_each_sampler() -> Non
     split = split_hyperedges(nf.read_hyperedges("tags.csv"), 0.3, seed=1)
     model = nf.DHNE(dim=4, epochs=3, batch_size=32, seed=1).fit(split.train, progress=False)
     for name, result in found.items():
-        expected = hidden_hyperedges(model, split, negatives=name, per_positive=3, seed=1)
+        expected = held_out_hyperedges(model, split, negatives=name, per_positive=3, seed=1)
         assert result == json.loads(json.dumps(expected.to_dict()))
         assert {"AUC", "AP", "AUC with seen", "AP with seen"} == set(result["figures"])
         assert set(result["baselines"]) == {"pair co-occurrence", "log degrees"}
@@ -166,7 +166,7 @@ def test_several_kinds_a_sampler_and_cosines() -> None:
     assert text.exit_code == 0, text.output
     assert text.stdout.count("protocol: hidden 0.2; seed 0;") == 1 and "negatives uniform" in text.stdout
     assert "score min of the cosines of pairs" in text.stdout and "DHNE" in text.stdout
-    own = told("dhne", "tags.csv", *QUICK, "--negatives", "all", "--dhne-negatives", "2")
+    own = told("dhne", "tags.csv", *QUICK, "--negatives", "all", "--dhne-n-negatives", "2")
     assert own["all"]["protocol"]["score"] == "the model's own"
 
 
@@ -180,11 +180,13 @@ def test_a_saved_model_is_asked_about_others() -> None:
         (("user", u), ("film", f), ("tag", t)) for u, f, t in (("u", 1, "drama"), ("v", 0, "space"), ("w", 1, "crime"))
     ]
     assert known.edges[0][0] == ("user", "u") and found["protocol"]["positives"] == 2  # (w, 1, crime) is known
-    expected = hidden_hyperedges(model, HyperedgeSplit(known, test, {}), negatives="uniform")
+    expected = held_out_hyperedges(model, HyperedgeSplit(known, test, {}), negatives="uniform")
     assert set(found["figures"]) == set(expected.figures) == {"AUC", "AP", "AUC with seen", "AP with seen"}
-    assert "may have seen the hyperedges that would be hidden" in refuse("m.netfold", "tags.csv")
+    assert "may have seen the hyperedges that would be held out" in refuse("m.netfold", "tags.csv")
     assert "was not fitted to friends.csv" in refuse("m.netfold", "friends.csv", "--test", "friends.csv")
-    assert "--hide hides hyperedges and --test" in refuse("m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1")
+    assert "--hide holds out hyperedges and --test" in refuse(
+        "m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1"
+    )
     Path("odd.csv").write_text("user,film,tag\nu,77,drama\n")
     assert "('film', 77)" in refuse("m.netfold", "tags.csv", "--test", "odd.csv")
 
@@ -212,7 +214,7 @@ def test_refusals_are_one_sentence(args: list[str], words: str) -> None:
 
 
 def test_choices_are_those_of_the_functions_and_the_help_lists_them() -> None:
-    assert tuple(SAMPLERS) == protocol_flags.SAMPLERS and protocol_flags.AGGREGATES == AGGREGATES
+    assert tuple(SAMPLER_WORDS) == SAMPLERS and AGGREGATES == ("mean", "min")
     text = netfold("--help").stdout
     assert all(flag in text for flag in ("--hide", "--negatives", "--per-positive", "--aggregate", "--test", "dhne"))
-    assert "--dhne-negatives" in netfold("dhne", "--help").stdout
+    assert "--dhne-n-negatives" in netfold("dhne", "--help").stdout

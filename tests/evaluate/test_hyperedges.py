@@ -17,7 +17,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import Result, hyperedges
-from netfold.evaluate.hyperedges import cheap_scorers, cosine_scores
+from netfold.evaluate.hyperedge_tasks import cheap_scorers, cosine_scores
 from netfold.evaluate.tuples import coded
 from typed_tuples import Scorer, Triple, typed
 

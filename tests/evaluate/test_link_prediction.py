@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import EdgeSplit, link_prediction, sample_negatives, split_edges
-from netfold.models import SDNE
+from netfold.models import SDNE, DepthLGP, load
+from refusals import refused
 
 # -------------------------------------------------------------------- loops
 
@@ -184,6 +186,34 @@ def test_a_model_that_saw_the_test_edges_is_refused() -> None:
     assert str(caught.value) == ("the SDNE was fitted to the whole graph, test edges included; fit it to split.train")
     result = link_prediction(model.fit(split.train, progress=False), split, score="decoder", k=[3], baselines=False)
     assert result.name == "SDNE" and 0 <= result.figures["AUC"] <= 1
+
+
+@pytest.mark.parametrize("way", ["as it is", "some", "model", ".npz", ".parquet", "extended"])
+def test_an_embedding_that_saw_the_test_edges_is_refused(way: str, tmp_path: Path) -> None:
+    graph = random_graph(20, 1, density=0.3)
+    split = split_edges(graph, 0.2)
+
+    def made(fitted: Any) -> Embedding:
+        model = SDNE(dim=2, hidden=(4,), epochs=1).fit(fitted, progress=False)
+        embedding = model.embedding_
+        assert embedding.fitted_to == fitted.fingerprint
+        if way == "some":
+            return embedding.take(list(embedding.nodes))
+        if way == "model":
+            model.save(tmp_path / "model", force=True)
+            return load(tmp_path / "model").embedding_
+        if way == "extended":
+            return DepthLGP(epochs=1).fit(split.train, embedding, progress=False).embedding_
+        if way.startswith("."):
+            embedding.save(tmp_path / f"e{way}", force=True)
+            return Embedding.load(tmp_path / f"e{way}")
+        return embedding
+
+    said = "the embedding was fitted to the whole graph, test edges included; fit it to split.train"
+    assert refused(link_prediction, made(graph), split) == said
+    assert 0 <= link_prediction(made(split.train), split, k=[3], baselines=False).figures["AUC"] <= 1
+    unknown = Embedding(graph.nodes, made(graph).vectors)
+    assert 0 <= link_prediction(unknown, split, k=[3], baselines=False).figures["AUC"] <= 1
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import edge_pairs
 from netfold.errors import InputError
 from netfold.evaluate import negatives, sample_negatives
 

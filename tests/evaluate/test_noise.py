@@ -9,12 +9,12 @@ import pytest
 from scipy import sparse
 
 from gaussian_graphs import gaussians, two_blocks
+from netfold.data.edges import edge_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.data.links import edge_pairs
 from netfold.errors import InputError
 from netfold.evaluate import noise_robustness, sample_negatives, split_edges
-from netfold.evaluate.noise import with_noise
+from netfold.evaluate.link_tasks import with_noise
 
 
 @pytest.mark.parametrize("directed", [False, True])

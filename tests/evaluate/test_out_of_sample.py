@@ -14,8 +14,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import NodeSplit, hide_half, label_propagation, local_average, out_of_sample, split_nodes
-from netfold.evaluate.new_nodes import new_node_negatives
+from netfold.evaluate import NodeSplit, hold_out_half, label_propagation, local_average, out_of_sample, split_nodes
+from netfold.evaluate.new_node_tasks import new_node_negatives
 from weighted_graphs import vectors_of
 
 
@@ -77,7 +77,7 @@ def test_links_against_the_double_loop() -> None:
     split = split_nodes(graph, 25, seed=1)
     base = vectors_of(split.known, 2)
     found = out_of_sample(lambda s: label_propagation(s, base), split, base=base, per_positive=2, seed=5)
-    hidden = hide_half(split, seed=5)
+    hidden = hold_out_half(split, seed=5)
     wrong = new_node_negatives(split, hidden.pairs, 2, 5)
     known, vectors = split.whole.positions(split.known.nodes), np.zeros((graph.n_nodes, 4))
     vectors[known], vectors[split.new] = base.vectors, label_propagation(hidden.split, base).vectors
@@ -129,7 +129,7 @@ def test_a_fitted_model_is_shown_half_of_the_edges_for_links() -> None:
     assert found.name == "Fitted"
     assert len(model.shown) == 2
     assert model.shown[0].n_edges == graph.n_edges
-    hidden = hide_half(split)
+    hidden = hold_out_half(split)
     assert model.shown[1].n_edges == hidden.split.whole.n_edges
     assert found.best("micro-F1") == "Fitted"  # nothing is better than it
     assert "hidden" in repr(found) and "LabelProp" in repr(found)
@@ -146,7 +146,7 @@ def test_a_rerun_stands_beside() -> None:
 
     found = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit)
     assert found.baselines["rerun"]["micro-F1"] == 1
-    assert [x.n_edges for x in seen] == [graph.n_edges, hide_half(split).split.whole.n_edges]
+    assert [x.n_edges for x in seen] == [graph.n_edges, hold_out_half(split).split.whole.n_edges]
     given = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit(graph))
     assert "AUC" in given.figures and "AUC" not in given.baselines["rerun"]
     assert given.baselines["rerun"]["micro-F1"] == 1

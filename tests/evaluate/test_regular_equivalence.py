@@ -18,7 +18,7 @@ from netfold.errors import InputError
 from netfold.evaluate import centralities as central
 from netfold.evaluate import regular_equivalence, vs_similarity
 from netfold.evaluate.baselines import degree_features
-from netfold.evaluate.roles import _pairs
+from netfold.evaluate.role_tasks import _pairs
 from zoo import ZOO, karate, scattered
 
 
@@ -119,7 +119,7 @@ def test_a_sample_of_pairs_agrees_with_all(monkeypatch: pytest.MonkeyPatch) -> N
     some = regular_equivalence(features, graph, score="distance", pairs=4000, baselines=False)
     assert some.protocol["pairs"] == 4000 and "random" in some.protocol["chosen"]
     assert some.figures["Kendall τ"] == pytest.approx(whole.figures["Kendall τ"], abs=0.06)
-    module = sys.modules["netfold.evaluate.roles"]
+    module = sys.modules["netfold.evaluate.role_tasks"]
     monkeypatch.setattr(module, "_BLOCK_NUMBERS", 1000)  # columns in several blocks
     again = regular_equivalence(features, graph, score="distance", baselines=False)
     assert again.figures == pytest.approx(whole.figures)

@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from netfold.data.edges import edge_pairs, keys_of, links, pairs_of, without_pairs
 from netfold.data.graph import Graph
-from netfold.data.links import edge_pairs, keys_of, linked, pairs_of, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate import EdgeSplit, split_edges, split_nodes
 
@@ -41,7 +41,7 @@ def test_edges_as_pairs_and_keys(directed: bool) -> None:
     assert [tuple(x) for x in pairs.tolist()] == expected
     keys = keys_of(pairs[:, ::-1], 30, directed=directed)
     assert pairs_of(keys, 30).tolist() == (pairs[:, ::-1] if directed else pairs).tolist()
-    dense = linked(graph).toarray()
+    dense = links(graph, directed=False, weights=False, loops="drop").toarray()
     either = graph.adjacency.toarray() + graph.adjacency.toarray().T > 0
     np.fill_diagonal(either, False)
     np.testing.assert_array_equal(dense, either)

@@ -8,7 +8,7 @@ import pytest
 from netfold.data.hypergraph import Hypergraph
 from netfold.evaluate import hyperedges
 from netfold.evaluate.negatives import all_negatives, sampled_negatives
-from netfold.evaluate.tuples import Codes, Order, TupleSet, coded, coded_edges, coded_like, decoded, stacked
+from netfold.evaluate.tuples import Codes, Order, TupleIndex, coded, coded_edges, coded_like, decoded, stacked
 from typed_tuples import Scorer, as_sets
 
 
@@ -21,7 +21,7 @@ def test_a_set_of_tuples_is_a_set_of_sets(seed: int) -> None:
         return coded([tuple(rng.choice(n, k, replace=False)) for k in sizes], Hypergraph.from_tuples([range(n)]).nodes)
 
     rows, asked = drawn(30), drawn(200)
-    held = TupleSet(rows, n)
+    held = TupleIndex(rows, n)
     assert held.holds(asked).tolist() == [x in set(as_sets(rows)) for x in as_sets(asked)]
     assert held.first.tolist() == [x not in as_sets(rows)[:i] for i, x in enumerate(as_sets(rows))]
 
@@ -31,17 +31,17 @@ def test_a_set_of_long_tuples_does_not_overflow() -> None:
     rows = np.stack([rng.choice(n, 12, replace=False) for _ in range(50)])
     other = rows.copy()
     other[:, 11] = (other[:, 11] + 1) % n
-    held = TupleSet(rows, n)
+    held = TupleIndex(rows, n)
     assert held.holds(rows[:, ::-1]).all()
     assert not held.holds(other).any()
     assert held.holds(rows[:, :5]).sum() == 0
 
 
 def test_an_empty_set_holds_nothing() -> None:
-    empty = TupleSet(np.empty((0, 0), np.int64), 5)
+    empty = TupleIndex(np.empty((0, 0), np.int64), 5)
     assert not empty.holds(np.array([[0, 1], [2, 3]])).any()
-    assert not TupleSet(np.empty((0, 3), np.int64), 5).holds(np.array([[0, 1], [2, 3]])).any()
-    assert TupleSet(np.empty((0, 3), np.int64), 5).holds(np.empty((0, 2), np.int64)).tolist() == []
+    assert not TupleIndex(np.empty((0, 3), np.int64), 5).holds(np.array([[0, 1], [2, 3]])).any()
+    assert TupleIndex(np.empty((0, 3), np.int64), 5).holds(np.empty((0, 2), np.int64)).tolist() == []
 
 
 def facts(rows: list[list[int]], roles: tuple[str, ...] = ("head", "relation", "tail")) -> Hypergraph:
@@ -54,11 +54,11 @@ def facts(rows: list[list[int]], roles: tuple[str, ...] = ("head", "relation", "
 def test_order_matters_where_roles_of_one_type_have_names() -> None:
     known = facts([[0, 5, 1], [2, 5, 3]])
     order = Order(known)
-    held = TupleSet(coded_edges(known), known.n_nodes, order)
+    held = TupleIndex(coded_edges(known), known.n_nodes, order)
     asked = np.array([[0, 5, 1], [1, 5, 0], [5, 0, 1], [1, 0, -1], [0, 1, -1], [2, 5, 3], [3, 5, 2]])
     assert order.matters(asked).tolist() == [True, True, False, False, False, True, True]
     assert held.holds(asked).tolist() == [True, False, False, True, True, True, False]
-    again = TupleSet(np.array([[0, 5, 1], [1, 5, 0], [0, 5, 1], [0, 1, -1], [1, 0, -1]]), known.n_nodes, order)
+    again = TupleIndex(np.array([[0, 5, 1], [1, 5, 0], [0, 5, 1], [0, 1, -1], [1, 0, -1]]), known.n_nodes, order)
     assert again.first.tolist() == [True, True, False, True, False]
 
 
@@ -78,7 +78,7 @@ def test_a_turned_fact_is_neither_known_nor_a_leak() -> None:
     assert found.protocol["positives"] == 1
     assert found.protocol["in the training data (drop)"] == 2
     rows = coded([("b", "x", "a"), ("c", "e")], known.nodes)
-    truth = TupleSet(stacked(coded_edges(known), rows), known.n_nodes, Order(known))
+    truth = TupleIndex(stacked(coded_edges(known), rows), known.n_nodes, Order(known))
     every = decoded(all_negatives(rows, known, truth), known.nodes)
     triples = [(h, r, t) for h in "abcde" for r in "xy" for t in "abcde" if h != t]
     assert {x for x in every if len(x) == 3} == {*triples} - {("a", "x", "b"), ("c", "x", "d"), ("b", "x", "a")}

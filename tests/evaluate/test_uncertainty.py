@@ -13,7 +13,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import uncertainty
-from netfold.evaluate.uncertainty import node_variance
+from netfold.evaluate.uncertainty_tasks import node_variance
 
 
 def random_graph(n: int, seed: int, *, directed: bool = False) -> Graph:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 from netfold.errors import InputError
 from netfold.io import files
-from netfold.io.files import check_writable, sha256, staged_file, staged_folder
+from netfold.io.files import check_room, check_writable, sha256, staged_file, staged_folder
 
 
 def content(path: Path) -> str:
@@ -28,9 +30,7 @@ def write(kind: str, path: Path, text: str) -> None:
     else:
         with staged_folder(path, force=True) as part:
             (part / "a.txt").write_text(text)
-            (part / "manifest.json").write_text("{}")
-            (part / "inner").mkdir()
-            (part / "inner" / "b.txt").write_text(text)
+            (part / "manifest.json").write_text('{"format": 1, "kind": "model", "files": [{"name": "a.txt"}]}')
 
 
 both = pytest.mark.parametrize("kind", ["file", "folder"])
@@ -94,6 +94,8 @@ def test_a_full_disk_leaves_what_was_there(
 
     with monkeypatch.context() as patch:
         patch.setattr(files.os, call, full)
+        if call == "rename":
+            patch.setattr(files, "_exchange", lambda one, other: False)
         with pytest.raises(InputError, match=r"x cannot be written: No space left on device"):
             write(kind, tmp_path / "x", "second")
     assert content(tmp_path / "x") == "first"
@@ -111,6 +113,7 @@ def test_a_folder_that_cannot_take_its_name_gives_the_old_one_back(tmp_path: Pat
             raise OSError(errno.EIO, "Input/output error")
         rename(source, target)
 
+    monkeypatch.setattr(files, "_exchange", lambda one, other: False)
     monkeypatch.setattr(files.os, "rename", second_fails)
     with pytest.raises(InputError, match="Input/output error"):
         write("folder", tmp_path / "x", "second")
@@ -125,12 +128,19 @@ def test_all_is_flushed_before_it_takes_the_name(tmp_path: Path, monkeypatch: An
 
     def noted(path: Path) -> None:
         flushed.append(path.name)
-        assert path == tmp_path or not (tmp_path / "x").exists()
+        assert path == tmp_path or not (tmp_path / ("y" if path.name == "y" else "x")).exists()
         fsync(path)
 
     monkeypatch.setattr(files, "_fsync", noted)
-    write("folder", tmp_path / "x", "first")
-    assert sorted(flushed) == sorted(["a.txt", "b.txt", "inner", "manifest.json", "new", tmp_path.name])
+    with staged_folder(tmp_path / "x") as part:
+        (part / "inner").mkdir()
+        for name in ("a.txt", "inner/b.txt"):
+            (part / name).write_text("first")
+    assert sorted(flushed) == sorted(["a.txt", "b.txt", "inner", "new", tmp_path.name])
+    assert flushed[-1] == tmp_path.name, "a rename is on the disk once its folder is"
+    flushed.clear()
+    write("file", tmp_path / "y", "first")
+    assert flushed == ["y", tmp_path.name]
 
 
 def test_existing_without_force(tmp_path: Path) -> None:
@@ -181,8 +191,11 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: Any) -> None:
         check_writable(tmp_path / "missing" / "x")
     with pytest.raises(InputError, match="No such file"):
         write("file", tmp_path / "missing" / "x", "text")
+    for kind in ("file", "folder"):
+        with pytest.raises(InputError, match="name too long"):
+            write(kind, tmp_path / ("n" * 300), "text")
     with pytest.raises(InputError, match="name too long"):
-        write("file", tmp_path / ("n" * 300), "text")
+        check_writable(tmp_path / ("n" * 300))
     monkeypatch.setattr(files.os, "access", lambda *_: False)  # the tests may run as root, who may write anywhere
     with pytest.raises(InputError, match="cannot be written to; choose another folder"):
         check_writable(tmp_path / "x")
@@ -209,3 +222,135 @@ def test_others_may_read_what_the_umask_lets_them(kind: str, tmp_path: Path) -> 
 def test_sha256(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     assert sha256(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+# -------------------------------------------------------------------- what --force may replace
+
+
+def described(folder: Path, facts: object, *names: str, file: str = "manifest.json") -> Path:
+    folder.mkdir()
+    (folder / file).write_text(json.dumps(facts))
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("years")
+    return folder
+
+
+MODEL = {"format": 1, "kind": "model", "files": [{"name": "tensors.safetensors"}, {"name": "metrics.jsonl"}]}
+FOREIGN: dict[str, tuple[object, list[str], str]] = {
+    "a browser extension": ({"manifest_version": 3, "name": "x"}, ["background.js", "src/main.js"], "manifest.json"),
+    "a web app": ({"name": "x", "icons": [], "files": [{"name": "a"}]}, ["a"], "manifest.json"),
+    "json that is none": (["model"], ["a"], "manifest.json"),
+    "another's graph.json": ({"nodes": [], "edges": []}, ["thesis.tex"], "graph.json"),
+    "a model and notes": (MODEL, ["tensors.safetensors", "metrics.jsonl", "notes.txt"], "manifest.json"),
+    "a model and a folder": (MODEL, ["tensors.safetensors", "metrics.jsonl", "figures/a.png"], "manifest.json"),
+    "a graph and notes": ({"format": 1, "kind": "graph"}, ["indptr.npy", "notes.txt"], "graph.json"),
+    "a checkpoint": ({**MODEL, "kind": "checkpoint"}, ["tensors.safetensors"], "manifest.json"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_force_replaces_nothing_that_netfold_did_not_write(what: str, tmp_path: Path) -> None:
+    facts, names, file = FOREIGN[what]
+    folder = described(tmp_path / "x", facts, *names, file=file)
+    with pytest.raises(InputError, match="and is not replaced"):
+        check_writable(folder, force=True)
+    with pytest.raises(InputError, match="and is not replaced"), staged_folder(folder, force=True):
+        pytest.fail("the folder was given")
+    assert all((folder / name).read_text() == "years" for name in names)
+
+
+def test_force_replaces_models_and_graphs_old_and_new(tmp_path: Path) -> None:
+    check_writable(described(tmp_path / "model", MODEL, "tensors.safetensors", "metrics.jsonl"), force=True)
+    old = {"format": 1, "kind": "graph", "directed": False, "labels": "int", "n_nodes": 3}
+    arrays = ["indptr.npy", "indices.npy", "weights.npy", "label_ints.npy"]
+    check_writable(described(tmp_path / "graph", old, *arrays, file="graph.json"), force=True)
+
+
+# -------------------------------------------------------------------- never without one, and nothing left
+
+
+@pytest.mark.parametrize("exchanged", [True, False], ids=["exchange", "two renames"])
+def test_killed_at_every_step_of_replacing(exchanged: bool, tmp_path: Path) -> None:
+    """The old folder or the new one is there at once, or with the next save or load; and nothing is left then."""
+    code = """
+import os, signal, sys
+from pathlib import Path
+from netfold.io import files
+left = [int(sys.argv[2])]
+def counted(call):
+    def counting(*args, **kwargs):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **kwargs)
+    return counting
+for name in ("mkdir", "fsync", "rename", "unlink", "rmdir"):
+    setattr(os, name, counted(getattr(os, name)))
+files._exchange = counted(files._exchange) if sys.argv[3] == "True" else lambda one, other: False
+with files.staged_folder(sys.argv[1], force=True) as part:
+    (part / "a.txt").write_text("second")
+    (part / "manifest.json").write_text('{"format": 1, "kind": "model", "files": [{"name": "a.txt"}]}')
+"""
+    codes, gaps = [], 0
+    for n in range(1, 14):
+        home = tmp_path / str(n)
+        home.mkdir()
+        write("folder", home / "x", "first")
+        command = [sys.executable, "-c", code, str(home / "x"), str(n), str(exchanged)]
+        codes.append(subprocess.run(command, check=False).returncode)
+        gaps += not (home / "x").exists()
+        with warnings.catch_warnings(action="ignore"):
+            files.recover(home / "x")
+        assert content(home / "x") in ("first", "second")
+        assert os.listdir(home) == ["x"]
+        write("folder", home / "x", "third")
+        assert (content(home / "x"), os.listdir(home)) == ("third", ["x"])
+    assert codes.count(-9) >= 8
+    assert gaps == (0 if exchanged else 1)
+
+
+def test_what_a_killed_save_left_is_swept_and_named(tmp_path: Path) -> None:
+    code = f"""
+import os
+from netfold.io.files import staged_file, staged_folder
+with staged_folder({str(tmp_path / "x")!r}), staged_file({str(tmp_path / "y.csv")!r}):
+    os._exit(9)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert len(os.listdir(tmp_path)) == 2
+    mine = tmp_path / ".x.settings"
+    mine.mkdir()
+    with pytest.warns(UserWarning, match=r"\.x\.netfold-.* was removed: a save that was killed had left it"):
+        check_writable(tmp_path / "x")
+    with pytest.warns(UserWarning, match=r"y\.csv\.netfold-"):
+        write("file", tmp_path / "y.csv", "text")
+    assert sorted(os.listdir(tmp_path)) == [".x.settings", "y.csv"]
+
+
+def test_a_save_that_is_under_way_is_not_swept(tmp_path: Path) -> None:
+    with staged_folder(tmp_path / "x") as part:
+        files.recover(tmp_path / "x")
+        (part / "a.txt").write_text("first")
+        write("folder", tmp_path / "x", "second")
+        (tmp_path / "x").rename(tmp_path / "z")
+    assert content(tmp_path / "x") == "first"
+
+
+def test_names_that_begin_alike_are_not_confused(tmp_path: Path) -> None:
+    """A folder that was about to take one name never takes another."""
+    long = "n" * 120
+    stage = tmp_path / f"{files._prefix(tmp_path / (long + 'a'))}abcdefgh"
+    for part in ("old", "new"):
+        (stage / part).mkdir(parents=True)
+    files.recover(tmp_path / (long + "b"))
+    assert not (tmp_path / (long + "b")).exists()
+    with pytest.warns(UserWarning, match="is back"):
+        files.recover(tmp_path / (long + "a"))
+    assert (tmp_path / (long + "a")).is_dir()
+
+
+def test_a_disk_without_room(tmp_path: Path) -> None:
+    check_room(tmp_path / "x", 1)
+    with pytest.raises(InputError, match=r"no room for .*x: about 1,099,511,627,776.0 MiB are needed and"):
+        check_room(tmp_path / "x", 1 << 60)

@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
+from netfold.io import graph_folder
+from netfold.io.tensors import file_facts
 
 # -------------------------------------------------------------------- there and back
 
@@ -37,7 +39,7 @@ def memory_map(array: npt.NDArray[Any]) -> bool:
 def test_saved_and_loaded(labels: list[Any], directed: bool, index: Any, tmp_path: Path) -> None:
     matrix = Graph.from_edges([(0, 1, 2.5), (1, 1, 1)], nodes=range(3), directed=directed).to_scipy()
     matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
-    graph = Graph(matrix, Labels.of(labels), directed=directed)
+    graph = Graph(matrix, Nodes.of(labels), directed=directed)
     graph.save(tmp_path / "g")
     loaded = Graph.load(tmp_path / "g")
     assert list(loaded.nodes) == labels
@@ -137,6 +139,89 @@ def test_damaged_folders_are_refused(harm: str, saved: Path, tmp_path: Path) -> 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a folder that netfold wrote as a graph"):
         Graph.load(tmp_path / "missing")
+
+
+# -------------------------------------------------------------------- what is looked at before it is believed
+
+
+def array(folder: Path, name: str, at: Any, value: Any) -> None:
+    values = np.load(folder / f"{name}.npy")
+    values[at] = value
+    np.save(folder / f"{name}.npy", values)
+
+
+def entries(folder: Path, columns: list[int], ends: list[int]) -> None:
+    np.save(folder / "indices.npy", np.array(columns, np.int32))
+    np.save(folder / "indptr.npy", np.array(ends, np.int64))
+    np.save(folder / "weights.npy", np.ones(len(columns), np.float32))
+
+
+LIES: dict[str, tuple[Any, str]] = {  # of the triangle a, b, c with the weights ab 2, ac 1, bc 1
+    "a weight that is no number": (lambda x: array(x, "weights", 0, np.nan), "a finite number above 0"),
+    "an infinite weight": (lambda x: array(x, "weights", 0, np.inf), "a finite number above 0"),
+    "a weight below 0": (lambda x: array(x, "weights", 0, -1), "a finite number above 0"),
+    "a stored zero": (lambda x: array(x, "weights", 0, 0), "a finite number above 0"),
+    "another weight back": (lambda x: array(x, "weights", 0, 3), "is not symmetric"),
+    "half of an edge": (lambda x: entries(x, [1, 2, 2, 0, 1], [0, 2, 3, 5]), "is not symmetric"),
+    "columns out of order": (lambda x: entries(x, [2, 1, 0, 2, 0, 1], [0, 2, 4, 6]), "not in order, each once"),
+    "a column twice": (lambda x: entries(x, [1, 1, 0, 0], [0, 2, 4, 4]), "not in order, each once"),
+    "a first row that begins later": (lambda x: array(x, "indptr", 0, 1), "does not fit"),
+    "equal names": (lambda x: array(x, "label_bytes", 1, ord("a")), "'a' stands twice"),
+    "names that are no text": (lambda x: array(x, "label_bytes", 1, 255), "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["hashes", "none, as before"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_graph_that_is_none_is_refused_whoever_vouches_for_it(
+    lie: str, hashed: bool, saved: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(saved, tmp_path / "harmed"))
+    change, said = LIES[lie]
+    change(folder)
+    with pytest.raises(InputError, match="its hash differs|does not fit"):
+        Graph.load(folder)
+    written = json.loads((folder / "graph.json").read_text())
+    files = [file_facts(folder / entry["name"]) for entry in written.pop("files")]
+    (folder / "graph.json").write_text(json.dumps(written | ({"files": files} if hashed else {})))
+    with pytest.raises(InputError, match=said) as e:
+        Graph.load(folder)
+    assert str(e.value).startswith(f"{folder} is damaged: ")
+
+
+def test_another_weight_is_found_by_its_hash(tmp_path: Path) -> None:
+    """Of a directed graph, where any weight above 0 would do."""
+    Graph.from_edges([("a", "b", 2.0)], directed=True).save(tmp_path / "g")
+    array(tmp_path / "g", "weights", 0, 3)
+    with pytest.raises(InputError, match=r"g is damaged: weights\.npy is not the file that was saved"):
+        Graph.load(tmp_path / "g")
+
+
+@pytest.mark.parametrize("names", [[3, 1, 2], ["x", "y", "z"], [1, "1", ("x", 2)]])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_folder_of_before_there_were_hashes_is_read(names: list[Any], directed: bool, tmp_path: Path) -> None:
+    graph = Graph.from_edges([(0, 1, 2.5), (1, 2, 1), (2, 2, 1)], nodes=range(3), directed=directed)
+    graph = Graph(graph.adjacency, Nodes.of(names), directed=directed)
+    graph.save(tmp_path / "g")
+    written = json.loads((tmp_path / "g" / "graph.json").read_text())
+    del written["files"]
+    (tmp_path / "g" / "graph.json").write_text(json.dumps(written))
+    assert Graph.load(tmp_path / "g").fingerprint == graph.fingerprint
+    graph.save(tmp_path / "g", force=True)
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 18])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_large_graph_is_looked_at_in_blocks(block: int, directed: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(rng.integers(0, 60, (300, 2)), rng.random(300) + 0.1, nodes=range(70), directed=directed)
+    graph.save(tmp_path / "g")
+    monkeypatch.setattr(graph_folder, "_BLOCK", block)
+    assert Graph.load(tmp_path / "g").fingerprint == graph.fingerprint
+    facts(tmp_path / "g", directed=False)
+    if directed:
+        with pytest.raises(InputError, match="is not symmetric"):
+            Graph.load(tmp_path / "g")
 
 
 @settings(deadline=None, max_examples=150)

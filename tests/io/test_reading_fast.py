@@ -64,6 +64,7 @@ def files(draw: st.DrawFn) -> tuple[str, list[tuple[Any, ...]], str]:
     return draw(st.sampled_from(["\n", "\r\n"])).join(lines), edges, delimiter
 
 
+@pytest.mark.filterwarnings("ignore:weights below 1e-45")
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(files(), st.booleans(), st.sampled_from([7, 64, 1 << 19]))
 def test_equals_from_edges(

@@ -171,7 +171,7 @@ def test_without_duckdb_the_error_says_so(tmp_path: Path, monkeypatch: pytest.Mo
 
     def bare(name: str, *rest: Any, **options: Any) -> Any:
         if name == "duckdb":
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return importing(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", bare)

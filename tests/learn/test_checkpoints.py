@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +20,7 @@ from checkpointed import GRAPH, SMALL, assert_same, fit, lines, manifest, random
 from netfold.data.graph import Graph
 from netfold.embedder import embedder as base
 from netfold.io.files import sha256
-from netfold.io.tensors import describe, read_tensors, write_tensors
+from netfold.io.tensors import file_facts, read_tensors, write_tensors
 from netfold.learn import checkpoints
 from netfold.learn.checkpoints import is_finite
 from netfold.models import SDNE
@@ -153,7 +158,7 @@ def test_another_graph(tmp_path: Path) -> None:
 def test_another_version_and_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(base, "_version", lambda package="netfold": "9.9")
+        patch.setattr(base, "version", lambda package="netfold": "9.9")
         assert "is the checkpoint of another version; give" in refused(fit, tmp_path)
     rewrite(tmp_path, lambda m: m["run"].update(model="DRNE"))
     assert "is the checkpoint of another model; give" in refused(fit, tmp_path)
@@ -216,7 +221,7 @@ def test_a_damaged_state(tmp_path: Path) -> None:
 def swap_state(folder: Path, tensors: dict[str, Any]) -> None:
     """Another state under a manifest that vouches for it."""
     write_tensors(state_file(folder), tensors)
-    rewrite(folder, lambda m: m.update(files=[describe(state_file(folder))]))
+    rewrite(folder, lambda m: m.update(files=[file_facts(state_file(folder))]))
 
 
 @pytest.mark.parametrize(
@@ -242,3 +247,74 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     assert refused(fit, tmp_path / "x") == f"{tmp_path / 'x'} is a file; a checkpoint is a folder"
     assert "cannot be made: Not a directory" in refused(fit, tmp_path / "x" / "y")
     assert (tmp_path / "x").read_text() == "mine"
+
+
+# -------------------------------------------------------------------- one process at a time
+
+
+def test_two_processes_with_one_folder(tmp_path: Path) -> None:
+    """The second is refused in one sentence that names the first, before and while it trains."""
+    code = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from checkpointed import fit
+print("started", flush=True)
+fit(Path({str(tmp_path / "run")!r}), on_epoch=lambda r: print("epoch", flush=True) or sys.stdin.readline())
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdin is not None and first.stdout is not None
+        assert [first.stdout.readline() for _ in range(2)] == ["started\n", "epoch\n"]
+        said = refused(fit, tmp_path / "run")
+        who = f"process {first.pid} on {socket.gethostname()}"
+        assert said == f"{tmp_path / 'run'} is in use by {who}; wait until that has ended, or give another folder"
+        first.communicate("\n" * 6, timeout=60)
+    assert first.returncode == 0
+    assert_same(fit(), fit(tmp_path / "run"))
+    assert not (tmp_path / "run" / ".lock").exists()
+
+
+def test_a_lock_that_a_killed_process_left_locks_nothing(tmp_path: Path) -> None:
+    stopped(tmp_path)
+    (tmp_path / ".lock").write_text("process 1 on elsewhere")
+    assert_same(fit(), fit(tmp_path))
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_a_run_that_failed_lets_go_of_its_folder(tmp_path: Path) -> None:
+    stopped(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["manifest.json", "metrics.jsonl", "state-000003.safetensors"]
+
+
+def test_a_finished_checkpoint_in_a_folder_to_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = fit(tmp_path)
+    (tmp_path / "state-000005.safetensors").write_bytes(b"an old one")
+
+    def read_only(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    opened = os.open
+    for name in ("mkdir", "unlink", "replace", "rename", "rmdir"):
+        monkeypatch.setattr(os, name, read_only)
+    monkeypatch.setattr(
+        os, "open", lambda path, flags, *rest, **more: read_only() if flags & 3 else opened(path, flags, *rest, **more)
+    )
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)  # it is there
+    assert_same(first, fit(tmp_path))
+
+
+def test_a_disk_without_room_for_the_states_is_refused_before_the_first_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
+    epochs: list[Any] = []
+    assert "there is no room for" in refused(fit, tmp_path / "run", on_epoch=epochs.append)
+    assert epochs == []
+
+
+@pytest.mark.parametrize("every", [float("nan"), -1.0])
+def test_a_time_between_states_that_is_none(every: float, tmp_path: Path) -> None:
+    assert "checkpoint_every=" in refused(fit, tmp_path / "run", every=every)
+    assert not (tmp_path / "run").exists()

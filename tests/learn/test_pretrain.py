@@ -7,8 +7,9 @@ import pytest
 import torch
 from scipy import sparse
 
+from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import SparseRows
-from netfold.learn.starts import RBM, SparseRBM, contrastive_divergence, deep_belief_network, truncated_svd, unit_scale
+from netfold.learn.starts import RBM, SparseRBM, contrastive_divergence, deep_belief_network, unit_scale
 
 
 def blocks(n: int = 60, seed: int = 0) -> np.ndarray:

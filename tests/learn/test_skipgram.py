@@ -22,8 +22,9 @@ from netfold.learn.skipgram import (
     window_batches,
     window_sum,
 )
+from netfold.learn.solvers import leading_eigenvectors
 from netfold.learn.sparse_rows import SparseRows
-from netfold.learn.starts import leading_eigenvectors, spectral_start
+from netfold.learn.starts import spectral_start
 from netfold.learn.walks import Links
 
 
@@ -160,7 +161,7 @@ def some_graph(n: int = 12) -> sparse.csr_array:
 
 def windows(**changed) -> tuple[Links, list]:
     graph = some_graph()
-    asked = {"p": 0.5, "q": 2, "walks": 3, "length": 9, "window": 2, "negatives": 5, "batch_size": 4} | changed
+    asked = {"p": 0.5, "q": 2, "walks": 3, "length": 9, "window": 2, "n_negatives": 5, "batch_size": 4} | changed
     return Links.from_scipy(graph), list(window_batches(Links.from_scipy(graph), Noise.of(graph), **asked)(seeded()))
 
 
@@ -222,7 +223,7 @@ def test_nodes_are_drawn_by_degree_to_the_three_quarters():
 def test_links_are_drawn_by_weight():
     graph = some_graph()
     links, weights = Links.from_scipy(graph), torch.from_numpy(graph.data)
-    of = pair_batches(links, weights, Noise.of(graph), samples=50_001, negatives=5, batch_size=1000)
+    of = pair_batches(links, weights, Noise.of(graph), samples=50_001, n_negatives=5, batch_size=1000)
     batches = list(of(seeded()))
     assert [batch.pairs.shape[1] for batch in batches] == [1000] * 50 + [1]
     pairs = torch.cat([batch.nodes[batch.pairs] for batch in batches], dim=1)

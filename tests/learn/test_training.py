@@ -190,9 +190,9 @@ def states() -> list[Any]:
     return [torch.get_rng_state().tolist(), (kind, keys.tolist(), rest), random.getstate()]
 
 
-@pytest.mark.parametrize("pretrain", ["svd", "dbn", "none"])
-def test_fit_is_repeatable_and_leaves_the_global_random_state(pretrain: str) -> None:
-    model = SDNE(dim=4, hidden=(8,), epochs=3, batch_size=7, pretrain=pretrain, activation="sigmoid")
+@pytest.mark.parametrize("init", ["svd", "dbn", "none"])
+def test_fit_is_repeatable_and_leaves_the_global_random_state(init: str) -> None:
+    model = SDNE(dim=4, hidden=(8,), epochs=3, batch_size=7, init=init, activation="sigmoid")
     before = states()
     first = model.fit(GRAPH, progress=False).embedding_.vectors.tobytes()
     assert states() == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,8 @@ from torch import Tensor
 from bowls import Bowl, one_batch, sgd
 from netfold.errors import TrainingError
 from netfold.learn.checkpoints import Checkpoint
-from netfold.learn.training import train
+from netfold.learn.progress import Progress
+from netfold.learn.training import Block, train
 from netfold.models import SDNE
 
 
@@ -97,3 +99,24 @@ def test_an_ignored_sigint_stays_ignored(tmp_path: Path) -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert len(done) == 3
+
+
+# -------------------------------------------------------------------- training that led nowhere
+
+
+def said_by(network: Bowl, capsys: pytest.CaptureFixture[str], lr: float, **options: Any) -> str:
+    blocks = [Block([network.x, network.y], "sgd", lr)]
+    train(network, one_batch, blocks, epochs=6, progress=Progress("Bowl"), **options)
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_an_objective_that_ends_above_where_it_began_is_spoken_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "above" not in said_by(Bowl(), capsys, 0.1)
+    last = said_by(Bowl(), capsys, 1.05)
+    assert last.startswith("Bowl: the objective ended at ") and "where it began; a lower lr may help" in last
+
+
+def test_training_that_stops_at_once_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "hardly moved" not in said_by(Bowl(), capsys, 0.1, tolerance=1e-3, patience=2)
+    last = said_by(Bowl(), capsys, 1e-9, tolerance=1e-3, patience=2)
+    assert last == "Bowl: the objective hardly moved in 3 epochs, and training ended; another lr may help"

@@ -12,8 +12,7 @@ from netfold.data.graph import Graph
 from netfold.evaluate import label_propagation
 from netfold.evaluate.splits import NodeSplit
 from netfold.models.lgp.posterior import placed_at_once
-from netfold.models.lgp.process import Kernel
-from netfold.models.lgp.spread import Residual
+from netfold.models.lgp.process import Kernel, Residual
 
 # -------------------------------------------------------------------- the kernel and the conditional mean
 

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from lgp_processes import DIM, known_and_new, precision, random_graph, random_process, sharings
 from netfold.models.lgp.posterior import Known
-from netfold.models.lgp.spread import Residual, Spread, posterior_variances
+from netfold.models.lgp.process import Residual, Spread
+from netfold.models.lgp.solve import posterior_variances
 
 
 @sharings
@@ -21,7 +22,7 @@ def test_posterior_variances_are_those_of_the_gaussian(sharing, monkeypatch):
         kernel = torch.linalg.inv(precision(matrix, process, k, 12).detach())
         rest = kernel[18:, 18:] - kernel[18:, :18] @ torch.linalg.solve(kernel[:18, :18], kernel[:18, 18:])
         torch.testing.assert_close(exact[:, k], rest.diagonal(), rtol=1e-8, atol=0)
-    monkeypatch.setattr("netfold.models.lgp.spread._WORK", 0)
+    monkeypatch.setattr("netfold.models.lgp.solve._WORK", 0)
     estimated = posterior_variances(system, generator)
     assert ((estimated - exact).abs() / exact).max() < 0.3 and not torch.equal(estimated, exact)
     assert (estimated >= 1 / system.diagonal() - 1e-12).all() and (estimated <= 1).all()

@@ -7,8 +7,9 @@ import torch
 from scipy import sparse
 
 from lgp_processes import DIM, later, predicted, random_graph, random_process
+from netfold.data.graph import Graph
 from netfold.learn.walks import Links
-from netfold.models.lgp.neighborhoods import Caps, linked, read_around, walked_seeds
+from netfold.models.lgp.neighborhoods import Caps, links_in, read_around, walked_seeds
 from netfold.models.lgp.posterior import Known, arrivals, grown, placed_at_once, placed_by_component
 from netfold.models.lgp.process import Process
 
@@ -91,7 +92,7 @@ def test_links_among_new_nodes_stay_symmetric_whatever_is_drawn():
 
 
 def test_seeds_are_distinct_nodes_along_walks():
-    links = Links.from_scipy(linked(sparse.csr_array(random_graph(30)), directed=False))
+    links = Links.from_scipy(links_in(Graph.from_scipy(random_graph(30))))
     nodes, walk = walked_seeds(links, 50, 4, torch.Generator().manual_seed(0))
     assert (np.diff(walk) >= 0).all() and set(walk) == set(range(50))
     for w in range(50):

@@ -39,7 +39,7 @@ def test_what_starts_at_zero_stays_there_and_steps_move_the_rest(blocks, vectors
 
 def test_the_options_of_sampling_change_what_is_drawn(blocks, vectors):
     new, usual = [("new", 0)], fitted(blocks, vectors).transform([("new", 0)]).vectors
-    for changed in ({"seeds": 1}, {"batch_size": 8}, {"two_step": 2}, {"one_step": 3}, {"schedule": "constant"}):
+    for changed in ({"roots": 1}, {"batch_size": 8}, {"two_step": 2}, {"one_step": 3}, {"schedule": "constant"}):
         assert fitted(blocks, vectors, **changed).transform(new).vectors.tobytes() != usual.tobytes()
 
 
@@ -52,7 +52,7 @@ def test_a_noisy_node_is_weighed_down():
     graph = Graph.from_edges(edges, nodes=[*range(60), "bot"])
     model = DepthLGP(epochs=0, hidden=0, eta=5.0, zeta=0.0).fit(graph, Embedding(graph.nodes, places), progress=False)
     network, raw = model.network_, model.network_.kernel.raw_weights
-    batches = list(model._sampler(network, 256, 64)(model._generator(0)))
+    batches = list(model._sampler(network, model.embedding_, 256, 64)(model._generator(0)))
     for _ in range(10):  # steps on the weights alone
         raw.grad = None
         sum(network.loss(batch)["risk"] for batch in batches).backward()

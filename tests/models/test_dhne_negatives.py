@@ -11,8 +11,7 @@ import torch
 from scipy import stats
 
 from dhne_networks import sorted_alike
-from netfold.models.dhne.batches import Negatives, Noise, TupleSet, possible_tuples
-from netfold.models.dhne.schema import Form
+from netfold.models.dhne.tuples import Form, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
 PLAIN = Form(("user", "film", "tag"), (0, 1, 2), ordered=False)
 LOOSE = Form(("node", "node_2", "node_3"), (0, 0, 0), ordered=False)
@@ -22,7 +21,7 @@ STRICT = Form(("head", "relation", "tail"), (0, 1, 0), ordered=True)
 @pytest.mark.parametrize("large", [False, True])
 def test_a_set_of_tuples_knows_its_own_and_no_other(large, monkeypatch):
     if large:
-        monkeypatch.setattr("netfold.models.dhne.batches._LARGEST", 30)  # digits overflow at once
+        monkeypatch.setattr("netfold.models.dhne.tuples._LARGEST", 30)  # digits overflow at once
     rng = np.random.default_rng(0)
     for form, sizes in ((PLAIN, (4, 5, 3)), (LOOSE, (5, 5, 5)), (STRICT, (4, 3, 4))):
         every = np.array(list(itertools.product(*map(range, sizes))))
@@ -45,8 +44,8 @@ def test_tuples_too_long_for_one_number_are_told_apart():
 
 def drawn(form, rows, sizes, *, per_positive=5, replaced=1.1, weights=None, seed=0):
     known = TupleSet(torch.as_tensor(rows), [sizes[t] for t in form.types], form.alike)
-    noise = [Noise(sizes[t], weights) for t in form.types]
-    negatives = Negatives(form, known, noise, replaced, possible_tuples(form, sizes))
+    noise = [TypeNoise(sizes[t], weights) for t in form.types]
+    negatives = TupleNegatives(form, known, noise, replaced, possible_tuples(form, sizes))
     return known, negatives.draw(known.rows, per_positive, torch.Generator().manual_seed(seed))[0]
 
 
@@ -90,13 +89,15 @@ def test_which_position_and_which_node_is_drawn():
 
 def test_noise_goes_by_weight():
     weights = torch.tensor([0.0, 1, 2, 0, 5])
-    found = Noise(5, weights).at(torch.rand(50_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    found = TypeNoise(5, weights).at(
+        torch.rand(50_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    )
     counts = np.bincount(found.numpy(), minlength=5)
     assert counts[0] == counts[3] == 0
     assert stats.chisquare(counts[[1, 2, 4]], 50_000 * np.array([1, 2, 5]) / 8).pvalue > 1e-3
     ends = torch.tensor([0.0, 1 - 1e-16], dtype=torch.float64)
-    assert Noise(5, weights).at(ends).tolist() == [1, 4] and Noise(5).at(ends).tolist() == [0, 4]
-    assert Noise(3, torch.zeros(3)).at(ends).tolist() == [0, 2]  # no node has a degree: all alike
+    assert TypeNoise(5, weights).at(ends).tolist() == [1, 4] and TypeNoise(5).at(ends).tolist() == [0, 4]
+    assert TypeNoise(3, torch.zeros(3)).at(ends).tolist() == [0, 2]  # no node has a degree: all alike
 
 
 def test_where_every_tuple_is_a_hyperedge_there_are_no_negatives():

@@ -10,7 +10,7 @@ import pytest
 import netfold as nf
 from dhne_models import MORE, fit, learned, papers, triples
 from netfold.data.hypergraph import Hypergraph
-from netfold.models.dhne.schema import Schema
+from netfold.models.dhne.tuples import Schema
 from zoo_hypergraphs import facts
 
 # -------------------------------------------------------------------- order

@@ -12,6 +12,7 @@ import torch
 import netfold as nf
 from netfold.embedder.options import options
 from netfold.models.drne.model import DRNE
+from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 
 FAST = {"dim": 8, "epochs": 15}
@@ -26,7 +27,7 @@ def fit(graph, **changed) -> DRNE:
 
 
 @graphs
-@pytest.mark.parametrize("options", [{}, {"rounds": 0}, {"rounds": 3, "vectors": "all"}, {"start": "degree"}])
+@pytest.mark.parametrize("options", [{}, {"rounds": 0}, {"rounds": 3, "vectors": "all"}, {"init": "degree"}])
 def test_shapes_labels_and_finiteness(kind, options):
     graph = ZOO[kind]()
     emb = fit(graph, **options).embedding_
@@ -114,7 +115,7 @@ def test_a_new_node_linked_as_a_known_one_gets_its_vectors_of_all_rounds(vectors
 
 def test_the_start_by_degree_differs_with_the_degree_alone():
     graph = karate()
-    x = fit(graph, start="degree", rounds=0, epochs=0).embedding_.vectors
+    x = fit(graph, init="degree", rounds=0, epochs=0).embedding_.vectors
     for degree in np.unique(graph.degrees):
         assert len(np.unique(x[graph.degrees == degree], axis=0)) == 1
     assert len(np.unique(x, axis=0)) == len(np.unique(graph.degrees))
@@ -190,9 +191,9 @@ def test_many_neighbors_are_drawn_from():
 @pytest.mark.parametrize("batch_size", [1, 10, 34, 1000])
 def test_any_batch_size_visits_every_node_once_and_parts_no_color(batch_size):
     model, graph = DRNE(batch_size=batch_size), karate()
-    network = model._network(34)
-    given = [[int(v) for p in b.pieces for v in b.nodes[p.rows]] for b in model._batches(graph, network)(0)]
-    color = network.colors.tolist()
+    problem = problem_of(model, graph)
+    given = [[int(v) for p in b.pieces for v in b.nodes[p.rows]] for b in problem.batches(0)]
+    color = problem.network.colors.tolist()
     assert sorted(v for rows in given for v in rows) == list(range(34))
     assert sum(len({color[v] for v in rows}) for rows in given) == len(set(color)) < 34
     assert len(given) == {1: len(set(color)), 10: 4, 34: 1, 1000: 1}[batch_size]
@@ -277,7 +278,7 @@ def test_every_option_is_explained():
         ({"dim": 0}, "dim=0 is not allowed; it is a whole number of at least 1"),
         ({"lambda_": -1.0}, "lambda_=-1.0 is not allowed"),
         ({"max_neighbors": 0}, "max_neighbors=0 is not allowed"),
-        ({"start": "zero"}, "start='zero' is not allowed; it is one of degree, common, random"),
+        ({"init": "zero"}, "init='zero' is not allowed; it is one of degree, common, random"),
         ({"vectors": "h"}, "vectors='h' is not allowed; it is one of last, all"),
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
         ({"lr": 0.0}, "lr=0.0 is not allowed"),

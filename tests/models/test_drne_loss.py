@@ -25,6 +25,7 @@ from netfold.learn.training import Block, train
 from netfold.models.drne.model import DRNE
 from netfold.models.drne.network import EPS, Cell, DRNENetwork
 from netfold.models.drne.sequences import Sequences
+from problems import problem_of
 
 cells = pytest.mark.parametrize(
     "cell", [CHAPTER, LINEAR, Cell(normalized=False), Cell(linear=True)], ids=lambda c: repr(c)
@@ -186,9 +187,8 @@ def test_each_step_moves_x_and_then_theta_at_the_new_x():
 
 
 def test_the_blocks_are_x_and_all_the_rest():
-    model = DRNE(lr=0.01)
-    network = model._network(5)
-    first, second = model._blocks(network)
+    problem = problem_of(DRNE(lr=0.01), [(0, 1), (1, 2), (2, 3), (3, 4)])
+    network, (first, second) = problem.network, problem.blocks
     assert [id(p) for p in first.parameters] == [id(network.table)]
     assert {id(p) for p in second.parameters} == {id(p) for p in network.parameters()} - {id(network.table)}
     assert {(b.optimizer, b.lr) for b in (first, second)} == {("adam", 0.01)}

@@ -12,6 +12,7 @@ from netfold.data.graph import Graph
 from netfold.models.drne.batches import Packed, batches, packed_pieces
 from netfold.models.drne.model import DRNE
 from netfold.models.drne.sequences import Sequences
+from problems import problem_of
 
 # -------------------------------------------------------------------- packing
 
@@ -112,9 +113,8 @@ def test_memory_is_bounded_by_pieces_and_nodes_read():
     """2,000 nodes, 40,000 neighbors: nothing has as many numbers as all neighbors' gates, nor as there are pairs."""
     graph = Graph.from_edges(np.random.default_rng(0).integers(0, 2000, (20_000, 2)))
     model = DRNE(dim=8, epochs=1, batch_size=200)
-    network = model._network(graph.n_nodes)
-    model._start(network, graph, None)
-    sequences = model._sequences(network, graph)
+    network = problem_of(model, graph).network
+    sequences = Sequences.of(model._read(graph).linked, network.colors.numpy())
     piece = 1000
     with Allocations() as largest:
         for batch in batches(sequences, network.colors, most=300, batch_size=200, piece=piece)(

@@ -11,7 +11,7 @@ import torch
 from dvne_networks import L, energies
 from netfold.data.graph import Graph
 from netfold.models.dvne.model import DVNE
-from netfold.models.dvne.network import ENERGIES, LEAST, deviation, kl, w2
+from netfold.models.dvne.network import ENERGIES, LEAST, deviation, kl, w2_of_rows
 
 
 def naive_energy(name: str, a: torch.Tensor, b: torch.Tensor) -> float:
@@ -47,7 +47,7 @@ def test_the_gradient_of_w2_is_finite_at_coincident_nodes(apart, dtype):
     a = torch.ones(2, 2 * L, dtype=dtype)
     a.requires_grad_()
     b = a.detach() + apart
-    (w2(a, b).square() + torch.exp(-w2(a, b))).sum().backward()
+    (w2_of_rows(a, b).square() + torch.exp(-w2_of_rows(a, b))).sum().backward()
     assert bool(torch.isfinite(a.grad).all())
     if not apart:
         assert not bool(a.grad.any())
@@ -58,7 +58,7 @@ def test_the_first_order_does_not_see_the_level_of_the_deviations():
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.rand(7, 2 * L, dtype=torch.float64, generator=generator) for _ in range(2))
     raised = torch.tensor([0.0] * L + [3.0] * L, dtype=torch.float64)
-    assert torch.allclose(w2(a, b), w2(a + raised, b + raised))
+    assert torch.allclose(w2_of_rows(a, b), w2_of_rows(a + raised, b + raised))
 
 
 def test_coincident_nodes_train():

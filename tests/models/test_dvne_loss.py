@@ -22,12 +22,14 @@ from dvne_networks import (
     valid_triplets,
     whole_batch,
 )
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn import losses
 from netfold.models.dvne.batches import Batch, batches
 from netfold.models.dvne.model import DVNE
-from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2
-from netfold.models.dvne.triplets import Triplets, linked
+from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2_of_rows
+from netfold.models.dvne.triplets import Triplets
+from problems import problem_of
 
 # -------------------------------------------------------------------- formulas
 
@@ -148,10 +150,10 @@ def test_an_epoch_estimates_the_whole_objective_without_bias():
     """E over epochs of the sum = M (E over D of L_1 + alpha E over nodes of L_2): L_2 in full, L_1 in expectation."""
     graph = random_graph(1)
     network = make_network()
-    whole = Triplets.of(linked(graph.adjacency, directed=False))
+    whole = Triplets.of(links(graph, directed=False, weights=False, loops="all"))
     codes = network.encode(rows_of(graph)).detach()
     i, j, k = codes[whole.at(torch.arange(len(whole)))]
-    per_triplet = float(losses.triplet_energies(w2(i, j), w2(i, k), network.repulsion)) / len(whole)
+    per_triplet = float(losses.triplet_energies(w2_of_rows(i, j), w2_of_rows(i, k), network.repulsion)) / len(whole)
     count = graph.n_edges - graph.n_self_loops
     sums = []
     with torch.no_grad():
@@ -206,11 +208,10 @@ def test_nothing_is_made_as_large_as_there_are_pairs():
     n = 3000
     graph = Graph.from_edges(np.random.default_rng(0).integers(0, n, (3 * n, 2)), nodes=range(n))
     model = DVNE(dim=4, hidden=8)
-    network = model._network(n)
-    network.start(model._generator(0))
     with Allocations() as largest:
-        for batch in model._batches(graph, network)(0):
-            network.loss(batch)
+        problem = problem_of(model, graph)
+        for batch in problem.batches(0):
+            problem.network.loss(batch)
     assert largest.numbers <= n * 8 * 4 < n * n / 50
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dvne_networks import N, dense, random_graph, rows_of
-from netfold.models.dvne.batches import dropped
+from netfold.learn.sparse_rows import dropped
 from netfold.models.dvne.rows import steps
 
 
@@ -45,7 +45,7 @@ def test_dropped_rows_are_the_same_rows_with_fewer_entries():
     generator = torch.Generator().manual_seed(0)
     share, rounds = 0.0, 400
     for _ in range(rounds):
-        seen = dropped(rows, 0.3, generator)
+        seen = dropped(rows, 0.3, generator, sum_to_one=True)
         left, given_ = dense(seen), dense(rows)
         sums = left.sum(1)
         assert bool(torch.isclose(sums, torch.ones_like(sums)).logical_or(sums == 0).all())

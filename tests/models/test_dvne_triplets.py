@@ -13,9 +13,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
 
 from dvne_networks import make_network, nodes_of, random_graph, rows_of, triplets_of, valid_triplets
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.models.dvne.batches import batches
-from netfold.models.dvne.triplets import Triplets, linked
+from netfold.models.dvne.triplets import Triplets
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -69,7 +70,7 @@ def test_an_arc_in_either_direction_makes_two_nodes_neighbors():
 
 def test_with_reach_the_near_node_is_where_a_walk_of_so_many_steps_leads():
     graph = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7)])
-    triplets = Triplets.of(linked(graph.adjacency, directed=False))
+    triplets = Triplets.of(links(graph, directed=False, weights=False, loops="all"))
     generator = torch.Generator().manual_seed(3)
     numbers = torch.randint(len(triplets), (60_000,), generator=generator)
     i, _, k = before = triplets.at(numbers)

@@ -8,6 +8,7 @@ import torch
 
 import netfold as nf
 from netfold.models.line.model import LINE
+from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 
 QUICK = {"dim": 8, "epochs": 40, "samples": 200, "batch_size": 64}
@@ -60,7 +61,7 @@ def test_the_history_has_the_terms_of_each_order(order, terms):
 
 
 def test_the_terms_at_a_standstill_count_samples_and_negatives():
-    record = fit(karate(), lr=1e-12, epochs=1, samples=1000, negatives=3).history_[0]
+    record = fit(karate(), lr=1e-12, epochs=1, samples=1000, n_negatives=3).history_[0]
     for order in ("first", "second"):
         assert record[f"{order}_contexts"] == pytest.approx(1000 * np.log(2), rel=0.02)
         assert record[f"{order}_negatives"] == pytest.approx(3000 * np.log(2), rel=0.02)
@@ -72,11 +73,12 @@ def test_the_terms_at_a_standstill_count_samples_and_negatives():
 
 def test_the_loss_against_a_loop():
     model, graph = LINE(**QUICK), weighted()
-    network = model._network(graph.n_nodes).double()
+    problem = problem_of(model, graph)
+    network = problem.network.double()
     with torch.no_grad():
         for i, table in enumerate(network.tables):
             table.copy_(torch.randn(table.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(i)))
-    batch = next(iter(model._batches(graph, network)(0)))
+    batch = next(iter(problem.batches(0)))
     terms = network.loss(batch)
     for order, z, c in (("first", network.first, network.first), ("second", network.second, network.contexts)):
         met = sum(-torch.log(torch.sigmoid(z[i] @ c[j])) for i, j in batch.nodes[batch.pairs].t().tolist())

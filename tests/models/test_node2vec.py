@@ -10,6 +10,7 @@ import torch
 
 import netfold as nf
 from netfold.models.node2vec.model import Node2Vec
+from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 
 QUICK = {"dim": 8, "length": 20, "window": 3, "epochs": 15}
@@ -33,9 +34,9 @@ def scores(model: Node2Vec) -> np.ndarray:
 # ---------------------------------------------------------------- what it learns
 
 
-@pytest.mark.parametrize("pretrain", ["spectral", "none"])
-def test_nodes_that_walks_meet_together_are_near(pretrain):
-    model = fit(two_cliques(), pretrain=pretrain, epochs=60, lr=0.3 if pretrain == "none" else 0.1)
+@pytest.mark.parametrize("init", ["spectral", "none"])
+def test_nodes_that_walks_meet_together_are_near(init):
+    model = fit(two_cliques(), init=init, epochs=60, lr=0.3 if init == "none" else 0.1)
     vectors = model.embedding_.vectors
     vectors = vectors - vectors.mean(axis=0)
     inside = np.arange(16) < 8
@@ -46,7 +47,7 @@ def test_nodes_that_walks_meet_together_are_near(pretrain):
 def test_training_ends_at_the_logarithm_of_how_often_nodes_meet():
     """At the optimum z_i · c_j = log(#(i, j) / (#i k P(j))) (Levy and Goldberg 2014), if there is room for it."""
     graph = two_cliques(4)
-    options = {"dim": 16, "pretrain": "none", "lr": 0.3, "walks": 50, "epochs": 60, "window": 1, "negatives": 3}
+    options = {"dim": 16, "init": "none", "lr": 0.3, "walks": 50, "epochs": 60, "window": 1, "n_negatives": 3}
     found = scores(fit(graph, **options))
     met = graph.adjacency.toarray()  # within one step, walks from all nodes: in proportion to links, about
     chances = met.sum(axis=1) ** 0.75 / (met.sum(axis=1) ** 0.75).sum()
@@ -73,9 +74,9 @@ def test_weights_are_heeded():
     assert not np.allclose(fit(graph).embedding_.vectors, fit(bare).embedding_.vectors, atol=1e-2)
 
 
-@pytest.mark.parametrize("pretrain", ["spectral", "none"])
-def test_nodes_without_links_get_zero(pretrain):
-    emb = fit(scattered(), pretrain=pretrain).embedding_
+@pytest.mark.parametrize("init", ["spectral", "none"])
+def test_nodes_without_links_get_zero(init):
+    emb = fit(scattered(), init=init).embedding_
     assert not emb["alone"].any() and not emb["also alone"].any() and emb["hub"].any()
 
 
@@ -87,7 +88,7 @@ def test_weights_of_any_size_are_borne(directed):
 
 
 def test_the_spectral_start_has_the_lower_objective():
-    one, other = (fit(karate(), pretrain=x, epochs=1).history_[0]["objective"] for x in ("spectral", "none"))
+    one, other = (fit(karate(), init=x, epochs=1).history_[0]["objective"] for x in ("spectral", "none"))
     assert one < 0.9 * other
 
 
@@ -98,16 +99,16 @@ def test_an_epoch_counts_every_pair_once():
     """Whatever the batches: the first epoch's objective at a standstill is that of a start at 0."""
     whole = 34 * 2 * (19 + 18 * 2 / 3 + 17 / 3)  # pairs of walks of 20 nodes in a window of 3, by their weights
     for batch_size in (1000, 5):
-        record = fit(karate(), pretrain="none", lr=1e-12, epochs=1, batch_size=batch_size).history_[0]
+        record = fit(karate(), init="none", lr=1e-12, epochs=1, batch_size=batch_size).history_[0]
         assert record["contexts"] == pytest.approx(whole * np.log(2), rel=1e-3)
         assert record["negatives"] == pytest.approx(5 * whole * np.log(2), rel=1e-3)
-    doubled = fit(karate(), pretrain="none", lr=1e-12, epochs=1, walks=2, negatives=3).history_[0]
+    doubled = fit(karate(), init="none", lr=1e-12, epochs=1, walks=2, n_negatives=3).history_[0]
     assert doubled["negatives"] == pytest.approx(2 * 3 * whole * np.log(2), rel=1e-3)
 
 
 @pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
 def test_the_objective_falls_from_a_random_start(schedule):
-    history = fit(weighted(), pretrain="none", schedule=schedule, epochs=30).history_
+    history = fit(weighted(), init="none", schedule=schedule, epochs=30).history_
     assert history[-1]["objective"] < 0.8 * history[0]["objective"]
 
 
@@ -119,9 +120,8 @@ def test_training_stops_when_it_has_converged():
 def test_a_step_touches_only_the_rows_that_it_reads():
     graph = nf.Graph.from_edges([(i, i + 1) for i in range(400)])
     model = Node2Vec(**QUICK)
-    network = model._network(graph.n_nodes)
-    model._start(network, graph, None)
-    batch = next(iter(model._batches(graph, network)(0)))
+    problem = problem_of(model, graph)
+    network, batch = problem.network, next(iter(problem.batches(0)))
     sum(network.loss(batch).values()).backward()
     assert network.vectors.grad.is_sparse and network.vectors.grad._nnz() == len(batch.nodes)
 
@@ -159,7 +159,9 @@ def test_new_nodes_are_refused_with_the_remedy():
         model.transform(nf.Graph.from_edges([("x", 0)]))
 
 
-@pytest.mark.parametrize("bad", [{"p": 0.0}, {"q": -1.0}, {"length": 1}, {"window": 0}, {"negatives": 0}, {"walks": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"p": 0.0}, {"q": -1.0}, {"length": 1}, {"window": 0}, {"n_negatives": 0}, {"walks": 0}]
+)
 def test_options_out_of_range_are_refused(bad):
     with pytest.raises(nf.InputError, match=next(iter(bad))):
         Node2Vec(**bad)
@@ -175,5 +177,5 @@ real = pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="NETFOLD_DA
 def test_blogcatalog_is_classified_as_well_as_by_gensim():
     graph = nf.datasets.load("blogcatalog")
     model = Node2Vec(epochs=3).fit(graph, progress=False)
-    found = nf.evaluate.classification(model, nf.datasets.labels("blogcatalog"), train=0.9, baselines=False)
+    found = nf.evaluate.classification(model, nf.datasets.classes("blogcatalog"), train=0.9, baselines=False)
     assert found.figures["micro-F1@90%"] > 0.42

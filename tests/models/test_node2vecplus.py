@@ -9,6 +9,7 @@ import torch
 import netfold as nf
 from netfold.data.graph import Graph
 from netfold.models.node2vecplus.model import Node2VecPlus
+from problems import problem_of
 
 FAST = {"dim": 8, "epochs": 3, "length": 20, "window": 3, "hidden": 8}
 bases = pytest.mark.parametrize("base", ["node2vec", "line"])
@@ -43,9 +44,10 @@ def test_the_objective_is_that_of_the_base_over_predicted_vectors(base):
     ring = Graph.from_edges([(i, (i + d) % 9) for i in range(9) for d in (1, 3)])
     model = fitted(ring, base=base, epochs=1, one_step=0, two_step=0, batch_size=4)
     network = model.network_.double()
-    vectors = network.vectors(model._known().each_as_new()[0].double()).detach().numpy()
+    vectors = network.vectors(model._sums().each_as_new()[0].double()).detach().numpy()
     contexts = network.contexts.detach().numpy()
-    batch = next(iter(model._batches(ring, network.float())(0)))
+    batch = next(iter(problem_of(model, ring).batches(0)))
+    network.float()
     terms = {name: term.item() for name, term in network.loss(batch).items()}
     read, against = batch.read, batch.read.against
     names = read.context_nodes.numpy()
@@ -82,8 +84,8 @@ def test_the_vectors_of_known_nodes_are_predicted_from_their_neighbors(blocks):
     again, network = model.embedding_.vectors, model.network_
     with torch.no_grad():
         network.latent[7] += 100  # its own latent state is not read for its own vector
-    model._prepared = None
-    moved = model._embed(blocks).vectors
+    model.known_ = None
+    moved = model._embed(model._read(blocks)).vectors
     near = np.zeros(120, dtype=bool)
     matrix = blocks.adjacency
     near[matrix[[7]].indices] = True
@@ -94,7 +96,7 @@ def test_the_vectors_of_known_nodes_are_predicted_from_their_neighbors(blocks):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"p": 0.2}, {"q": 4.0}, {"window": 5}, {"length": 10}, {"negatives": 2}, {"pretrain": "none"}, {"lr": 0.3},
+        {"p": 0.2}, {"q": 4.0}, {"window": 5}, {"length": 10}, {"n_negatives": 2}, {"init": "none"}, {"lr": 0.3},
         {"shared_lr": 0.03}, {"schedule": "constant"}, {"batch_size": 16}, {"one_step": 2}, {"two_step": 1},
         {"sharing": "halves"},
     ],

@@ -21,8 +21,8 @@ def fit(graph, **options):
 
 def terms_at(graph, changed=None, **options):
     """The loss terms of an untrained network, with one parameter changed by hand."""
-    model = SDNE(**{"dim": 4, "hidden": (6,), "pretrain": "none"} | options)
-    network = model._network(graph.n_nodes)
+    model = SDNE(**{"dim": 4, "hidden": (6,), "init": "none"} | options)
+    network = model._network({"n_nodes": graph.n_nodes})
     network.start(model._generator(0), 5.0)
     with torch.no_grad():
         if changed:
@@ -156,18 +156,16 @@ def test_reconstruct_goes_by_labels_not_by_position():
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_every_optimizer_descends(optimizer, batch_size):
     lr = {"adam": 0.01, "sgd": 1e-5, "row_adagrad": 0.05}[optimizer]
-    history = fit(
-        karate(), optimizer=optimizer, lr=lr, batch_size=batch_size, pretrain="none", schedule="linear"
-    ).history_
+    history = fit(karate(), optimizer=optimizer, lr=lr, batch_size=batch_size, init="none", schedule="linear").history_
     assert history[-1]["objective"] < 0.95 * history[0]["objective"]
 
 
 @pytest.mark.parametrize("hidden", [(), (16,), (20, 12)])
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
-@pytest.mark.parametrize("pretrain", ["none", "svd", "dbn"])
-def test_every_depth_output_and_start(hidden, output, pretrain):
-    activation = "sigmoid" if pretrain == "dbn" else "tanh"
-    history = fit(karate(), hidden=hidden, output=output, pretrain=pretrain, activation=activation).history_
+@pytest.mark.parametrize("init", ["none", "svd", "dbn"])
+def test_every_depth_output_and_start(hidden, output, init):
+    activation = "sigmoid" if init == "dbn" else "tanh"
+    history = fit(karate(), hidden=hidden, output=output, init=init, activation=activation).history_
     assert history[-1]["objective"] < history[0]["objective"]
 
 
@@ -191,13 +189,13 @@ def test_a_sigmoid_output_refuses_weights_above_one():
 
 def test_dbn_refuses_units_that_are_not_sigmoid():
     with pytest.raises(nf.InputError, match="activation='sigmoid'"):
-        fit(karate(), pretrain="dbn")
+        fit(karate(), init="dbn")
 
 
 def test_the_chapter_to_the_letter():
     """Sigmoid everywhere, a deep belief network to start from, SGD: it runs, and the start earns its keep."""
     chapter = {"activation": "sigmoid", "output": "sigmoid", "optimizer": "sgd", "lr": 1e-3, "schedule": "constant"}
-    cold, warm = (fit(karate(), **chapter, epochs=100, pretrain=p, tolerance=0.0) for p in ("none", "dbn"))
+    cold, warm = (fit(karate(), **chapter, epochs=100, init=p, tolerance=0.0) for p in ("none", "dbn"))
     assert warm.history_[-1]["objective"] < cold.history_[-1]["objective"]
 
 

@@ -146,6 +146,7 @@ def test_a_model_shows_what_its_options_do(name: str) -> None:
 
 
 def test_the_model_of_the_page_keeps_the_contract(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "embedder")
     import test_contract as contract
 
     import zoo

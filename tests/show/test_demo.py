@@ -18,9 +18,9 @@ def test_the_demo_runs_twice_writes_its_files_and_training_helps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(demo, "SHOWS", demo.SHOWS[1:2])
-        demo.run(tmp_path / "demo")
-    demo.run(tmp_path / "demo")
+        patched.setattr(demo, "EXAMPLES", demo.EXAMPLES[1:2])
+        demo.run_demo(tmp_path / "demo")
+    demo.run_demo(tmp_path / "demo")
     said = capsys.readouterr().out
     names = ["sdne", "drne", "dhne", "dvne", "depthlgp"]
     there = {p.name for p in (tmp_path / "demo").iterdir()}

@@ -237,9 +237,15 @@ def test_edges_are_drawn_once_and_loops_not() -> None:
     assert max(lines.get_linewidths()) > min(lines.get_linewidths())
 
 
-@pytest.mark.parametrize("graph", [nx.DiGraph([("a", "b"), ("b", "a")]), nx.Graph([("x", "y")])])
-def test_directed_and_foreign_graphs(graph: Any) -> None:
-    plot.map(nf.Embedding(["a", "b"], [[1, 0], [0, 1]]), graph=graph)
+@pytest.mark.parametrize(
+    ("graph", "lines"),
+    [(nx.DiGraph([("a", "b"), ("b", "a")]), 2), (nx.DiGraph([("b", "a")]), 1), (nx.Graph([("x", "y")]), 0)],
+)
+def test_directed_and_foreign_graphs(graph: Any, lines: int) -> None:
+    figure = plot.map(nf.Embedding(["a", "b"], [[1, 0], [0, 1]]), graph=graph)
+    drawn = [len(x.get_segments()) for x in figure.axes[0].collections if hasattr(x, "get_segments")]
+    assert sum(drawn) == lines
+    assert len(dots(figure).get_offsets()) == 2
 
 
 SIZES = [(1, 1), (1, 3), (2, 1), (2, 128), (3, 2), (5, 1)]

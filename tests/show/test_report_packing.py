@@ -11,9 +11,9 @@ import pytest
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 from netfold.show.report.document import Blocks
-from netfold.show.report.facts import label_lines, spelled
+from netfold.show.report.facts import node_line, node_lines
 from netfold.show.report.points import packed_vectors
-from netfold.show.report.sheets import Classes, Numbers, columns_of
+from netfold.show.report.sheets import Classes, NodeNumbers, sheet_columns
 from report_pages import HOSTILE, KINDS, gaussians, hypergraph, in_page, points, rng
 from zoo import scattered
 
@@ -39,11 +39,11 @@ def test_texts_come_back_as_they_were() -> None:
 
 def test_labels_are_lines() -> None:
     labels: list[Any] = ["plain", "two\nlines", "tab\there", "", ("user", 7), (1, 2), 3, "x" * 500, "\u2028", HOSTILE]
-    lines = label_lines(Embedding(labels, np.ones((10, 1))).nodes).split("\n")
+    lines = node_lines(Embedding(labels, np.ones((10, 1))).nodes).split("\n")
     assert lines[:7] == ["plain", "two lines", "tab here", "", "user:7", "(1, 2)", "3"]
     assert lines[7] == "x" * 199 + "…" and lines[8] == " " and lines[9] == HOSTILE
-    assert label_lines(Embedding([5, 6], np.ones((2, 1))).nodes) == "5\n6"
-    assert spelled("\ud800") == " "
+    assert node_lines(Embedding([5, 6], np.ones((2, 1))).nodes) == "5\n6"
+    assert node_line("\ud800") == " "
 
 
 # -------------------------------------------------------------------- vectors, and the nearest by them
@@ -118,7 +118,7 @@ def test_many_classes_have_16_bits() -> None:
 @pytest.mark.parametrize("values", [[0.0, 1.5, 4.0], [1.0, 2.0, 3.0, 5000.0], [0.0, 0.0, 0.0, 7.0], [3.0, 3.0]])
 def test_numbers_come_back_by_the_scale(values: list[float]) -> None:
     blocks = Blocks()
-    packed = Numbers("x", np.array(values)).packed(blocks)
+    packed = NodeNumbers("x", np.array(values)).packed(blocks)
     parts = in_page(blocks, packed["values"]) / 65535
     low, high, unit = packed["low"], packed["high"], packed["unit"]
     for part, value in zip(parts, values, strict=True):
@@ -133,21 +133,21 @@ def test_numbers_come_back_by_the_scale(values: list[float]) -> None:
 def test_what_a_model_can_be_coloured_by() -> None:
     graph = scattered()
     embedding = Embedding([*graph.nodes, "stranger"], rng().normal(size=(graph.n_nodes + 1, 3)))
-    found = columns_of(embedding, embedding, graph, {"half": {x: i % 2 for i, x in enumerate(graph.nodes)}})
+    found = sheet_columns(embedding, embedding, graph, {"half": {x: i % 2 for i, x in enumerate(graph.nodes)}})
     assert [x.name for x in found] == ["half", "degree", "length of the vector"]
     degree = found[1]
-    assert isinstance(degree, Numbers)
+    assert isinstance(degree, NodeNumbers)
     assert degree.values.tolist() == [*(float(len(graph.neighbors(x))) for x in graph.nodes), 0.0]
     flat = Embedding("ab", [[0, 1], [1, 0]], [[1, 1], [2, 1]])
-    names = [x.name for x in columns_of(flat, flat, None, {})]
+    names = [x.name for x in sheet_columns(flat, flat, None, {})]
     assert names == ["uncertainty"]  # vectors of one length are no column
-    width = columns_of(flat, flat, None, {})[0]
-    assert isinstance(width, Numbers) and width.values.tolist() == flat.uncertainty(["a", "b"]).tolist()  # type: ignore[union-attr]
+    width = sheet_columns(flat, flat, None, {})[0]
+    assert isinstance(width, NodeNumbers) and width.values.tolist() == flat.uncertainty(["a", "b"]).tolist()  # type: ignore[union-attr]
 
 
 def test_types_are_a_column() -> None:
     known = hypergraph()
     embedding = Embedding(known.nodes, rng().normal(size=(known.n_nodes, 3)))
-    column = columns_of(embedding, embedding, known, {})[0]
+    column = sheet_columns(embedding, embedding, known, {})[0]
     assert isinstance(column, Classes) and column.name == "type"
     assert [column.names[c] for c in column.codes] == list(known.node_types)

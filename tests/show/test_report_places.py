@@ -11,16 +11,17 @@ import pytest
 from netfold import plot
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
+from netfold.show.plot.projection import principal_directions
 from netfold.show.report.document import Blocks
-from netfold.show.report.points import leading, placed
+from netfold.show.report.points import placed
 from report_pages import gaussians, in_page, points, rng
 
 
 def test_leading_directions_are_those_of_a_singular_value_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netfold.show.report.points._BLOCK", 40)
+    monkeypatch.setattr("netfold.show.plot.projection._BLOCK", 40)
     x = rng().normal(size=(50, 6)) * [9, 5, 3, 2, 1, 1] + 4
     for centred in (True, False):
-        found = leading(x, 3, centred=centred)
+        found = principal_directions(x, 3, centred=centred)
         moved = x - x.mean(axis=0) if centred else x
         _, s, vt = np.linalg.svd(moved)
         np.testing.assert_allclose(np.abs(found.axes.T @ vt[:3].T), np.eye(3), atol=1e-9)
@@ -63,7 +64,7 @@ def test_ellipses_are_the_gaussians_own(tmp_path: Path) -> None:
     embedding, blocks = gaussians(), Blocks()
     found = placed(embedding)
     assert found.exact and found.ellipses is not None
-    plane = leading(embedding.vectors, 2).axes
+    plane = principal_directions(embedding.vectors, 2).axes
     for i in range(len(embedding)):
         seen = plane.T @ np.diag(embedding.std[i].astype(float) ** 2) @ plane  # type: ignore[index]
         long, short, angle = found.ellipses[i]

@@ -11,7 +11,7 @@ import netfold as nf
 from netfold import evaluate
 from netfold.data.embedding import Embedding
 from netfold.show.report.facts import cost, data_facts, losses, parameters
-from netfold.show.report.tables import graph_tasks, label_tasks, table, tuple_tasks
+from netfold.show.report.tables import class_tasks, graph_tasks, task_table, tuple_tasks
 from report_pages import hypergraph, points, rng
 from zoo import karate, scattered
 
@@ -68,7 +68,7 @@ def test_facts_of_data() -> None:
 
 def test_a_table_is_what_evaluate_says(sdne: nf.SDNE) -> None:
     graph = karate()
-    made = table("reconstruction", graph_tasks(graph)["reconstruction"], {"SDNE": sdne, "points": sdne.embedding_})
+    made = task_table("reconstruction", graph_tasks(graph)["reconstruction"], {"SDNE": sdne, "points": sdne.embedding_})
     expected = evaluate.reconstruction(sdne, graph, k=[100], nodes=34, per_positive=1)
     assert made["figures"] == list(expected.figures)
     rows = {row["name"]: row for row in made["rows"]}
@@ -80,10 +80,10 @@ def test_a_table_is_what_evaluate_says(sdne: nf.SDNE) -> None:
 
 def test_what_cannot_be_measured_says_why(sdne: nf.SDNE) -> None:
     other = Embedding(range(5), np.eye(5))
-    made = table("reconstruction", graph_tasks(karate())["reconstruction"], {"other": other, "SDNE": sdne})
+    made = task_table("reconstruction", graph_tasks(karate())["reconstruction"], {"other": other, "SDNE": sdne})
     assert made["rows"][0]["name"] == "SDNE" and made["rows"][1]["of"] == "baseline"
     assert made["notes"][0].startswith("other: no node is labelled")
-    none = table("x", graph_tasks(karate())["reconstruction"], {"other": other})
+    none = task_table("x", graph_tasks(karate())["reconstruction"], {"other": other})
     assert none["rows"] == [] and len(none["notes"]) == 1
 
 
@@ -91,9 +91,9 @@ def test_tasks_of_labels_take_several_classes() -> None:
     embedding = points(20)
     one = {f"node {i}": i % 2 for i in range(20)}
     several = {f"node {i}": (i % 2, 2) for i in range(20)}
-    assert list(label_tasks(one, None)) == ["classification", "clustering"]
-    assert list(label_tasks(several, None)) == ["classification"]
-    made = table("classes", label_tasks(one, None)["classification"], {"points": embedding})
+    assert list(class_tasks(one, None)) == ["classification", "clustering"]
+    assert list(class_tasks(several, None)) == ["classification"]
+    made = task_table("classes", class_tasks(one, None)["classification"], {"points": embedding})
     assert made["figures"] == ["micro-F1@10%", "macro-F1@10%", "micro-F1@50%", "macro-F1@50%"]
     assert made["rows"][-1]["name"] == "most frequent classes" and made["rows"][0]["spread"][0] is not None
 
@@ -116,5 +116,5 @@ def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     known = hypergraph()
     vectors = Embedding(known.nodes, rng().normal(size=(known.n_nodes, 3)))
     assert tuple_tasks(known)["reconstruction of hyperedges"](vectors, True).protocol["positives"] == 4
-    told = label_tasks({i: i % 2 for i in range(34)}, None)["classification"](Embedding(range(34), np.eye(34)), False)
+    told = class_tasks({i: i % 2 for i in range(34)}, None)["classification"](Embedding(range(34), np.eye(34)), False)
     assert told.protocol["labelled nodes"] == 12

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import netfold as nf
-from netfold.cli import choose as cli_choose
 from netfold.errors import InputError
 from netfold.models import MODELS
-from netfold.studies.choose import RULES, TASKS, Cost, Facts, choose
-from netfold.studies.choose.rules import Evidence, rule_for, rules_table, task_named
+from netfold.studies.choose import PURPOSES, RULES, Cost, Facts, choose
+from netfold.studies.choose.rules import Evidence, purpose_named, rule_for, rules_table
 from netfold.studies.reproduce.verdicts import number
 from zoo import directed, karate, scattered, weighted
 from zoo_hypergraphs import tags
@@ -50,7 +49,7 @@ def test_evidence_is_there_and_was_measured_with_the_settings_where_it_says_so(r
 
 
 def test_every_task_has_a_rule_for_all_data() -> None:
-    for task in TASKS:
+    for task in PURPOSES:
         for facts in GRAPHS:
             if facts.hyperedges and task in ("roles", "uncertainty"):
                 with pytest.raises(InputError, match="clique_expansion"):
@@ -65,9 +64,11 @@ def test_the_page_has_the_rules() -> None:
 
 
 def test_task_names() -> None:
-    assert task_named("new_nodes") == "new-nodes" and set(cli_choose.TASKS) == set(TASKS) - {"near"}
+    assert purpose_named("new_nodes") == "new-nodes" and purpose_named("link_prediction") == "link"
     with pytest.raises(InputError, match="did you mean 'link'"):
-        task_named("links")
+        purpose_named("links")
+    with pytest.raises(InputError, match="no rules to choose a model for 'centrality'"):
+        purpose_named("centrality")
 
 
 # -------------------------------------------------------------------- the choice

@@ -13,7 +13,7 @@ import pytest
 import netfold as nf
 from netfold.studies.choose import choose
 from netfold.studies.choose.choice import neighborhood
-from netfold.studies.choose.probe import _BUDGET, _EPOCHS, _cost, _Probe, foretold, stand_in
+from netfold.studies.choose.probe import _BUDGET, _EPOCHS, _cost, _Probe, estimated_cost, stand_in
 from netfold.studies.compare.running import fit
 from zoo import karate
 from zoo_hypergraphs import facts as two_kinds
@@ -115,7 +115,7 @@ def test_a_cost_that_is_linear_is_foretold() -> None:
         sizes.append(data.n_nodes)
         model.history_ = [{"seconds": 0.01 + 1e-6 * data.n_nodes}] * model.epochs
 
-    made = foretold(pretend, nf.SDNE(epochs=100), many(5000), budget=60)
+    made = estimated_cost(pretend, nf.SDNE(epochs=100), many(5000), budget=60)
     assert made.seconds == pytest.approx(100 * 0.015, rel=0.05) and made.nodes == 5000
     assert sizes == [60, 600, 2400, 5000] and made.probed == (600, 2400, 5000)
 
@@ -151,7 +151,7 @@ def test_probes_end_with_the_budget(
     clock, graph = Clock(), many(3000)
     monkeypatch.setattr("netfold.studies.choose.probe.time", clock)
     monkeypatch.setattr("netfold.studies.machine.time", clock)
-    made = foretold(clock.fit, nf.SDNE(epochs=50), graph, budget=budget)
+    made = estimated_cost(clock.fit, nf.SDNE(epochs=50), graph, budget=budget)
     assert clock.fits == fits
     assert made.seconds == pytest.approx(1e-3 * 3000 * 51) and _BUDGET < 10
 
@@ -164,7 +164,7 @@ def test_a_probe_has_few_epochs_and_leaves_model_and_graph_alone() -> None:
         epochs.append(model.epochs)
         fit(model, data)
 
-    made = foretold(watched, model, graph)
+    made = estimated_cost(watched, model, graph)
     assert epochs == [1, _EPOCHS] and made.probed == (34,)
     assert graph.fingerprint == before and not hasattr(model, "embedding_") and model.epochs == 200
     assert "foretold from short fits, the last to all nodes" in str(made)

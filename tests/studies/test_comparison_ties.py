@@ -33,3 +33,13 @@ def test_two_models_that_are_level_are_no_cheap_win() -> None:
 def test_a_cheap_winner_wins() -> None:
     said = verdict(entry("SDNE", False, AUC=0.7), entry("spectral", True, AUC=0.75))
     assert said == "link prediction: spectral is best in AUC; a cheap baseline wins"
+
+
+def test_how_pairs_are_scored_is_said_where_it_is_not_the_default() -> None:
+    own = [
+        Entry("link_prediction", name, figures={"AUC": 0.7}, score=x)
+        for name, x in (("SDNE", "decoder"), ("LINE", "cosine"))
+    ]
+    said = "link prediction: pairs are scored of SDNE by decoder; LINE by cosine"
+    assert said in repr(Comparison("data", tuple(own)))
+    assert "scored" not in repr(Comparison("data", tuple(own[1:])))

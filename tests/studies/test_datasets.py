@@ -34,7 +34,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_all():
     message = refused(datasets.load, "ca-grcq")
     assert "'ca-grcq'" in message and "did you mean ca_grqc" in message and "blogcatalog" in message
     assert "did you mean" not in refused(datasets.describe, "zzzzzz")
-    assert "no data set" in refused(datasets.labels, ["karate"])
+    assert "no data set" in refused(datasets.classes, ["karate"])
 
 
 def test_a_data_set_cannot_be_changed():

@@ -39,7 +39,7 @@ def orbits(graph: nf.Graph) -> set[frozenset[Any]]:
 def test_the_known_graphs_are_those_of_networkx():
     assert datasets.karate().fingerprint == nf.Graph.from_networkx(nx.karate_club_graph()).fingerprint
     assert datasets.les_miserables().fingerprint == nf.Graph.from_networkx(nx.les_miserables_graph()).fingerprint
-    women = {node for node, classes in datasets.labels("davis").items() if classes == ("woman",)}
+    women = {node for node, classes in datasets.classes("davis").items() if classes == ("woman",)}
     assert len(women) == 18 and datasets.davis().n_nodes == 32
     graph = datasets.davis()
     assert all((u in women) != (v in women) for u in graph.nodes for v in graph.neighbors(u))
@@ -50,7 +50,7 @@ def test_barbell_is_that_of_networkx_and_its_classes_are_its_orbits(clique: int,
     graph = datasets.load("barbell", clique=clique, path=path)
     theirs = nx.barbell_graph(clique, path)
     assert graph.fingerprint == nf.Graph.from_edges(list(theirs.edges), nodes=range(len(theirs))).fingerprint
-    assert groups(datasets.labels("barbell", clique=clique, path=path)) == orbits(graph)
+    assert groups(datasets.classes("barbell", clique=clique, path=path)) == orbits(graph)
 
 
 def test_barbell_of_the_paper():
@@ -68,7 +68,7 @@ def test_mirrored_karate_is_two_clubs_and_one_edge():
             assert set(graph.neighbors((side, i))) == set(expected)
     swap = [*range(34, 68), *range(34)]
     assert (graph.adjacency != graph.adjacency[swap][:, swap]).nnz == 0
-    assert datasets.labels("mirrored_karate")["b", 5] == (5,)
+    assert datasets.classes("mirrored_karate")["b", 5] == (5,)
 
 
 def test_without_networkx_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch):
@@ -107,7 +107,7 @@ def test_noise_adds_edges_and_leaves_the_rest():
 @pytest.mark.parametrize("users, items, tags, groups_", [(6, 4, 8, 2), (9, 6, 3, 3), (5, 4, 3, 2), (3, 3, 3, 1)])
 def test_planted_triples_are_those_whose_groups_sum_to_zero(users: int, items: int, tags: int, groups_: int):
     size: dict[str, Any] = {"users": users, "items": items, "tags": tags, "groups": groups_, "seed": 3}
-    group = {node: g for node, (g,) in datasets.labels("planted_triples", **size, edges=0).items()}
+    group = {node: g for node, (g,) in datasets.classes("planted_triples", **size, edges=0).items()}
     roles = [[(role, i) for i in range(n)] for role, n in (("user", users), ("item", items), ("tag", tags))]
     allowed = {t for t in itertools.product(*roles) if sum(group[x] for x in t) % groups_ == 0}
     whole = datasets.planted_triples(**size, edges=len(allowed))
@@ -150,9 +150,9 @@ def test_a_built_in_is_what_the_catalogue_says(name: str):
     if known.kind == "graph":
         assert (graph.directed, graph.is_weighted) == (known.directed, known.weighted)
     if known.classes is None:
-        assert "no classes" in refused(datasets.labels, name)
+        assert "no classes" in refused(datasets.classes, name)
     else:
-        found = datasets.labels(name)
+        found = datasets.classes(name)
         assert len(set(found.values())) == known.classes and set(found) == set(graph.nodes)
     assert "no option 'part'" in refused(datasets.load, name, part="train")
 

@@ -43,11 +43,11 @@ def test_a_graph_with_years_can_be_had_as_it_was(toys: Path):
 
 
 def test_labels_are_tuples_by_the_labels_of_the_graph(toys: Path):
-    assert datasets.labels("toy") == {3: (0, 1), 7: (1,), 9: (0,), 11: (1,), 5: (0,)}
-    assert datasets.labels("triples") == {("film", 0): ("drama", "comedy"), ("film", 1): ("drama",)}
-    assert datasets.labels("texts") == {5: ("x",), 6: ("y",), 7: ("y",), 8: ("x",)}
-    assert datasets.labels("texts", part="test") == {4: ("x",)}
-    message = refused(datasets.labels, "arrows")
+    assert datasets.classes("toy") == {3: (0, 1), 7: (1,), 9: (0,), 11: (1,), 5: (0,)}
+    assert datasets.classes("triples") == {("film", 0): ("drama", "comedy"), ("film", 1): ("drama",)}
+    assert datasets.classes("texts") == {5: ("x",), 6: ("y",), 7: ("y",), 8: ("x",)}
+    assert datasets.classes("texts", part="test") == {4: ("x",)}
+    message = refused(datasets.classes, "arrows")
     assert "'arrows'" in message and "toy, triples, texts" in message
 
 
@@ -92,7 +92,7 @@ def test_documents_are_linked_by_the_cosine_of_their_words(toys: Path):
 
 def test_an_unknown_option_is_refused(toys: Path):
     assert "no option 'part'; its options are directed" in refused(datasets.load, "toy", part="train")
-    assert "no option 'sed'" in refused(datasets.labels, "texts", sed=1)
+    assert "no option 'sed'" in refused(datasets.classes, "texts", sed=1)
 
 
 # -------------------------------------------------------------------- the real ones
@@ -111,7 +111,7 @@ def test_a_data_set_has_the_counts_of_the_catalogue(name: str):
     for file in known.files:
         assert tuple(datasets.table(name, file.name)) == file.columns
     if known.classes is not None:
-        found = datasets.labels(name)
+        found = datasets.classes(name)
         assert len({c for classes in found.values() for c in classes}) == known.classes
         graph.nodes.positions(list(found))
 
@@ -124,7 +124,7 @@ def test_karate_and_barbell_are_the_graphs_in_their_files():
         assert hashlib.sha256(path.read_bytes()).hexdigest() == known.file("edges").sha256
         assert nf.read_edges(path).fingerprint == datasets.load(name).fingerprint
     columns = datasets.table("karate", "labels")
-    assert datasets.labels("karate") == {i: (c,) for i, c in zip(*(columns[k].tolist() for k in columns), strict=True)}
+    assert datasets.classes("karate") == {i: (c,) for i, c in zip(*(columns[k].tolist() for k in columns), strict=True)}
 
 
 @needs_data

@@ -12,7 +12,7 @@ import pytest
 
 from memory import peak_memory
 from netfold import datasets
-from netfold.studies.datasets.random_graphs import distinct
+from netfold.studies.datasets.random_graphs import distinct_integers
 
 
 def close(found: float, expected: float, sigma: float) -> bool:
@@ -23,7 +23,7 @@ def close(found: float, expected: float, sigma: float) -> bool:
 @pytest.mark.parametrize("count, among", [(1, 6), (2, 6), (4, 6), (0, 3), (3, 3)])
 def test_distinct_takes_every_set_as_often(count: int, among: int):
     rng, runs = np.random.default_rng(0), 3000
-    found = Counter(tuple(sorted(distinct(rng, count, among).tolist())) for _ in range(runs))
+    found = Counter(tuple(sorted(distinct_integers(rng, count, among).tolist())) for _ in range(runs))
     sets = list(itertools.combinations(range(among), count))
     p = 1 / len(sets)
     assert set(found) == set(sets)

@@ -15,14 +15,15 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.embedder.options import Configured, option
 from netfold.errors import InputError
-from netfold.evaluate import NodeSplit, hide_half, label_propagation, out_of_sample, split_nodes
+from netfold.evaluate import NodeSplit, hold_out_half, label_propagation, out_of_sample, split_nodes
+from netfold.evaluate.case import case, split_of
+from netfold.evaluate.task import task_named
 from netfold.models import MODELS
 from netfold.studies import reproduce
 from netfold.studies.reproduce import RecordedRow, Run, page, run
-from netfold.studies.reproduce.new_nodes import WAYS, split_of, with_gaps
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.table import COST
-from netfold.studies.reproduce.tasks import arguments_of, case
+from netfold.studies.reproduce.running import with_gaps
+from netfold.studies.reproduce.table import COST, WAYS
 
 GAP = "micro-F1 gap closed"
 TEXT = """
@@ -122,7 +123,7 @@ def table(text: str = TEXT) -> reproduce.Table:
 
 def blocks(seed: int = 0) -> tuple[Graph, dict[Any, Any]]:
     options = {"sizes": [25, 25, 25], "p_in": 0.3, "p_out": 0.03, "seed": seed}
-    return nf.datasets.load("sbm", **options), nf.datasets.labels("sbm", **options)
+    return nf.datasets.load("sbm", **options), nf.datasets.classes("sbm", **options)
 
 
 # -------------------------------------------------------------------- reading
@@ -201,7 +202,7 @@ def test_other_new_nodes_are_drawn_anew_for_each_seed() -> None:
 
 
 def test_arguments_and_classes() -> None:
-    named = arguments_of("out_of_sample")
+    named = task_named("out_of_sample").arguments
     assert {"until", "new", "by", "max_degree", "classes", "links", "score", "C", "linked"} <= set(named)
     assert not {"base", "rerun", "labels", "seed", "baselines"} & set(named)
     graph, labels = blocks()
@@ -261,7 +262,7 @@ def test_a_base_is_fitted_once_and_again_only_for_the_rerun(monkeypatch: pytest.
     run(table(), Run(seeds=(0,), quick=True, device="cpu", say=told.append))
     graph, _ = blocks(0)
     split = split_nodes(graph, 20)
-    hidden = hide_half(split).split.whole
+    hidden = hold_out_half(split).split.whole
     assert fits == [
         ("Node2Vec", 55, split.known.n_edges),
         ("Node2Vec", 75, graph.n_edges),

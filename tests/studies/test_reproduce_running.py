@@ -10,10 +10,10 @@ import pytest
 
 import netfold as nf
 from netfold.errors import InputError
+from netfold.evaluate.task import TASKS
 from netfold.studies import reproduce
 from netfold.studies.reproduce import Run, run
 from netfold.studies.reproduce.table import COST
-from netfold.studies.reproduce.tasks import TASKS, arguments_of
 from published_tables import DECODER
 
 
@@ -87,8 +87,8 @@ def test_a_run_that_cannot_be_says_why(tiny: reproduce.Table) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_a_function_that_takes_a_seed_and_baselines(task: str) -> None:
-    assert arguments_of(task) or task == "clustering"
-    assert not {"seed", "baselines", "graph"} & set(arguments_of(task))
+    assert callable(TASKS[task].measure) and TASKS[task].arguments
+    assert not {"seed", "baselines", "graph"} & set(TASKS[task].arguments)
 
 
 def test_a_task_with_labels_and_one_with_a_split(tiny: reproduce.Table) -> None:

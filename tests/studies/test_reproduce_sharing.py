@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from netfold.studies import reproduce
-from netfold.studies.reproduce.measuring import groups, sources
+from netfold.studies.reproduce.measuring import fitted_to, groups, sources
 from netfold.studies.reproduce.parsing import parse
 from netfold.studies.reproduce.table import Row
-from netfold.studies.reproduce.tasks import fitted_to
 from published_tables import DECODER, TABLES
 from three_rows import three
 
@@ -67,7 +66,10 @@ def test_no_two_groups_of_a_shipped_table_fit_the_same(table: reproduce.Table) -
     for rows in found:
         fitted = [table.bases[row.base] if row.base else row for row in rows]
         fits.append(
-            [(x.model, x.config, fitted_to({**table.task.arguments, **row.task})) for x, row in zip(fitted, rows)]
+            [
+                (x.model, x.config, fitted_to(table, {**table.task.arguments, **row.task}))
+                for x, row in zip(fitted, rows)
+            ]
         )
     assert all(fit not in other for i, fit in enumerate(x[0] for x in fits) for other in fits[i + 1 :])
     assert all(fit == of[0] for of in fits for fit in of)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import netfold as nf
+from netfold.evaluate.task import TASKS, task_named
 from netfold.studies import reproduce
-from netfold.studies.reproduce.tasks import TASKS, arguments_of
 from published_tables import ROOT, TABLES
 
 
@@ -23,7 +23,7 @@ def test_a_table_that_comes_with_netfold_can_be_run_or_says_why_not(table: repro
         return
     assert table.data.name in nf.datasets.names()
     nf.datasets.describe(table.data.name)
-    known = arguments_of(table.task.name)
+    known = task_named(table.task.name).arguments
     for row in table.rows:
         assert set(table.task.arguments) | set(row.task) | set(table.quick.task) <= set(known)
         assert row.guess or row.config or row.base or row.name == "SDNE"
@@ -38,4 +38,4 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_the_page_on_evaluating_names_every_task() -> None:
     text = (ROOT / "docs" / "evaluating.md").read_text(encoding="utf-8")
-    assert all(f"`{task}`" in text for task in TASKS)
+    assert all(f"`{task.function}`" in text for task in TASKS.values())

@@ -14,11 +14,12 @@ from netfold.data.expansions import clique_expansion
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
-from netfold.evaluate.hyperedges import cheap_scorers
+from netfold.evaluate.case import case, known_of
+from netfold.evaluate.hyperedge_tasks import cheap_scorers
+from netfold.evaluate.task import TASKS
 from netfold.evaluate.tuples import coded
 from netfold.studies.reproduce import Run, read_tables, run
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.tasks import arguments_of, case, known_of
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -173,8 +174,8 @@ def test_as_fewer_are_kept_the_question_stays_the_same(seed: int) -> None:
 
 
 def test_the_arguments_of_the_task() -> None:
-    known = ["test", "kept", "negatives", "per_positive", "duplicates", "aggregate"]
-    assert arguments_of("hyperedges") == known
+    known = ("test", "kept", "hidden", "negatives", "per_positive", "duplicates", "aggregate")
+    assert TASKS["hyperedges"].arguments == known
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_data_of_the_wrong_kind_are_refused() -> None:
     with pytest.raises(InputError, match="link_prediction is for a Graph, and the data are a Hypergraph"):
         case("link_prediction", planted(), dict, {}, 0)
     with pytest.raises(InputError, match="no part 'test'.*test='known'"):
-        case("hyperedges", planted(), dict, {}, 0)
+        case("hyperedges", planted(), dict, {"test": "test"}, 0)
 
 
 # -------------------------------------------------------------------- a table
@@ -230,7 +231,7 @@ def test_the_classes_of_a_hypergraph_are_told_beside_its_clique_expansion() -> N
     told = dataclasses.replace(table, task=task, rows=(bare,), figures=("accuracy@50%",))
     row = run(told, Run(seeds=(0,), device="cpu")).rows["replaced"]
     options = {"users": 12, "items": 12, "tags": 12, "edges": 120, "seed": 0}
-    whole, labels = (of("planted_triples", **options) for of in (nf.datasets.load, nf.datasets.labels))
+    whole, labels = (of("planted_triples", **options) for of in (nf.datasets.load, nf.datasets.classes))
     model = nf.DHNE(dim=6, epochs=3, seed=0, device="cpu").fit(whole, progress=False)
     graph = clique_expansion(whole)  # type: ignore[arg-type]
     by_hand = nf.evaluate.classification(model, labels, graph=graph, train=[0.5], repeats=2, seed=0)

@@ -10,10 +10,11 @@ import pytest
 
 import netfold as nf
 from netfold.errors import InputError
+from netfold.evaluate.case import _fitted_like, case
+from netfold.evaluate.task import task_named
 from netfold.studies import reproduce
 from netfold.studies.reproduce import Run, read_tables, run
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.tasks import _fitted_like, arguments_of, case
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -153,9 +154,10 @@ def test_points_have_no_variance_to_tabulate() -> None:
 
 
 def test_the_arguments_of_the_tasks() -> None:
-    assert arguments_of("uncertainty") == ["largest", "bins"]
-    assert arguments_of("calibration")[:2] == ["hidden", "keep"] and "method" in arguments_of("calibration")
-    assert set(arguments_of("noise_robustness")) == {"fractions", "hidden", "keep", "score", "repeats"}
+    assert task_named("uncertainty").arguments == ("largest", "bins")
+    calibration = task_named("calibration").arguments
+    assert calibration[:2] == ("hidden", "keep") and "method" in calibration
+    assert set(task_named("noise_robustness").arguments) == {"fractions", "hidden", "keep", "score", "repeats"}
 
 
 # -------------------------------------------------------------------- the tables that come with netfold

@@ -8,10 +8,9 @@ import numpy as np
 import torch
 
 from netfold.data.hypergraph import Hypergraph
-from netfold.models.dhne.batches import batches
+from netfold.models.dhne.batches import Drawing, batches, counts_by_type, source
 from netfold.models.dhne.network import DHNENetwork
-from netfold.models.dhne.schema import Form, Schema
-from netfold.models.dhne.scores import Drawing, counts_by_type, source
+from netfold.models.dhne.tuples import Form, Schema
 
 DIM = 3
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
 from netfold.models.dvne.batches import Batch, batches
 from netfold.models.dvne.network import ENERGIES, DVNENetwork
 from netfold.models.dvne.rows import steps
-from netfold.models.dvne.triplets import Triplets, linked
+from netfold.models.dvne.triplets import Triplets
 
 N, S, L = 15, 6, 3
 energies = pytest.mark.parametrize("energy", sorted(ENERGIES))
@@ -45,7 +46,7 @@ def valid_triplets(graph: Graph) -> list[tuple[int, int, int]]:
 
 
 def triplets_of(graph: Graph) -> Triplets:
-    return Triplets.of(linked(graph.adjacency, directed=graph.directed))
+    return Triplets.of(links(graph, directed=False, weights=False, loops="all"))
 
 
 def rows_of(graph: Graph) -> SparseRows:

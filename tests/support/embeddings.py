@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 
 from netfold.data.embedding import Embedding
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 
 FORMATS = [".parquet", ".npz", ".npy", ".txt", ".w2v", ".bin"]
 fast = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -16,7 +16,7 @@ fast = settings(deadline=None, max_examples=25, suppress_health_check=[HealthChe
 
 def make(labels: Any, dim: int = 3, *, std: bool = False, seed: int = 0) -> Embedding:
     random = np.random.default_rng(seed)
-    labels = Labels.of(labels)
+    labels = Nodes.of(labels)
     vectors = random.normal(size=(len(labels), dim))
     return Embedding(labels, vectors, random.uniform(0.1, 2, vectors.shape) if std else None)
 

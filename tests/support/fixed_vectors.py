@@ -1,15 +1,16 @@
 """The numbers of every model on fixed small graphs: what must not move when code is moved.
 
-`python tests/support/fixed_vectors.py FILE` writes them, on one thread; with a second FILE it compares the two instead,
-to the bit. It reads `netfold` alone, by names that old commits have as well, so that one script serves both sides:
-`PYTHONPATH=OTHER/src python tests/support/fixed_vectors.py FILE`.
+`python tests/support/fixed_vectors.py FILE` writes them, on one thread; with `--compare FILE` they are compared with
+those of a file instead, to the bit. It reads `netfold` alone, by names that old commits have as well, so that one
+script serves both sides: `PYTHONPATH=OTHER/src python tests/support/fixed_vectors.py FILE`. The test that stays,
+tests/models/test_fixed_vectors.py, compares them at rtol 1e-4 with tests/models/fixed_vectors.npz of commit 78c3cd0.
 """
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import os
-import sys
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -114,10 +115,10 @@ def options(cls: type, given: dict[str, Any]) -> dict[str, Any]:
     return {RENAMED.get(name, name) if renamed else name: value for name, value in given.items()}
 
 
-def vectors() -> dict[str, np.ndarray]:
-    """Every number by "model/options/graph/what"."""
+def vectors(*models: str) -> dict[str, np.ndarray]:
+    """Every number of these models, or of all, by "model/options/graph/what"."""
     made: dict[str, np.ndarray] = {}
-    for name, settings in MODELS.items():
+    for name, settings in ((name, MODELS[name]) for name in models or MODELS):
         cls = nf.MODELS[name]
         for number, setting in enumerate(settings):
             of = hypergraphs() if cls.reads == "hypergraph" else graphs()
@@ -138,7 +139,7 @@ def _numbers(cls: Any, setting: dict[str, Any], graph: Any) -> dict[str, np.ndar
         found["new"] = new.vectors
         if new.std is not None:
             found["new_std"] = new.std
-    for method in ("doubt", "mean_variance"):
+    for method in ("mean_variance", "mean_variance"):
         if hasattr(model, method):
             found["mean_variance"] = getattr(model, method)(graph)
     if hasattr(model, "score"):
@@ -154,13 +155,18 @@ def main() -> None:
     """Write, or compare."""
     import torch
 
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("file", nargs="?", metavar="FILE", help="the .npz to write")
+    what.add_argument("--compare", metavar="FILE", help="the .npz to compare with, to the bit; nothing is written")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
     made = vectors()
-    if len(sys.argv) < 3:
-        np.savez_compressed(sys.argv[1], **made)  # type: ignore[arg-type]
+    if asked.compare is None:
+        np.savez_compressed(asked.file, **made)  # type: ignore[arg-type]
         print(f"{len(made)} arrays of {sum(x.size for x in made.values()):,} numbers, {nf.__file__}")
         return
-    stored = np.load(sys.argv[1])
+    stored = np.load(asked.compare)
     moved = [name for name in stored.files if name not in made or not np.array_equal(stored[name], made[name])]
     print(f"{len(stored.files) - len(moved)} of {len(stored.files)} arrays equal to the bit, {nf.__file__}", *moved)
     raise SystemExit(bool(moved or set(made) - set(stored.files)))

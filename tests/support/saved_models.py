@@ -49,6 +49,6 @@ def reseal(folder: Path, change: Callable[[dict[str, Any]], Any] = lambda m: Non
     """Change the manifest, and make it vouch for the files as they now are."""
     manifest = json.loads((folder / "manifest.json").read_text())
     for entry in manifest["files"]:
-        entry.update(store.describe(folder / entry["name"]))
+        entry.update(store.file_facts(folder / entry["name"]))
     change(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -9,16 +9,17 @@ import click
 from netfold.cli.inputs import LABELS_HELP, classes_of, data_of, either_flags, typed_flags
 from netfold.cli.output import json_flag, say
 from netfold.errors import InputError
+from netfold.evaluate.task import TASKS
 
-__all__ = ["TASKS", "choose"]
+__all__ = ["choose"]
 
-TASKS = ("link", "classify", "roles", "new-nodes", "uncertainty")
-"""What `nf.choose` can be asked for, beside nothing: written here because importing it is not instant."""
+_PURPOSES = [task.short for task in TASKS.values() if task.purpose and task.short != "near"]
+"""What `nf.choose` can be asked for; "near" where nothing is said."""
 
 
 @click.command(epilog="Example: netfold choose edges.csv --task link --try")
 @click.argument("edges")
-@click.option("--task", type=click.Choice(TASKS), help="What the vectors are for.  [default: who is near whom]")
+@click.option("--task", type=click.Choice(_PURPOSES), help="What the vectors are for.  [default: who is near whom]")
 @click.option("--try", "trying", is_flag=True, help="Fit the choice and its rivals to a part of EDGES, and compare.")
 @click.option("--sample", type=click.IntRange(10), metavar="N", help="Nodes of that part, at most.  [default: 1000]")
 @click.option("--labels", metavar="FILE", help=f"For --try. {LABELS_HELP}")

@@ -8,14 +8,9 @@ import click
 
 from netfold.cli.inputs import LABELS_HELP, classes_of, data_of, either_flags
 from netfold.cli.output import json_flag, say
+from netfold.evaluate.task import TASKS
 
-__all__ = ["TASKS", "compare"]
-
-TASKS = (
-    "link-prediction", "reconstruction", "classification", "clustering", "roles", "centrality", "regular-equivalence",
-    "visualization", "out-of-sample", "calibration", "hyperedges",
-)  # fmt: skip
-"""What `nf.compare` asks: written here because importing it is not instant."""
+__all__ = ["compare"]
 
 
 @click.command(epilog="Example: netfold compare edges.csv sdne node2vec --task link-prediction --dim 64")

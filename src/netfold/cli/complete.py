@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.names import label_of_type, spelled
+from netfold.cli.names import node_of_type, spelled
 from netfold.cli.output import json_flag, say
-from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, tuple_model, types_of
+from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, position_types, tuple_model
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph
     from netfold.models import DHNE
-    from netfold.models.dhne.schema import Form
+    from netfold.models.dhne.tuples import Form
 
 __all__ = ["complete"]
 
@@ -98,8 +98,8 @@ def _check_excluded(form: Form, known: Hypergraph | None, files: Sequence[str]) 
 def _labels(model: DHNE, form: Form, given: dict[str, str], later: Hypergraph | None) -> dict[str, Any]:
     """The label at each role, None at the open one."""
     nodes = [model.embedding_.nodes, *([] if later is None else [later.nodes])]
-    pairs = list(zip(form.roles, types_of(model, form), strict=True))
-    found = {r: None if given[r] == _OPEN else label_of_type(nodes, given[r], name) for r, name in pairs}
+    pairs = list(zip(form.roles, position_types(model, form), strict=True))
+    found = {r: None if given[r] == _OPEN else node_of_type(nodes, given[r], name) for r, name in pairs}
     types = dict(zip(chain(*nodes), node_types(model, later), strict=True))
     for role, name in pairs:
         if types.get(found[role], name) != name:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.output import json_flag, say, shown, table
+from netfold.cli.output import json_flag, say
+from netfold.data.text import printable, text_table
 
 if TYPE_CHECKING:
     from netfold.studies.datasets import Dataset
@@ -31,7 +32,7 @@ def datasets(name: str | None, as_json: bool) -> None:
 
     if name is not None:
         facts = _facts(describe(name))
-        say(facts, table(_rows(facts)), as_json=as_json)
+        say(facts, text_table(_rows(facts)), as_json=as_json)
         return
     found = [_facts(describe(each)) for each in names()]
     say({"datasets": found}, _lines(found), as_json=as_json)
@@ -52,19 +53,11 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
 
 
 def _lines(found: Sequence[dict[str, Any]]) -> str:
-    rows = [
-        _HEAD,
-        *((f["name"], _kind(f), *(_count(f[n]) for n in _NUMBERS), f["licence"], _present(f)) for f in found),
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(_aligned, _HEAD, row, widths)).rstrip() for row in rows)
+    rows = [(f["name"], _kind(f), *(_count(f[n]) for n in _NUMBERS), f["licence"], _present(f)) for f in found]
+    return text_table([_HEAD, *rows], right=[i for i, head in enumerate(_HEAD) if head in _NUMBERS])
 
 
-def _aligned(head: str, text: str, width: int) -> str:
-    return text.rjust(width) if head in _NUMBERS else text.ljust(width)
-
-
-def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """A line for each fact that is known; those of which there are several, one below the other."""
     rows: list[tuple[str, object]] = [("name", facts["name"]), ("title", facts["title"]), ("kind", _kind(facts))]
     rows += [(n, _count(facts[n])) for n in (*_NUMBERS, "classes") if facts[n] is not None]
@@ -73,7 +66,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
     rows += [("source", source) for source in facts["sources"]]
     rows += [("file", _file(file)) for file in facts["files"]]
     rows += [("present", _present(facts)), *(("put files into", folder) for folder in facts["put_into"])]
-    return [("" if i and rows[i - 1][0] == name else name, shown(value)) for i, (name, value) in enumerate(rows)]
+    return [("" if i and rows[i - 1][0] == name else name, printable(value)) for i, (name, value) in enumerate(rows)]
 
 
 def _kind(facts: dict[str, Any]) -> str:

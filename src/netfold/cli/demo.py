@@ -15,7 +15,7 @@ def demo(folder: Path) -> None:
     """Fit the five models to small data and write models, pictures and a report into FOLDER (demo, if not given)."""
     import torch
 
-    from netfold.show.demo import run
+    from netfold.show.demo import run_demo
 
     torch.set_num_threads(1)  # so small a graph trains many times faster without threads that wait for one another
-    run(folder)
+    run_demo(folder)

@@ -1,28 +1,61 @@
-"""`netfold evaluate TASK MODEL EDGES`: how good a model is at a task, beside cheap baselines."""
+"""`netfold evaluate TASK MODEL EDGES`: how good a model is at a task; a subcommand for each task of the table."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.contenders import Contenders, Fit, fitting_command
-from netfold.cli.evaluate_hyperedges import hyperedges
-from netfold.cli.inputs import READING, classes_of, directed_flag, graph_of, labelled_as, model_of, reading_flags
+from netfold.cli.fit import FitCommand, hyper_parameters
+from netfold.cli.flags import flags
+from netfold.cli.inputs import INPUTS, LABELS_HELP, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
-from netfold.cli.protocol_flags import TASKS, Asked, protocol_of
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
+from netfold.evaluate.task import (
+    AGGREGATES,
+    CENTRALITIES,
+    CERTAINTIES,
+    CLASS_RULES,
+    CLASSIFIERS,
+    EDGES_BY,
+    KEEP,
+    LINKED,
+    METHODS,
+    NEGATIVES,
+    NORMALIZE,
+    SAMPLERS,
+    SCORES,
+    SCORES_OF_VECTORS,
+    TASKS,
+    Task,
+    task_named,
+)
+from netfold.models import MODELS
 
 if TYPE_CHECKING:
-    from netfold.data.graph import Graph
-    from netfold.evaluate import Result
+    from netfold.evaluate.case import Case
 
 __all__ = ["evaluate"]
 
+Fit = Callable[[Any], Any]
+"""From the data to learn from to a fitted model."""
 
-@click.group(epilog="Example: netfold evaluate link-prediction sdne edges.csv --hide 0.15 --dim 64")
+
+class _Tasks(click.Group):
+    """The tasks, by any of their names."""
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        try:
+            return super().get_command(ctx, task_named(name).name)
+        except InputError:
+            return None
+
+
+@click.group(cls=_Tasks, epilog="Example: netfold evaluate link-prediction sdne edges.csv --hide 0.15 --dim 64")
 def evaluate() -> None:
     """Measure how good a model is at a task, beside cheap baselines.
 
@@ -31,73 +64,167 @@ def evaluate() -> None:
     """
 
 
-def _example(task: str, model: str, asked: Asked) -> str:
-    return f"Example: netfold evaluate {task} {model} edges.csv" + (" --labels labels.csv" if asked.labels else "")
+class _Models(click.Group):
+    """A task: a subcommand for every model that can be fitted, and one for whatever is saved."""
+
+    def __init__(self, task: Task):
+        words = "MODEL is the name of a model, whose options are listed by MODEL --help, or the path of a saved one."
+        short = task.question.split(":")[0] + "."
+        super().__init__(task.name, help=f"{_help(task)}\n\n{words}", short_help=short, epilog=_example(task))
+        self._task = task
+        self._fitted = {name: cls for name, cls in MODELS.items() if cls.reads in task.reads}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._fitted)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return _of_model(self._task, self._fitted[name]) if name in self._fitted else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in self._fitted:
+            if not Path(args[0]).exists():
+                self._check_reads(args[0])
+                known = ", ".join(self._fitted)
+                raise click.UsageError(f"{args[0]!r} is neither a model ({known}) nor a saved one; give its path", ctx)
+            return "MODEL", _of_saved(self._task, args[0]), args
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The flags of the task, which stand after MODEL and EDGES, and then the models."""
+        listed = [p for p in _of_saved(self._task).params if isinstance(p, click.Option)]
+        with formatter.section("Options, after MODEL and EDGES"):
+            formatter.write_dl([record for p in listed if (record := p.get_help_record(ctx))])
+        super().format_options(ctx, formatter)
+
+    def _check_reads(self, name: str) -> None:
+        if name in MODELS:
+            kinds, own = " or ".join(f"{kind}s" for kind in self._task.reads), ", ".join(self._fitted)
+            other = "" if "hypergraph" in self._task.reads else "; netfold evaluate hyperedges is for the others"
+            raise InputError(
+                f"{name} reads {MODELS[name].reads}s, and this task is for models of {kinds} ({own}){other}"
+            )
 
 
-def _contenders(name: str, asked: Asked) -> Contenders:
-    return Contenders(
-        name,
-        help=asked.help,
-        epilog=_example(name, "sdne", asked),
-        reads="graph",
-        of_model=lambda cls: _of_model(name, asked, cls),
-        of_saved=lambda: _of_saved(name, asked),
-    )
+_SAVED = {
+    "edges": "A model given by name is fitted to the edges that are left. A saved one must not have seen the test "
+    "edges: EDGES are then those it was fitted to, and --test names a file of others.",
+    "hyperedges": "A model given by name is fitted to the hyperedges that are left. A saved one must not have seen the "
+    "test hyperedges: EDGES are then those it was fitted to, and --test names a file of others. Hyperedges that were "
+    "never seen and all that were held out have figures of their own, where some are listed twice.",
+    "nodes": "A model given by name is fitted to the nodes that are left. Of a saved one, the new nodes are those of "
+    "EDGES that it was not fitted to.",
+}
+"""What is held out from whom, by `Task.split`."""
 
 
-for _name, _asked in TASKS.items():
-    evaluate.add_command(_contenders(_name, _asked))
-evaluate.add_command(hyperedges)
+def _help(task: Task) -> str:
+    fits = "A model of each graph, with and without more edges, is fitted here: a saved one will not do."
+    parts = [task.question + ".", fits if task.refits else _SAVED.get(task.split, "")]
+    return "\n\n".join(x for x in (*parts, "" if "graph" in task.reads else INPUTS["hypergraph"].help) if x)
+
+
+_EXAMPLES = {"uncertainty": "dvne", "calibration": "dvne", "roles": "drne", "hyperedges": "dhne"}
+
+
+def _example(task: Task, model: str = "", more: str = "") -> str:
+    name = model or _EXAMPLES.get(task.name, "sdne")
+    reads = MODELS[name].reads if name in MODELS else task.reads[0]
+    labels = " --labels labels.csv" if task.needs_classes else ""
+    return f"Example: netfold evaluate {task.name} {name} {INPUTS[reads].file}{labels}{more}"
 
 
 # -------------------------------------------------------------------- the two kinds of command
 
 
-def _of_model(task: str, asked: Asked, cls: type[Embedder]) -> click.Command:
-    epilog = _example(task, cls.__name__.lower(), asked) + " --dim 64"
-    return fitting_command(
-        cls,
-        help=asked.help,
-        epilog=epilog,
-        add=_with_flags(asked),
-        run=lambda fit, seed, given: _say(given, _evaluated(asked, fit, seed, given)),
-    )
+def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
+    """The command that fits a model: its flags and those of the task."""
+
+    @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
+    @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
+    @click.pass_context
+    def command(ctx: click.Context, /, **given: Any) -> None:
+        from netfold.studies.compare.running import fit
+
+        model = cls(**hyper_parameters(ctx, cls, given))
+        data, classes = _read(task, cls.reads, given)
+        _measure(task, data, classes, lambda graph: fit(model, graph, progress=not given["quiet"]), model.seed, given)
+
+    name, short = cls.__name__.lower(), str(cls.__doc__).splitlines()[0]
+    made = click.command(
+        name, cls=FitCommand, help=_help(task), short_help=short, epilog=_example(task, name, " --dim 64")
+    )(_with_flags(task, cls.reads)(command))
+    made.params += _apart(flags(cls), made, name)
+    return made
 
 
-def _of_saved(task: str, asked: Asked) -> click.Command:
+def _apart(own: list[click.Option], command: click.Command, name: str) -> list[click.Option]:
+    """A model's flags; one that the task has too is called after the model: --node2vec-negatives."""
+    taken = {spelling for flag in command.params for spelling in flag.opts}
+    for flag in own:
+        flag.opts = [f"--{name}-{x.removeprefix('--')}" if x in taken else x for x in flag.opts]
+    return own
+
+
+def _of_saved(task: Task, path: str = "") -> click.Command:
+    """The command that measures what is saved, as it is."""
+    reads = _reads(task, path)
+
     @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-    def run(model: str, seed: int, **given: Any) -> None:
-        if asked.splits and given["test"] is None:
+    def command(model: str, seed: int, **given: Any) -> None:
+        if task.refits:
+            raise InputError(f"{task.name} fits models itself; give the name of one in the place of {model}")
+        if _tested(task) and given["test"] is None:
             raise InputError(
-                f"{model} may have seen the edges that would be hidden; give the edges that it was fitted to and "
-                "others in a file (--test FILE), or a model's name to fit one here"
+                f"{model} may have seen the {task.split} that would be held out; give the {task.split} that it was "
+                "fitted to and others in a file (--test FILE), or a model's name to fit one here"
             )
         saved = model_of(model)
+        data, classes = _read(task, reads, given)
+        if task.split == "nodes":
+            data = named_as(data, getattr(saved, "embedding_", saved).nodes)
+            given |= {"new_nodes_of": saved}
 
-        def same(graph: Graph) -> Any:
-            if asked.splits:
-                _check_fitted_to(saved, graph, model, given["edges"])
+        def same(graph: Any) -> Any:
+            if _tested(task):
+                _check_fitted_to(saved, graph, model, given["edges"], task.split)
             return saved
 
-        _say(given, _evaluated(asked, same, seed, given))
+        _measure(task, data, classes, same, seed, given)
 
-    if asked.splits:
-        run = click.option("--test", metavar="FILE", help="Edges that the saved model has not seen.")(run)
-    epilog = _example(task, "sdne.netfold", asked)
-    return click.command("MODEL", help=asked.help, epilog=epilog)(click.argument("model")(_with_flags(asked)(run)))
+    if _tested(task):
+        words = f"{task.split.capitalize()} that the saved model has not seen."
+        command = click.option("--test", metavar="FILE", help=words)(command)
+    others = " --test others.csv" if _tested(task) else ""
+    epilog = _example(task, f"{_EXAMPLES.get(task.name, 'sdne')}.netfold", others)
+    with_flags = click.argument("model")(_with_flags(task, reads)(command))
+    return click.command("MODEL", help=_help(task), epilog=epilog)(with_flags)
 
 
-def _with_flags(asked: Asked) -> Callable[[Any], Any]:
+def _tested(task: Task) -> bool:
+    """Whether a saved model needs a file of what it has not seen."""
+    return task.split in ("edges", "hyperedges") and not task.refits
+
+
+def _reads(task: Task, path: str) -> str:
+    """What a saved model reads, by its manifest; plain vectors are taken to be those of a graph."""
+    if len(task.reads) == 1:
+        return task.reads[0]
+    try:
+        saved = json.loads((Path(path) / "manifest.json").read_text(encoding="utf-8"))["model"]
+        return MODELS[str(saved).lower()].reads
+    except (OSError, ValueError, KeyError, TypeError):
+        return "graph"
+
+
+def _with_flags(task: Task, reads: str) -> Callable[[Any], Any]:
     """The flags of the task, and those of reading."""
 
     def add(command: Any) -> Any:
-        command = json_flag(reading_flags(directed_flag(click.argument("edges")(command))))
-        for flag in reversed(asked.flags):
-            command = flag(command)
-        if asked.labels:
-            words = "A node and one of its classes on each line, as 7,red."
-            command = click.option("--labels", required=True, metavar="FILE", help=words)(command)
+        command = json_flag(INPUTS[reads].add(command))
+        for argument in reversed([x for x in task.arguments if x not in _NO_FLAG]):
+            command = _flag(task, argument)(command)
+        if task.takes_classes:
+            command = click.option("--labels", required=task.needs_classes, metavar="FILE", help=LABELS_HELP)(command)
         return command
 
     return add
@@ -106,45 +233,210 @@ def _with_flags(asked: Asked) -> Callable[[Any], Any]:
 # -------------------------------------------------------------------- what they do
 
 
-def _evaluated(asked: Asked, fit: Fit, seed: int, given: Mapping[str, Any]) -> Result:
-    """Read everything, then fit, then evaluate."""
-    from netfold.studies.reproduce.tasks import case, case_of_split
-
-    graph = graph_of(given["edges"], **{name: given[name] for name in READING})
-    arguments = protocol_of(given)
-    if given.get("test") is not None:
-        of = case_of_split(_split(graph, given), _without_splitting(arguments), seed)
-    else:
-        classes = _classes(given["labels"], graph) if asked.labels else {}
-        of = case(asked.function, graph, lambda: classes, arguments, seed)
-    return of.evaluate(fit(of.graph), baselines=True)
+def _read(task: Task, reads: str, given: Mapping[str, Any]) -> tuple[Any, dict[Any, tuple[Any, ...]] | None]:
+    """The data, and the classes of nodes where a file of them is given."""
+    asked = INPUTS[reads]
+    data = asked.read(given["edges"], **{name: given[name] for name in asked.names})
+    labels = given.get("labels")
+    return data, None if labels is None else classes_of(labels, data.nodes)
 
 
-def _classes(path: str, graph: Graph) -> dict[Any, tuple[Any, ...]]:
-    return classes_of(path, graph.nodes)
+def _measure(
+    task: Task, data: Any, classes: dict[Any, tuple[Any, ...]] | None, fit: Fit, seed: int, given: Mapping[str, Any]
+) -> None:
+    """Fit once, evaluate (hyperedges: under each sampler of negatives), and print."""
+    arguments = _protocol(given)
+    if task.takes_classes and not task.needs_classes:
+        arguments["classes"] = classes is not None
+    if task.name != "hyperedges":
+        asked = _case(task, data, classes, arguments, seed, given)
+        result = asked.evaluate(fit(asked.graph), baselines=True)
+        say(result.to_dict(), repr(result), as_json=given["as_json"])
+        return
+    cases = {x: _case(task, data, None, arguments | {"negatives": x}, seed, given) for x in arguments["negatives"]}
+    model = fit(next(iter(cases.values())).graph)
+    found = {name: asked.evaluate(model, baselines=True) for name, asked in cases.items()}
+    facts = {"task": task.name, "results": {name: result.to_dict() for name, result in found.items()}}
+    say(facts, "\n\n".join(map(repr, found.values())), as_json=given["as_json"])
 
 
-def _split(graph: Graph, given: Mapping[str, Any]) -> Any:
-    from netfold.evaluate import EdgeSplit
+def _case(
+    task: Task,
+    data: Any,
+    classes: dict[Any, tuple[Any, ...]] | None,
+    arguments: dict[str, Any],
+    seed: int,
+    given: Mapping[str, Any],
+) -> Case:
+    """What is held out at random or, for a saved model, what the file of test edges or the model's nodes say."""
+    from netfold.evaluate.case import case, case_of_split
 
-    reading = {name: given[name] for name in READING} | {"directed": graph.directed}
-    return EdgeSplit.of(graph, labelled_as(graph_of(given["test"], graph.nodes, **reading), graph.nodes))
+    if given.get("test") is None and "new_nodes_of" not in given:
+        return case(task.name, data, lambda: classes or {}, arguments, seed)
+    odd = next(iter(task.held_out(arguments)), None)
+    if odd is not None:
+        other = "--test gives those that are" if given.get("test") else "the saved model says which are"
+        raise InputError(f"{_spelled(odd)} holds out {task.split} and {other} held out; leave out one of them")
+    return case_of_split(task.name, _split(task, data, given), lambda: classes or {}, arguments, seed)
 
 
-def _without_splitting(arguments: dict[str, Any]) -> dict[str, Any]:
-    names = {"hidden": "--hide", "by": "--by", "keep": "--keep"}
-    odd = next((flag for name, flag in names.items() if name in arguments), None)
-    if odd:
-        raise InputError(f"{odd} hides edges and --test gives those that are hidden; leave out one of them")
-    return arguments
+def _split(task: Task, data: Any, given: Mapping[str, Any]) -> Any:
+    from netfold.evaluate import EdgeSplit, HyperedgeSplit
+    from netfold.evaluate.case import new_to
+
+    if "new_nodes_of" in given:
+        return new_to(given["new_nodes_of"], data)
+    asked = INPUTS[task.reads[0]]
+    reading = {name: given[name] for name in asked.names}
+    if task.split == "hyperedges":
+        return HyperedgeSplit(data, named_as_known(asked.read([given["test"]], **reading), data.nodes), {})
+    test = graph_of(given["test"], data.nodes, **reading | {"directed": data.directed})
+    return EdgeSplit.of(data, named_as(test, data.nodes))
 
 
-def _check_fitted_to(saved: Any, graph: Graph, model: str, edges: str) -> None:
-    """A model that was fitted to other edges may have seen the test edges; an embedding does not tell."""
+def _check_fitted_to(saved: Any, graph: Any, model: str, edges: Any, noun: str) -> None:
+    """A model that was fitted to other edges may have seen the test edges; an embedding does not say."""
     facts = getattr(saved, "graph_facts_", None)
     if facts is not None and facts["fingerprint"] != graph.fingerprint:
-        raise InputError(f"{model} was not fitted to {edges}, and may have seen the test edges; give those that it was")
+        files = edges if isinstance(edges, str) else ", ".join(edges)
+        raise InputError(
+            f"{model} was not fitted to {files}, and may have seen the test {noun}; give those that it was"
+        )
 
 
-def _say(given: Mapping[str, Any], result: Result) -> None:
-    say(result.to_dict(), repr(result), as_json=given["as_json"])
+# -------------------------------------------------------------------- the flags of arguments
+
+_PREFIX = "protocol_"
+"""Before the name of an argument, so that it is not taken for an option of the model."""
+_NO_FLAG = ("alpha", "similarity", "until", "classes", "test", "kept", "duplicates")
+"""Arguments that the command line leaves at their defaults: --alpha is the model's, and others are of data sets in
+parts. `classes` is whether --labels is given."""
+
+
+def _protocol(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the task that were given."""
+    cut = len(_PREFIX)
+    return {name[cut:]: x for name, x in given.items() if name.startswith(_PREFIX) and x is not None}
+
+
+class _Numbers(click.ParamType):  # type: ignore[type-arg]
+    """Numbers separated by commas, each within bounds."""
+
+    name = "numbers"
+
+    def __init__(self, kind: type, low: float, high: float = float("inf")):
+        self._kind, self._low, self._high = kind, low, high
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return "N,N,..." if self._kind is int else "X,X,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            numbers = tuple(self._kind(part) for part in value.split(","))
+            if not all(self._low <= x <= self._high for x in numbers):
+                raise ValueError
+        except ValueError:
+            kind = "whole numbers" if self._kind is int else "numbers"
+            bound = f"of at least {self._low:g}" + (f" and at most {self._high:g}" if self._high < float("inf") else "")
+            self.fail(f"{value!r} is not a list of {kind} {bound}, separated by commas", param, ctx)
+        return numbers
+
+
+class _Words(click.ParamType):  # type: ignore[type-arg]
+    """Words separated by commas, each one of those known."""
+
+    name = "words"
+
+    def __init__(self, known: tuple[str, ...]):
+        self._known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        words = tuple(value.split(",")) if isinstance(value, str) else value
+        wrong = [word for word in words if word not in self._known]
+        if wrong:
+            self.fail(f"{wrong[0]!r} is not one of {', '.join(self._known)}", param, ctx)
+        return words
+
+
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+_COUNT = click.IntRange(1)
+_FLAGS: dict[str, tuple[Any, str]] = {
+    "hidden": (_SHARE, "The share of {split} to hold out.  [default: 0.2]"),
+    "by": (click.Choice(EDGES_BY), "Random edges, or the latest by their time column.  [default: random]"),
+    "keep": (click.Choice(KEEP), "connected: no held-out edge may cross components.  [default: none]"),
+    "score": (click.Choice(SCORES), "How a pair of nodes is scored; own: as the model means it.  [default: {score}]"),
+    "negatives": (click.Choice(NEGATIVES), "How pairs that are no edges are drawn.  [default: uniform]"),
+    "per_positive": (_COUNT, "So many for each test edge.  [default: 1]"),
+    "k": (_Numbers(int, 1), "Precision among so many best pairs.  [default: 100,1000,10000]"),
+    "hits": (_Numbers(int, 1), "Hits among so many best.  [default: 10,50]"),
+    "nodes": (_COUNT, "Rank from so many random nodes in larger graphs.  [default: 20000]"),
+    "train": (_Numbers(float, 0.001, 0.999), "Shares of nodes to learn from, as 0.1,0.9."),
+    "classifier": (click.Choice(CLASSIFIERS), "One for each class against the rest.  [default: logistic]"),
+    "rule": (click.Choice(CLASS_RULES), "top-k: how many classes a node has is known.  [default: top-k]"),
+    "normalize": (
+        click.Choice(NORMALIZE),
+        "Vectors of length 1 (around 0 or around their mean), or coordinates of mean 0 and deviation 1.",
+    ),
+    "C": (click.FloatRange(min=0, min_open=True), "The larger, the weaker (C)."),
+    "repeats": (_COUNT, "How many random splits are averaged."),
+    "clusters": (click.IntRange(2), "How many.  [default: as there are classes]"),
+    "sources": (_COUNT, "Count paths from so many random nodes."),
+    "measures": (_Words(CENTRALITIES), f"Of {', '.join(CENTRALITIES)}.  [default: all]"),
+    "pairs": (click.IntRange(2), "Compare so many random pairs in larger graphs.  [default: 1000000]"),
+    "perplexity": (click.FloatRange(min=0, min_open=True), "Of the t-SNE.  [default: 30]"),
+    "largest": (_COUNT, "A node's variance is the mean of so many largest.  [default: 10]"),
+    "bins": (_COUNT, "Of the degree, or of probabilities.  [default: 10]"),
+    "method": (click.Choice(METHODS), "How a probability is learned from a score.  [default: platt]"),
+    "certainty": (click.Choice(CERTAINTIES), "What says which nodes are certain.  [default: variance]"),
+    "fractions": (_Numbers(float, 0.001), "Edges to add, as parts of those there are.  [default: 0.05,0.25,0.5]"),
+    "new": (click.FloatRange(0, min_open=True), "The share of nodes that are new, or how many.  [default: 0.1]"),
+    "max_degree": (_COUNT, "Of new nodes that a walk draws, fewer neighbors than these.  [default: 16]"),
+    "links": (None, "Whether half of the new nodes' links are held out and predicted.  [default: links]"),
+    "linked": (click.Choice(LINKED), "What a new node has to known ones.  [default: what the model can place]"),
+    "aggregate": (
+        click.Choice(AGGREGATES), "Score a tuple by the cosines of its pairs.  [default: the model's own score]",
+    ),
+}  # fmt: skip
+"""By the argument: the type, and the help."""
+_OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
+    ("out-of-sample", "by"): (
+        click.Choice(["random", "walk"]),
+        "How they are drawn; walk: as in DepthLGP's paper.  [default: random]",
+    ),
+    ("centrality", "hidden"): (_SHARE, "The share of nodes to be asked about.  [default: 0.2]"),
+    ("reconstruction", "per_positive"): (_COUNT, "AUC too, against so many for each edge."),
+    ("visualization", "nodes"): (_COUNT, "Map so many random nodes of larger graphs.  [default: 10000]"),
+    ("calibration", "negatives"): (click.Choice(NEGATIVES[:2]), _FLAGS["negatives"][1]),
+    ("out-of-sample", "score"): (click.Choice(SCORES_OF_VECTORS), "How a pair is scored.  [default: cosine]"),
+    ("hyperedges", "per_positive"): (_COUNT, "So many for each hyperedge.  [default: 5]"),
+    ("hyperedges", "negatives"): (
+        _Words(SAMPLERS),
+        "How tuples that are no hyperedges are drawn, separated by commas: replaced changes one position of a "
+        "hyperedge, or two in a tenth of the cases; uniform all of them; all takes every tuple.",
+    ),
+}
+"""Where a task means something else by it."""
+
+
+def _flag(task: Task, argument: str) -> Callable[[Any], Any]:
+    kind, words = _OF_TASK.get((task.name, argument), _FLAGS[argument])
+    score = "w2 of Gaussians, else cosine" if task.score == "gaussian" else task.score
+    help = words.format(split=task.split, score=score)
+    name, spelled = f"{_PREFIX}{argument}", _spelled(argument)
+    if kind is None:
+        return click.option(f"{spelled}/--no-{spelled.removeprefix('--')}", name, default=None, help=help)
+    some: dict[str, Any] = (
+        {"default": ",".join(SAMPLERS[:2]), "show_default": True} if task.split == "hyperedges" else {}
+    )
+    return click.option(spelled, name, type=kind, help=help, **(some if argument == "negatives" else {}))
+
+
+def _spelled(argument: str) -> str:
+    """The flag of an argument."""
+    return "--" + {"hidden": "hide", "C": "penalty"}.get(argument, argument).replace("_", "-")
+
+
+for _task in TASKS.values():
+    evaluate.add_command(_Models(_task))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from netfold.cli.inputs import embedding_of
+from netfold.cli.inputs import embedding_at
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 
 __all__ = ["export"]
@@ -25,11 +25,11 @@ def export(model: str, out: str, force: bool, as_json: bool) -> None:
     parquet and npz keep everything; npy has the labels in a file beside it; txt and w2v are word2vec's text, bin its
     binary. MODEL is a folder that `netfold fit` wrote, or a file exported before.
     """
-    from netfold.io.vectors import check_ending
+    from netfold.io.vectors import check_vectors_ending
 
-    check_ending(Path(out))
+    check_vectors_ending(Path(out))
     check_new_file(out, force=force)
-    embedding = embedding_of(model)
+    embedding = embedding_at(model)
     embedding.save(out, force=force)
     facts = {"nodes": len(embedding), "dim": embedding.dim, "path": out}
     say(facts, f"{len(embedding):,} nodes in {embedding.dim:,} dimensions\n{out}", as_json=as_json)

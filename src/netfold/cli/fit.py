@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from netfold.cli.flags import ModelFlag, flags, from_toml
-from netfold.cli.inputs import INPUTS, embedding_of, labelled_as
+from netfold.cli.inputs import INPUTS, embedding_at, named_as
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
+from netfold.io.files import check_room
 from netfold.models import MODELS
+
+if TYPE_CHECKING:
+    from netfold.data.embedding import Embedding
+    from netfold.data.nodes import Nodes
 
 __all__ = ["fit"]
 
 
-class Models(click.Group):
+class ModelCommands(click.Group):
     """A subcommand for every model there is, made when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -35,7 +41,7 @@ class Models(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Models, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
+@click.group(cls=ModelCommands, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
 def fit() -> None:
     """Fit a model to a graph, or to a hypergraph, and save it.
 
@@ -78,8 +84,8 @@ def _command(cls: type[Embedder]) -> click.Command:
     def run(ctx: click.Context, /, **given: Any) -> None:
         try:
             _fit(ctx, cls, **given)
-        except KeyboardInterrupt:
-            raise Interrupted(_how_to_go_on(ctx)) from None
+        except KeyboardInterrupt as e:
+            raise Interrupted(_how_to_go_on(ctx)) from e
 
     usual = "--embedding vectors.parquet" if cls.extends else "--dim 64"
     epilog = f"Example: netfold fit {name} {asked.file} -o {name}.netfold {usual} --checkpoint {name}.state"
@@ -98,8 +104,8 @@ _EMBEDDING = click.Option(
 
 
 def _help(cls: type[Embedder]) -> str:
-    """The class's docstring up to its examples, and what EDGES may be."""
-    words = inspect.cleandoc(str(cls.__doc__)).split(">>>")[0]
+    """The class's docstring up to its examples and options, and what EDGES may be."""
+    words = re.split(">>>|^Parameters$", inspect.cleandoc(str(cls.__doc__)), maxsplit=1, flags=re.MULTILINE)[0]
     return f"{words}\n{INPUTS[cls.reads].help}"
 
 
@@ -109,8 +115,9 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given:
     _check_apart(out, given["checkpoint"])
     asked = INPUTS[cls.reads]
     graph = asked.read(edges, **{name: given[name] for name in asked.names})
-    embedding = embedding_of(given["embedding"]) if cls.extends else None
-    graph = graph if embedding is None else labelled_as(graph, embedding.nodes)
+    embedding = embedding_at(given["embedding"]) if cls.extends else None
+    graph = graph if embedding is None else named_as(graph, embedding.nodes)
+    check_room(Path(out), _least_size(model, graph.nodes, embedding))
     start = time.perf_counter()
     training = {name: given[name] for name in ("checkpoint", "checkpoint_every")}
     model.fit(graph, embedding, **training, progress=not given["quiet"])
@@ -120,6 +127,12 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given:
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": given["checkpoint"]}
     say(facts, _summary(facts, asked.noun), as_json=given["as_json"])
+
+
+def _least_size(model: Embedder, nodes: Nodes, embedding: Embedding | None) -> int:
+    """Bytes that the model will take on the disk at least: its nodes and their vectors. The network comes on top."""
+    dim = model.dim if embedding is None else embedding.dim
+    return 4 * dim * len(nodes) + sum(array.nbytes for array in nodes.arrays().values())
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:

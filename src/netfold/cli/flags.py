@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from netfold.cli.inputs import check_there
-from netfold.embedder.options import Option, options
+from netfold.data.text import did_you_mean
+from netfold.embedder.options import Option, options, renamed_option
 from netfold.errors import InputError
 
-__all__ = ["ModelFlag", "OptionValue", "flags", "from_toml"]
+__all__ = ["ModelFlag", "OptionValue", "flags", "from_toml", "renamed_flag"]
 
 _NONE = "none"
 _METAVAR = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
@@ -28,19 +28,62 @@ class ModelFlag(click.Option):
 def flags(cls: type) -> list[click.Option]:
     """A flag for each hyper-parameter of a model: `batch_size` is --batch-size, `lambda_` is --lambda.
 
+    The flags of options that were renamed are there still, hidden, and say what they are called now.
+
     >>> from netfold.models import SDNE
     >>> [flag.opts[0] for flag in flags(SDNE) if flag.name.startswith("b")]
     ['--beta', '--batch-size']
     """
-    return [_flag(o) for o in options(cls)]
+    names = {o.name for o in options(cls)}
+    old = [_old_flag(_spelled(was), _spelled(o.name)) for o in options(cls) for was in o.was if was not in names]
+    return [*(_flag(o, cls) for o in options(cls)), *old]
 
 
-def _flag(o: Option) -> click.Option:
-    name = o.name.rstrip("_").replace("_", "-")
-    text = _sentence(o.help)
+def _flag(o: Option, cls: type) -> click.Option:
+    name, text = _spelled(o.name), _sentence(o.help)
     if o.type is bool and not o.none:
-        return ModelFlag([f"--{name}/--no-{name}", o.name], default=o.default, help=text, show_default=True)
-    return ModelFlag([f"--{name}", o.name], type=OptionValue(o), default=_text(o.default), help=text, show_default=True)
+        spelled = f"{name}/--no-{name.removeprefix('--')}"
+        return ModelFlag([spelled, o.name], default=o.default, help=text, show_default=True)
+    before = [x for x in options(cls) if o.name in x.was]
+    kind = OptionValue(o, before=before[0] if before else None)
+    return ModelFlag([name, o.name], type=kind, default=_text(o.default), help=text, show_default=True)
+
+
+def _spelled(name: str) -> str:
+    return f"--{name.rstrip('_').replace('_', '-')}"
+
+
+def renamed_flag(old: str, new: str) -> Callable[[Any], Any]:
+    """Answer a flag that a command had before with what it is called now: `@renamed_flag("--old", "--new")`."""
+
+    def add(command: Any) -> Any:
+        if isinstance(command, click.Command):
+            command.params.append(_old_flag(old, new))
+        else:  # a function that is yet to become a command, where click keeps parameters in reverse
+            command.__click_params__ = [*getattr(command, "__click_params__", []), _old_flag(old, new)]
+        return command
+
+    return add
+
+
+def _old_flag(old: str, new: str) -> click.Option:
+    """A hidden flag, with a value or without, that is refused by its new name before anything else is looked at."""
+
+    def refuse(ctx: click.Context, flag: click.Parameter, value: Any) -> None:
+        if value is not None:
+            raise click.UsageError(f"{flag.opts[0]} is now called {new}", ctx)
+
+    name = f"old_{old.strip('-').replace('-', '_')}"
+    return click.Option(
+        [old, name],
+        is_flag=False,
+        flag_value="",
+        is_eager=True,
+        hidden=True,
+        expose_value=False,
+        callback=refuse,
+        help=f"Now called {new}.",
+    )
 
 
 def _sentence(words: str) -> str:
@@ -56,8 +99,9 @@ def _sentence(words: str) -> str:
 class OptionValue(click.ParamType):  # type: ignore[type-arg]
     """Text that becomes a value its hyper-parameter admits: 500,100 a tuple, none None."""
 
-    def __init__(self, o: Option):
-        self._option = o
+    def __init__(self, o: Option, *, before: Option | None = None):
+        """`before` is another option that had the name of this one."""
+        self._option, self._before = o, before
         self.name = o.name
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: D102
@@ -72,20 +116,27 @@ class OptionValue(click.ParamType):  # type: ignore[type-arg]
             made = _value(self._option, value)
             self._option.check(made)
         except ValueError:  # no number, or an InputError of the check
+            if self._before is not None and _admits(self._before, value):
+                self.fail(f"with {value!r} it is now called {_spelled(self._before.name)}", param, ctx)
             self.fail(f"{value!r} is not allowed; {self._option.accepted().replace('None', _NONE)}", param, ctx)
         return made
 
 
 def from_toml(path: str, cls: type) -> dict[str, Any]:
-    """The hyper-parameters in a file whose keys are their names; the first that is wrong is named with the file."""
+    """The hyper-parameters in a file whose keys are their names; the first that is wrong is named with the file.
+
+    Names that options had before are read too.
+    """
     known = {o.name: o for o in options(cls)}
     read = {}
     for key, value in _toml(path).items():
         o = known.get(key.replace("-", "_")) or known.get(f"{key}_")
+        o = _renamed(cls, key, value) or o
         if o is None:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            hint = did_you_mean(key, known, f"it has {', '.join(known)}")
             raise InputError(f"{path}: {cls.__name__} has no option {key!r}; {hint}")
+        if o.name in read:
+            raise InputError(f"{path}: {o.name} is set twice, once by {key!r}, which was or is its name")
         read[o.name] = _from_toml(o, value)
         try:
             o.check(read[o.name])
@@ -102,6 +153,18 @@ def _toml(path: str) -> Mapping[str, Any]:
         raise InputError(f"{path} cannot be read: {e.strerror}") from None
     except (ValueError, RecursionError) as e:  # its grammar, its encoding, its depth
         raise InputError(f"{path} is not a TOML file: {e}") from None
+
+
+def _renamed(cls: type, key: str, value: Any) -> Option | None:
+    names = (key.replace("-", "_"), f"{key}_")
+    return next((o for name in names if (o := renamed_option(cls, name, value)) is not None), None)
+
+
+def _admits(o: Option, text: str) -> bool:
+    try:
+        return o.fits(_value(o, text))
+    except ValueError:
+        return False
 
 
 def _from_toml(o: Option, value: Any) -> Any:

@@ -10,7 +10,8 @@ import click
 
 from netfold.cli.inputs import data_of, either_flags, refuse_reading_flags
 from netfold.cli.names import spelled
-from netfold.cli.output import json_flag, say, shown, table
+from netfold.cli.output import json_flag, say
+from netfold.data.text import printable, text_table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,17 +39,18 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
     else:
         facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
-    say(facts, table(_rows(facts)), as_json=as_json)
+    say(facts, text_table(_rows(facts)), as_json=as_json)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
-    from netfold.io.tensors import read_manifest, read_records
+    from netfold.io.tensors import check_records, read_manifest, read_records
 
     kind = _kind(folder)
     manifest = read_manifest(folder, kind)
     try:
         run = manifest if kind == "model" else manifest["run"]
-        history = read_records(folder / "metrics.jsonl") if kind == "model" else manifest["history"]
+        records = manifest["history"] if kind == "checkpoint" else read_records(folder / "metrics.jsonl")
+        history = check_records(records, folder / "manifest.json")
         losses = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds")} if history else None
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
         facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
@@ -122,7 +124,7 @@ def _degrees(found: Counts) -> dict[str, Any]:
     return {} if of is None else {"degrees": {"min": of.least, "mean": of.mean, "max": of.largest}}
 
 
-def _rows(facts: dict[str, Any]) -> list[tuple[str, object]]:
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     listed = {name: value for name, value in facts.items() if value is not None and name != "reading"}
     return [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
 
@@ -135,5 +137,5 @@ def _words(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, dict):
-        return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
-    return ", ".join(spelled(x) for x in value) if isinstance(value, list) else shown(value)
+        return ", ".join(f"{printable(k)} {_words(v)}" for k, v in value.items())
+    return ", ".join(spelled(x) for x in value) if isinstance(value, list) else printable(value)

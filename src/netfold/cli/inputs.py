@@ -1,4 +1,4 @@
-"""Files of classes that a command reads: a node and one of its classes on each line."""
+"""What a command reads: edges, hyperedges, saved models and classes, the flags that say how, and labels as typed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.names import integer, is_typed, spelled
+from netfold.cli.names import integer, spelled
+from netfold.data.text import is_typed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.data.reading import HyperedgeReading, Reading
     from netfold.embedder.embedder import Embedder
 
@@ -37,16 +38,16 @@ __all__ = [
     "data_of",
     "directed_flag",
     "either_flags",
-    "embedding_of",
+    "embedding_at",
     "graph_of",
     "hypergraph_of",
     "integer",
-    "labelled_as",
-    "labelled_as_known",
     "later_flags",
     "later_of",
     "model_of",
-    "plain_labels",
+    "named_as",
+    "named_as_known",
+    "plain_names",
     "reading_flags",
     "refuse_reading_flags",
     "role_flags",
@@ -120,7 +121,7 @@ def text_flags(command: Any) -> Any:
     return command
 
 
-def graph_of(path: str, known: Labels | None = None, **reading: Any) -> Graph:
+def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
     """The graph in a file of edges, or in a folder that `Graph.save` wrote; None stands for a flag not given.
 
     `known` are nodes that the file may name: a line 1 that does is no header.
@@ -158,7 +159,7 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
         raise InputError(f"{path} is a folder that netfold wrote, and {given[0]} is for a file of edges; leave it out")
 
 
-def embedding_of(path: str) -> Embedding:
+def embedding_at(path: str) -> Embedding:
     """The embedding of a model folder, or of a file that an embedding was exported to."""
     found = model_of(path)
     made: Embedding = getattr(found, "embedding_", found)
@@ -183,7 +184,7 @@ def check_there(path: str) -> None:
         raise InputError(f"{path}: there is no such file or folder; check its name")
 
 
-def labelled_as(graph: Graph, known: Labels) -> Graph:
+def named_as(graph: Graph, known: Nodes) -> Graph:
     """The graph with labels of the kind that the model has.
 
     A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
@@ -255,7 +256,7 @@ class Spelling:
     A file holds integers or text by what happens to be in it, and (type, label) where it has several types.
     """
 
-    def __init__(self, known: Labels):
+    def __init__(self, known: Nodes):
         self._known = known
         self._typed = known.kind == "json" and len(known) > 0 and all(map(is_typed, known))
         self._texts = {label[0] for label in known if isinstance(label[1], str)} if self._typed else set()
@@ -270,17 +271,17 @@ class Spelling:
         return name, integer(plain) if name in self._types else plain
 
 
-def plain_labels(hypergraph: Hypergraph) -> list[Any]:
+def plain_names(hypergraph: Hypergraph) -> list[Any]:
     """What a file calls its nodes, without their types."""
     several = len(hypergraph.types) > 1
     return [x[1] if several and is_typed(x) else x for x in hypergraph.nodes]
 
 
-def labelled_as_known(hypergraph: Hypergraph, known: Labels) -> Hypergraph:
+def named_as_known(hypergraph: Hypergraph, known: Nodes) -> Hypergraph:
     """The hypergraph with labels as a model's nodes have them."""
     from netfold.data.hypergraph import Hypergraph
 
-    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_labels(hypergraph)))
+    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_names(hypergraph)))
     return Hypergraph.from_kinds(
         hypergraph.kinds, nodes=labels, node_types=hypergraph.type_codes, types=hypergraph.types
     )
@@ -391,12 +392,12 @@ def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) 
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: given[name] for name in asked.names if name in given}
     if model.reads == "hypergraph":
-        return labelled_as_known(hypergraph_of(paths, **reading), known)
+        return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
         raise InputError(f"{paths[1]} is one file too many; {type(model).__name__} reads its edges from one")
     if not (Path(paths[0]) / "graph.json").exists():
         reading["directed"] = bool(model.graph_facts_["directed"])
-    return labelled_as(graph_of(paths[0], known, **reading), known)
+    return named_as(graph_of(paths[0], known, **reading), known)
 
 
 LABELS_HELP = (
@@ -413,23 +414,23 @@ def class_file(path: str) -> tuple[str, str | None]:
     return file, column
 
 
-def classes_of(path: str, nodes: Labels) -> dict[Any, tuple[Any, ...]]:
+def classes_of(path: str, nodes: Nodes) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node; nodes with types are spelled in the file as people type them, user:u1."""
-    from netfold.io.classes import read_labels
+    from netfold.io.classes import read_classes
 
     path, column = class_file(path)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         if nodes.kind != "json":
-            classes = read_labels(path, nodes, column=column)
+            classes = read_classes(path, nodes, column=column)
         else:
-            classes = _typed_classes(path, nodes, read_labels(path, column=column))
+            classes = _typed_classes(path, nodes, read_classes(path, column=column))
     for warning in said:
         click.echo(f"read {warning.message}", err=True)
     return classes
 
 
-def _typed_classes(path: str, nodes: Labels, classes: dict[Any, tuple[Any, ...]]) -> dict[Any, tuple[Any, ...]]:
+def _typed_classes(path: str, nodes: Nodes, classes: dict[Any, tuple[Any, ...]]) -> dict[Any, tuple[Any, ...]]:
     named = {spelled(node): node for node in nodes}
     unknown = [node for node in classes if str(node) not in named]
     if len(unknown) == len(classes):

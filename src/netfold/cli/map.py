@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import class_file, classes_of, graph_of, hypergraph_of, labelled_as, labelled_as_known, model_of
+from netfold.cli.inputs import class_file, classes_of, graph_of, hypergraph_of, model_of, named_as, named_as_known
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.data.graph import Graph
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
 
 __all__ = ["map_"]
 
@@ -77,7 +77,7 @@ def map_(
     embedding, of_tuples = getattr(drawn, "embedding_", drawn), getattr(drawn, "reads", "graph") == "hypergraph"
     if of_tuples and color in _MEASURES:
         raise InputError(f"--color {color} is for a graph; nodes of a hypergraph are coloured by type, or by a file")
-    hypergraph = labelled_as_known(hypergraph_of(edges), embedding.nodes) if of_tuples and edges else None
+    hypergraph = named_as_known(hypergraph_of(edges), embedding.nodes) if of_tuples and edges else None
     graph = _graph(edges, embedding.nodes) if edges and not of_tuples else None
     colors = _colors(color, graph, embedding.nodes)
     plot.map(
@@ -94,10 +94,10 @@ def map_(
     say(facts, f"{len(embedding):,} nodes by {method}\n{out}", as_json=as_json)
 
 
-def _graph(edges: tuple[str, ...], nodes: Labels) -> Graph:
+def _graph(edges: tuple[str, ...], nodes: Nodes) -> Graph:
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
-    return labelled_as(graph_of(edges[0], nodes), nodes)
+    return named_as(graph_of(edges[0], nodes), nodes)
 
 
 def _check_color(color: str | None, edges: tuple[str, ...]) -> None:
@@ -107,7 +107,7 @@ def _check_color(color: str | None, edges: tuple[str, ...]) -> None:
         raise InputError(f"--color {color} names no file of nodes and their classes, and is neither degree nor core")
 
 
-def _colors(color: str | None, graph: Graph | None, nodes: Labels) -> dict[Any, Any] | None:
+def _colors(color: str | None, graph: Graph | None, nodes: Nodes) -> dict[Any, Any] | None:
     """The kind of each node; of a node that the file gives several classes, the first."""
     if color is None:
         return None

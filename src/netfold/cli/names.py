@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from netfold.cli.output import shown
+from netfold.data.text import as_typed, did_you_mean, is_typed, printable
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
 
-__all__ = ["integer", "is_typed", "label_of_type", "label_typed", "spelled"]
+__all__ = ["integer", "node_of_type", "node_typed", "spelled"]
 
 _SUGGESTIONS, _AMONG = 3, 100_000
 """So many close labels are named, looked for among so many."""
@@ -26,15 +25,10 @@ def spelled(label: Any) -> str:
     >>> spelled(("user", 7)), spelled("Zoë"), spelled((1, 2))
     ('user:7', 'Zoë', '(1, 2)')
     """
-    return shown(f"{label[0]}:{label[1]}" if is_typed(label) else label)
+    return printable(as_typed(label))
 
 
-def is_typed(label: Any) -> bool:
-    """Whether a label is (type, label), as `read_hyperedges` makes them."""
-    return isinstance(label, tuple) and len(label) == 2 and isinstance(label[0], str)
-
-
-def label_typed(nodes: Labels, text: str) -> Any:
+def node_typed(nodes: Nodes, text: str) -> Any:
     """The label that a person means who types `text`: user:u1, or u1 alone where one type has it."""
     if nodes.kind != "json":
         return nodes.parse(text)
@@ -50,7 +44,7 @@ def label_typed(nodes: Labels, text: str) -> Any:
     return found[0]
 
 
-def label_of_type(nodes: Sequence[Labels], text: str, name: str) -> Any:
+def node_of_type(nodes: Sequence[Nodes], text: str, name: str) -> Any:
     """The same where the type is known; `nodes` are the labels to look among, those of known nodes first."""
     rest = text.removeprefix(f"{name}:")
     for labels in nodes:
@@ -69,7 +63,7 @@ def integer(label: Any) -> Any:
     return int(label) if written else label
 
 
-def _of_type(nodes: Labels, name: str, text: str) -> list[Any]:
+def _of_type(nodes: Nodes, name: str, text: str) -> list[Any]:
     """The label (type, text), or (type, number), if there is one."""
     return [(name, x) for x in dict.fromkeys((text, integer(text))) if (name, x) in nodes][:1]
 
@@ -79,7 +73,6 @@ def _near(text: str, labels: Iterable[Any]) -> str:
     among = list(islice(labels, _AMONG))
     words = {str(x[1] if is_typed(x) else x).casefold(): spelled(x) for x in reversed(among)}
     words |= {spelled(x).casefold(): spelled(x) for x in reversed(among)}
-    near = dict.fromkeys(words[x] for x in get_close_matches(text.casefold(), words, n=_SUGGESTIONS, cutoff=0.6))
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; labels look like {spelled(among[0])}" if among else ""
+    examples = f"labels look like {spelled(among[0])}" if among else ""
+    hint = did_you_mean(text.casefold(), words, examples, most=_SUGGESTIONS, written=words)
+    return f"; {hint}" if hint else ""

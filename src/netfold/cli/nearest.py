@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.inputs import model_of
-from netfold.cli.names import is_typed, label_typed, spelled
+from netfold.cli.names import node_typed, spelled
 from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import node_types
+from netfold.data.text import is_typed
 from netfold.errors import InputError
 from netfold.models import DHNE
 
@@ -42,7 +43,7 @@ def nearest(model: str, label: str, k: int, metric: str | None, of_type: str | N
     saved = model_of(model)
     embedding: Embedding = getattr(saved, "embedding_", saved)
     whole = embedding
-    query = label_typed(embedding.nodes, label)
+    query = node_typed(embedding.nodes, label)
     if of_type is not None:
         embedding = _only(saved, embedding, of_type, query)
     found = embedding.nearest(query, k, metric=metric)

@@ -1,33 +1,34 @@
-"""How a run ends: the exit code, and one sentence where something went wrong."""
+"""What a command prints and writes: text or JSON, new files and folders alone, the exit code and one sentence."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from netfold.errors import InputError, TrainingError
+from netfold.data.text import printable
+from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.io.files import check_writable
 
 __all__ = [
-    "FAILED",
-    "REFUSED",
+    "EXIT_CODES",
     "Interrupted",
     "check_new_file",
     "check_new_folder",
     "exit_code",
     "force_flag",
     "json_flag",
+    "one_line",
     "say",
-    "shown",
-    "table",
+    "sigterm_like_ctrl_c",
 ]
 
 
@@ -37,30 +38,8 @@ json_flag: Callable[[Any], Any] = click.option(
 
 
 def say(facts: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    """Print the facts as JSON where they were asked for, and the text where not."""
-    click.echo(_json(facts) if as_json else text)
-
-
-def shown(label: Any) -> str:
-    """A label as it is, but for characters that would break the line or command the terminal.
-
-    >>> shown("Müller"), shown("a\\x1b[2J"), shown(("x", 1))
-    ('Müller', 'a\\\\x1b[2J', "('x', 1)")
-    """
-    hidden = ("Cc", "Zl", "Zp")
-    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in hidden else c for c in str(label))
-
-
-def table(rows: Iterable[tuple[str, object]]) -> str:
-    """Names and values in two columns.
-
-    >>> print(table([("nodes", 77), ("directed", "no")]))
-    nodes     77
-    directed  no
-    """
-    listed = list(rows)
-    width = max(len(name) for name, _ in listed)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in listed)
+    """Print the facts as JSON where they were asked for, and the text where not; neither can command the terminal."""
+    click.echo(_json(facts) if as_json else "\n".join(map(printable, text.split("\n"))))
 
 
 def _json(facts: Mapping[str, Any]) -> str:
@@ -69,7 +48,7 @@ def _json(facts: Mapping[str, Any]) -> str:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # the stream's own escapes would not be JSON's
         return json.dumps(facts)
-    return text
+    return text if printable(text) == text else json.dumps(facts)
 
 
 force_flag: Callable[[Any], Any] = click.option("--force", is_flag=True, help="Replace what already has that name.")
@@ -89,14 +68,48 @@ def check_new_folder(path: str, *, force: bool) -> None:
         raise InputError(f"{path} is a file, and a model is a folder; give another name")
 
 
-FAILED = 1
-"""Training failed or was interrupted, or netfold has a bug."""
-REFUSED = 2
-"""Something given, or the place to write to, cannot be used."""
+FAILED, REFUSED, DRIFTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
+EXIT_CODES = {
+    0: "all went well",
+    FAILED: "training failed, memory ran out, or there is a bug in netfold",
+    REFUSED: "something given, or the place to write to, cannot be used",
+    DRIFTED: "what was watched has drifted (no command says so yet)",
+    INTERRUPTED: "Ctrl-C",
+    TERMINATED: "SIGTERM, as schedulers send it",
+}
+"""What each exit code means; there are no others."""
+
+_LONGEST = 1000
+"""Characters of a message: what a file says may be longer than a screen."""
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Ctrl-C; the message says how to go on."""
+    """Ctrl-C or SIGTERM; the message says how to go on."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which is treated as Ctrl-C is."""
+
+
+@contextmanager
+def sigterm_like_ctrl_c() -> Iterator[None]:
+    """Within, SIGTERM raises `Terminated`, so that what is half written is removed; not where it is caught already."""
+    try:
+        before = signal.getsignal(signal.SIGTERM)
+        caught = before is not signal.SIG_DFL
+        if not caught:
+            signal.signal(signal.SIGTERM, _terminated)
+    except ValueError:  # another thread than the first
+        caught = True
+    try:
+        yield
+    finally:
+        if not caught:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminated(number: int, frame: object) -> None:
+    raise Terminated
 
 
 def exit_code(run: Callable[[], object]) -> int:
@@ -114,25 +127,32 @@ def exit_code(run: Callable[[], object]) -> int:
         if os.environ.get("NETFOLD_TRACEBACK"):
             traceback.print_exception(e)
         code, sentence = _verdict(e)
-        click.echo(f"netfold: {' '.join(sentence.split())}", err=True)
+        click.echo(f"netfold: {one_line(sentence)}", err=True)
         return code
     return ended if isinstance(ended, int) else 0  # click gives the code of --help and --version back
 
 
+def one_line(sentence: str) -> str:
+    """A message as one line that no name in it can break, turn around or lengthen beyond measure."""
+    line = printable(" ".join(sentence.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+
+
 def _verdict(e: Exception) -> tuple[int, str]:
-    if isinstance(e, (TrainingError, Interrupted)):
+    if isinstance(e, TrainingError):
         return FAILED, str(e)
+    if isinstance(e, (Interrupted, click.Abort)):
+        terminated = isinstance(e.__cause__, Terminated)
+        return TERMINATED if terminated else INTERRUPTED, str(e) or ("terminated" if terminated else "interrupted")
     if isinstance(e, InputError):
         return REFUSED, str(e)
     if isinstance(e, click.UsageError):
         return REFUSED, _usage(e)
     if isinstance(e, click.ClickException):
         return REFUSED, e.format_message()
-    if isinstance(e, click.Abort):
-        return FAILED, "interrupted"
     if isinstance(e, OSError):  # a full disk, a folder that went away
         return REFUSED, f"{e.filename}: {e.strerror}" if e.filename else e.strerror or str(e)
-    if _is_out_of_memory(e):
+    if is_out_of_memory(e):
         return FAILED, "there is not enough memory for this graph with these options; try fewer dimensions"
     report = "a bug in netfold: please report it; NETFOLD_TRACEBACK=1 shows where"
     return FAILED, f"unexpected {type(e).__name__}: {e} ({report})"
@@ -142,7 +162,3 @@ def _usage(e: click.UsageError) -> str:
     said = e.format_message().rstrip(".")
     said = said[:1].lower() + said[1:]
     return f"{said}; see {e.ctx.command_path} --help" if e.ctx is not None else said
-
-
-def _is_out_of_memory(e: Exception) -> bool:
-    return isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from netfold._version import version
 from netfold.cli.choose import choose
 from netfold.cli.compare import compare
 from netfold.cli.complete import complete
@@ -19,11 +23,12 @@ from netfold.cli.fit import fit
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
-from netfold.cli.output import exit_code
+from netfold.cli.output import exit_code, one_line, sigterm_like_ctrl_c
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
 from netfold.cli.transform import transform
+from netfold.errors import InputError
 
 __all__ = ["main"]
 
@@ -37,7 +42,15 @@ class Program(click.Group):
         _let_threads_sleep()
         run = super().main
         extra |= {"standalone_mode": False, "obj": tuple(argv)}
-        sys.exit(exit_code(lambda: run(argv, "netfold", *rest, **extra)))
+
+        def checked() -> Any:
+            if sys.stdout is None:
+                raise InputError("standard output is closed, and there is nowhere to print to; give it /dev/null")
+            return run(argv, "netfold", *rest, **extra)
+
+        with sigterm_like_ctrl_c(), _plain_warnings():
+            code = exit_code(checked)
+        sys.exit(code)
 
 
 @click.group(
@@ -51,8 +64,8 @@ def main() -> None:
     """Fold a network into vectors: fit a model to edges, then ask it for neighbors, new nodes, files and a picture.
 
     Results go to standard output, progress and messages to standard error. The exit code is 0 when all went well, 1
-    when training failed or was interrupted, 2 when something given cannot be used. NETFOLD_TRACEBACK=1 in the
-    environment shows where an error arose.
+    when training failed or netfold has a bug, 2 when something given cannot be used, 130 after Ctrl-C, 143 after
+    SIGTERM. NETFOLD_TRACEBACK=1 in the environment shows where an error arose.
     """
 
 
@@ -82,6 +95,18 @@ def _escape_what_stdout_cannot_show() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """A warning is one line as every message is, not a line of our code."""
+    before = warnings.showwarning
+    if before is warnings._showwarning_orig:  # type: ignore[attr-defined]  # not where a test or a user records them
+        warnings.showwarning = lambda message, *_, **__: click.echo(f"netfold: {one_line(str(message))}", err=True)
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
 def _let_threads_sleep() -> None:
     """Threads that wait for one another sleep instead of spinning, unless the environment says otherwise.
 
@@ -93,11 +118,5 @@ def _let_threads_sleep() -> None:
 
 
 def _show_version(ctx: click.Context) -> None:
-    from importlib import metadata
-
-    try:
-        found = metadata.version("netfold")
-    except metadata.PackageNotFoundError:
-        found = "(not installed)"
-    click.echo(f"netfold {found}")
+    click.echo(f"netfold {version()}")
     ctx.exit()

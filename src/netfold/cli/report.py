@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import READING, class_file, classes_of, graph_of, labelled_as, later_flags, later_of, model_of
+from netfold.cli.inputs import READING, class_file, classes_of, graph_of, later_flags, later_of, model_of, named_as
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
 
@@ -130,4 +130,4 @@ def _data(model: Any, edges: tuple[str, ...], reading: Mapping[str, Any]) -> Any
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
     given = {name: value for name, value in reading.items() if name in READING}
-    return labelled_as(graph_of(edges[0], model.nodes, **given), model.nodes)
+    return named_as(graph_of(edges[0], model.nodes, **given), model.nodes)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.output import json_flag, say
+from netfold.data.text import text_table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _check_writable(folder: Path) -> None:
 
 
 def _list(folder: Path, *, as_json: bool) -> None:
-    from netfold.studies.reproduce import aligned, last_verdict, read_tables
+    from netfold.studies.reproduce import last_verdict, read_tables
 
     rows: list[dict[str, Any]] = [
         {"name": t.name, "paper": t.paper, "title": t.title, "data": t.data.name, "present": _present(t.data.name),
@@ -118,7 +119,7 @@ def _list(folder: Path, *, as_json: bool) -> None:
     ]  # fmt: skip
     shown = [["table", "paper", "data", "present", "where it stands"]]
     shown += [[r["name"], r["paper"], r["data"], "yes" if r["present"] else "no", r["verdict"]] for r in rows]
-    say({"tables": rows}, aligned(shown), as_json=as_json)
+    say({"tables": rows}, text_table(shown), as_json=as_json)
 
 
 def _present(data: str) -> bool:
@@ -153,7 +154,7 @@ def _verdicts(table: Table, found: Recorded) -> dict[str, dict[str, str]]:
 
 
 def _told(table: Table, found: Recorded, *, quick: bool) -> str:
-    from netfold.studies.reproduce import aligned, lines
+    from netfold.studies.reproduce import lines
 
     head = ["row", "figure", "paper", "ours", "target", "verdict", "baselines"]
     rows = [
@@ -164,4 +165,4 @@ def _told(table: Table, found: Recorded, *, quick: bool) -> str:
     short = "  (--quick: less than the table asks for)" if quick else ""
     seeds = ", ".join(map(str, found.seeds))
     spent = f"{found.seconds:,.0f} s on {found.machine}; netfold {found.version}; seeds {seeds}"
-    return "\n".join([f"{table.title}: {table.paper}, {table.source}{short}", aligned([head, *rows]), spent])
+    return "\n".join([f"{table.title}: {table.paper}, {table.source}{short}", text_table([head, *rows]), spent])

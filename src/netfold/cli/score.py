@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.inputs import Spelling, columns_flag, text_flags
-from netfold.cli.names import label_of_type, spelled
-from netfold.cli.output import check_new_file, force_flag, json_flag, say, shown
+from netfold.cli.names import node_of_type, spelled
+from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.cli.tuples import (
     TupleFile,
     check_table,
@@ -18,16 +18,17 @@ from netfold.cli.tuples import (
     forms_of,
     hypergraph_for,
     node_types,
+    position_types,
     tuple_model,
-    types_of,
     write_table,
 )
+from netfold.data.text import printable
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.models import DHNE
-    from netfold.models.dhne.schema import Form
+    from netfold.models.dhne.tuples import Form
 
 __all__ = ["score"]
 
@@ -57,8 +58,9 @@ def score(
     form, new = form_with(forms_of(known), file.roles), hypergraph_for(known, later)
     columns = _columns(known, form, file)
     nodes = [known.embedding_.nodes, *([] if new is None else [new.nodes])]
-    _check_known(nodes, columns, types_of(known, form), file)
-    _check_types(dict(zip(chain(*nodes), node_types(known, new), strict=True)), columns, types_of(known, form), file)
+    types = position_types(known, form)
+    _check_known(nodes, columns, types, file)
+    _check_types(dict(zip(chain(*nodes), node_types(known, new), strict=True)), columns, types, file)
     scores = known.score(zip(*columns, strict=True), kind=form.roles, later=new).tolist()
     facts = {"model": type(known).__name__, "roles": list(file.roles), "tuples": len(scores), "path": out}
     pairs = list(zip(file.rows, scores, strict=True))
@@ -66,21 +68,21 @@ def score(
         write_table(out, [*file.roles, "score"], ([*row, s] for row, s in pairs))
         say(facts, f"{len(scores):,} tuples have their scores in\n{out}", as_json=as_json)
         return
-    text = "\n".join(f"{s:8.4f}  {', '.join(map(shown, row))}" for row, s in pairs)
+    text = "\n".join(f"{s:8.4f}  {', '.join(map(printable, row))}" for row, s in pairs)
     say(facts | {"scores": [{"tuple": row, "score": s} for row, s in pairs]}, text, as_json=as_json)
 
 
 def _columns(model: DHNE, form: Form, file: TupleFile) -> list[list[Any]]:
     """The labels at each role of the form, as the model has them."""
     spelling, found = Spelling(model.embedding_.nodes), []
-    for role, name in zip(form.roles, types_of(model, form), strict=True):
+    for role, name in zip(form.roles, position_types(model, form), strict=True):
         column = file.column(role)
         labels = {plain: spelling.label(name, plain) for plain in dict.fromkeys(column)}
         found.append([labels[plain] for plain in column])
     return found
 
 
-def _check_known(nodes: list[Labels], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:
+def _check_known(nodes: list[Nodes], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:
     """Name the first line with a node that is not known, and what is near it."""
     import numpy as np
 
@@ -90,7 +92,7 @@ def _check_known(nodes: list[Labels], columns: list[list[Any]], types: Sequence[
         at = int(unknown[:, row].argmax())
         label = columns[at][row]
         try:
-            label_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
+            node_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
         except InputError as e:
             raise file.refusal_at(row, str(e)) from None
 

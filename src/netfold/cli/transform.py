@@ -30,10 +30,10 @@ def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json
     as a saved graph; it is read as directed where the model's graph was. For a model of a hypergraph it is one or
     several files of hyperedges, as for `netfold fit`.
     """
-    from netfold.io.vectors import check_ending
+    from netfold.io.vectors import check_vectors_ending
     from netfold.models import load
 
-    check_ending(Path(out))
+    check_vectors_ending(Path(out))
     check_new_file(out, force=force)
     check_there(model)
     known = load(model)

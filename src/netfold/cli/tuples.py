@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netfold.cli.inputs import check_there, columns_of, hypergraph_of, labelled_as_known, plain_labels
+from netfold.cli.inputs import check_there, columns_of, hypergraph_of, named_as_known, plain_names
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.models import DHNE
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph
-    from netfold.models.dhne.schema import Form
+    from netfold.models.dhne.tuples import Form
 
 __all__ = [
     "TupleFile",
@@ -23,8 +23,8 @@ __all__ = [
     "forms_of",
     "hypergraph_for",
     "node_types",
+    "position_types",
     "tuple_model",
-    "types_of",
     "write_table",
 ]
 
@@ -42,7 +42,7 @@ def tuple_model(path: str) -> DHNE:
 
 def forms_of(model: DHNE) -> tuple[Form, ...]:
     """The kinds of tuples that it learned."""
-    from netfold.models.dhne.schema import Schema
+    from netfold.models.dhne.tuples import Schema
 
     return Schema.from_facts(model.graph_facts_).forms
 
@@ -54,7 +54,7 @@ def node_types(model: DHNE, later: Hypergraph | None = None) -> list[str]:
     return own if later is None else [*own, *later.node_types]
 
 
-def types_of(model: DHNE, form: Form) -> list[str]:
+def position_types(model: DHNE, form: Form) -> list[str]:
     """The type of each position, by name."""
     return [model.graph_facts_["types"][t] for t in form.types]
 
@@ -69,8 +69,7 @@ def form_with(forms: Sequence[Form], roles: Iterable[str]) -> Form:
     names = list(dict.fromkeys(role for form in forms for role in form.roles))
     odd = next((role for role in given if role not in names), None)
     if odd is not None:
-        near = get_close_matches(odd, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"the roles are {known}"
+        hint = did_you_mean(odd, names, f"the roles are {known}")
         raise InputError(f"no role is called {odd!r}; {hint}")
     missing = next(([r for r in form.roles if r not in given] for form in forms if {*given} < {*form.roles}), [])
     needed = f"; with {' and '.join(missing)} there is one" if missing else f"; those that were learned are {known}"
@@ -79,7 +78,7 @@ def form_with(forms: Sequence[Form], roles: Iterable[str]) -> Form:
 
 def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
     """The hyperedges in files, in the model's labels; None where no file is given."""
-    return labelled_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
+    return named_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
 
 
 _PARTED = {".csv": ",", ".tsv": "\t"}
@@ -97,7 +96,7 @@ class TupleFile:
         if "columns" in self._given:
             self._given["columns"] = columns_of(self._given["columns"], header=self._given.get("header", True))
         read = read_hyperedges(path, **self._given)
-        (kind,), plain = read.kinds, plain_labels(read)
+        (kind,), plain = read.kinds, plain_names(read)
         self.roles: tuple[str, ...] = kind.roles
         self.rows = [[plain[i] for i in row] for row in kind.rows.tolist()]
         """As they are written, integers where all of a type are."""

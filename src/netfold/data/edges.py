@@ -1,9 +1,10 @@
-"""The adjacency matrix of a list of edges, in little more memory than the matrix itself."""
+"""Edges: what links a graph has, edges as pairs of positions, and the adjacency matrix of a list of edges."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,165 @@ from scipy import sparse
 
 from netfold.errors import InputError
 
-Piece = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+if TYPE_CHECKING:
+    from netfold.data.graph import Graph
+
+__all__ = [
+    "EdgePiece",
+    "Pairs",
+    "adjacency",
+    "edge_pairs",
+    "keys_of",
+    "linked_nodes",
+    "links",
+    "neighbor_counts",
+    "pair_times",
+    "pairs_of",
+    "with_pairs",
+    "without_pairs",
+]
+
+Pairs = npt.NDArray[np.int64]
+"""m x 2 positions of nodes."""
+EdgePiece = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """Some edges: the positions of their two ends."""
+
+
+# -------------------------------------------------------------------- links
+
+
+def links(
+    graph: Graph,
+    *,
+    directed: bool,
+    weights: bool,
+    loops: Literal["drop", "keep", "all"],
+    dtype: npt.DTypeLike = np.float64,
+) -> sparse.csr_array:
+    """Who is linked with whom, by the rule that is asked for: n x n, sorted; it may share arrays with the graph.
+
+    `directed`: as the edges of a directed graph go, or else in either direction; an undirected graph has but one
+    answer. `weights`: those of the edges, which of two opposite ones are added up (so that a self-loop of a directed
+    graph counts twice), or else 1. `loops`: self-loops are dropped or kept, or every node has one, of weight 1 where
+    it had none. Numbers are added as `dtype`.
+
+    >>> from netfold.data.graph import Graph
+    >>> graph = Graph.from_edges([("a", "b", 2), ("b", "a", 3), ("b", "b", 5)], directed=True)
+    >>> links(graph, directed=True, weights=True, loops="keep").toarray().tolist()
+    [[0.0, 2.0], [3.0, 5.0]]
+    >>> links(graph, directed=False, weights=True, loops="drop").toarray().tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    >>> links(graph, directed=False, weights=False, loops="all").toarray().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    own = graph.adjacency
+    matrix = cast(sparse.csr_array, own.astype(dtype, copy=False)) if weights else _ones(own, dtype)
+    if graph.directed and not directed:
+        both = sparse.csr_array(matrix + matrix.T)
+        matrix = both if weights else _ones(both, dtype)
+    if loops == "drop":
+        return _without_loops(matrix)
+    if loops == "all":
+        missing = sparse.diags_array((matrix.diagonal() == 0).astype(dtype))
+        matrix = sparse.csr_array(matrix + missing)
+        matrix.sort_indices()
+    return matrix
+
+
+def _ones(matrix: sparse.csr_array, dtype: npt.DTypeLike) -> sparse.csr_array:
+    made = sparse.csr_array((np.ones(matrix.nnz, dtype), matrix.indices, matrix.indptr), shape=matrix.shape)
+    made.has_sorted_indices = made.has_canonical_format = True
+    return made
+
+
+def _without_loops(matrix: sparse.csr_array) -> sparse.csr_array:
+    if not matrix.diagonal().any():
+        return matrix
+    entries = matrix.tocoo()
+    u, v = entries.coords
+    off = u != v
+    return sparse.csr_array(sparse.coo_array((entries.data[off], (u[off], v[off])), shape=matrix.shape))
+
+
+def linked_nodes(graph: Graph) -> npt.NDArray[np.bool_]:
+    """Which nodes have an edge at all, at either end of it; a self-loop is one: n.
+
+    >>> from netfold.data.graph import Graph
+    >>> linked_nodes(Graph.from_edges([("a", "b"), ("c", "c")], nodes="abcd", directed=True)).tolist()
+    [True, True, True, False]
+    """
+    found = np.diff(graph.adjacency.indptr) > 0
+    found[graph.adjacency.indices] = True
+    return found
+
+
+def neighbor_counts(graph: Graph) -> npt.NDArray[np.int64]:
+    """How many other nodes each node is linked with, in either direction: n."""
+    near = links(graph, directed=False, weights=False, loops="drop")
+    return np.diff(near.indptr).astype(np.int64)
+
+
+# -------------------------------------------------------------------- pairs
+
+
+def edge_pairs(graph: Graph) -> Pairs:
+    """The edges between two different nodes, m x 2: an undirected edge once, the lower position first.
+
+    >>> from netfold.data.graph import Graph
+    >>> edge_pairs(Graph.from_edges([("b", "a"), ("a", "a"), ("b", "c")], nodes="abc")).tolist()
+    [[0, 1], [1, 2]]
+    """
+    u, v = (x.astype(np.int64) for x in graph.adjacency.tocoo().coords)
+    kept = u != v if graph.directed else u < v
+    return np.stack([u[kept], v[kept]], axis=1)
+
+
+def pair_times(graph: Graph) -> npt.NDArray[np.float64] | None:
+    """When each of `edge_pairs` was first there; None where the graph does not say."""
+    if graph.times is None:
+        return None
+    u, v = graph.adjacency.tocoo().coords
+    return graph.times[u != v if graph.directed else u < v]
+
+
+def keys_of(pairs: Pairs, n: int, *, directed: bool) -> npt.NDArray[np.int64]:
+    """One number u n + v for each pair; an undirected pair has its lower position first."""
+    u, v = pairs[:, 0], pairs[:, 1]
+    return u * n + v if directed else np.minimum(u, v) * n + np.maximum(u, v)
+
+
+def pairs_of(keys: npt.NDArray[np.int64], n: int) -> Pairs:
+    """The pairs that `keys_of` made these of."""
+    return np.stack(np.divmod(keys, max(n, 1)), axis=1)
+
+
+def with_pairs(graph: Graph, pairs: Pairs, weights: npt.ArrayLike = 1.0) -> Graph:
+    """The graph and more edges, of these weights.
+
+    >>> from netfold.data.graph import Graph
+    >>> with_pairs(Graph.from_edges([(0, 1), (1, 2)]), np.array([[0, 2]])).n_edges
+    3
+    """
+    u, v, w = *pairs.T, np.broadcast_to(np.asarray(weights, np.float32), len(pairs))
+    if not graph.directed:
+        u, v, w = np.concatenate([u, v]), np.concatenate([v, u]), np.tile(w, 2)
+    more = sparse.csr_array((w, (u, v)), shape=graph.adjacency.shape)
+    return type(graph)(sparse.csr_array(graph.adjacency + more), graph.nodes, directed=graph.directed)
+
+
+def without_pairs(graph: Graph, pairs: Pairs) -> Graph:
+    """The graph without some of its edges; its nodes and its other weights stay."""
+    n, entries = graph.n_nodes, graph.adjacency.tocoo()
+    u, v = (x.astype(np.int64) for x in entries.coords)
+    gone = keys_of(pairs, n, directed=graph.directed)
+    kept = ~np.isin(keys_of(np.stack([u, v], axis=1), n, directed=graph.directed), gone)
+    left = sparse.coo_array((entries.data[kept], (u[kept], v[kept])), shape=(n, n))
+    times = None if graph.times is None else graph.times[kept]
+    return type(graph)(left.tocsr(), graph.nodes, directed=graph.directed, times=times)
+
+
+# -------------------------------------------------------------------- the matrix of a list of edges
+
 
 _LARGEST = float(np.finfo(np.float32).max)
 _BATCH = 1 << 17
@@ -22,8 +180,8 @@ _FULL = 16
 """... of about two to this power of entries, which a processor's second-level cache holds."""
 
 
-def adjacency(pieces: list[Piece], weights: npt.NDArray[Any] | None, n: int, *, directed: bool) -> sparse.csr_array:
-    """The n x n matrix of edges; the list of pieces is emptied, so that they can be let go while the matrix grows.
+def adjacency(pieces: list[EdgePiece], weights: npt.NDArray[Any] | None, n: int, *, directed: bool) -> sparse.csr_array:
+    """The n x n matrix of edges, in little more memory than its own: the list of pieces is emptied as it grows.
 
     Repeated edges are one edge without weights, and sum them with. Sums are taken in float64 in the order given,
     an undirected edge in one direction only, so that the matrix is symmetric to the last bit.
@@ -44,7 +202,7 @@ def adjacency(pieces: list[Piece], weights: npt.NDArray[Any] | None, n: int, *, 
 # -------------------------------------------------------------------- without weights
 
 
-def _pattern(pieces: list[Piece], n: int, directed: bool) -> sparse.csr_array:
+def _pattern(pieces: list[EdgePiece], n: int, directed: bool) -> sparse.csr_array:
     """Two stable counting sorts, by column and then by row; each first by buckets, so that it stays in the cache."""
     entries = sum(len(u) for u, _ in pieces) * (1 if directed else 2)
     bits = min(_BUCKETS, max(0, entries.bit_length() - _FULL))
@@ -65,7 +223,7 @@ def _pattern(pieces: list[Piece], n: int, directed: bool) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(n, n))
 
 
-def _batches(pieces: list[Piece]) -> Iterator[list[npt.NDArray[np.int32]]]:
+def _batches(pieces: list[EdgePiece]) -> Iterator[list[npt.NDArray[np.int32]]]:
     """The edges, some at a time; a piece is let go when it has been given."""
     while pieces:
         piece = pieces.pop(0)
@@ -73,7 +231,7 @@ def _batches(pieces: list[Piece]) -> Iterator[list[npt.NDArray[np.int32]]]:
             yield [ends[i : i + _BATCH].astype(np.int32, copy=False) for ends in piece]
 
 
-def _bucket_sizes(pieces: list[Piece], n: int, shift: int, directed: bool) -> npt.NDArray[np.int64]:
+def _bucket_sizes(pieces: list[EdgePiece], n: int, shift: int, directed: bool) -> npt.NDArray[np.int64]:
     """How many entries each bucket of rows, and each of columns, will hold (2 x buckets)."""
     sizes = np.zeros((2, ((n - 1) >> shift) + 1), np.int64)
     for batch in _batches(pieces[:]):
@@ -152,7 +310,7 @@ def _stacked(
 # -------------------------------------------------------------------- with weights
 
 
-def _summed(pieces: list[Piece], weights: npt.NDArray[Any], n: int, directed: bool) -> sparse.csr_array:
+def _summed(pieces: list[EdgePiece], weights: npt.NDArray[Any], n: int, directed: bool) -> sparse.csr_array:
     u, v = (np.concatenate([piece[i] for piece in pieces]).astype(np.int32, copy=False) for i in (0, 1))
     pieces.clear()
     if not directed:
@@ -165,9 +323,21 @@ def _summed(pieces: list[Piece], weights: npt.NDArray[Any], n: int, directed: bo
     matrix.sum_duplicates()
     if matrix.nnz and not matrix.data.max() <= _LARGEST:
         raise InputError(f"the weights of an edge sum to more than {_LARGEST:.3g}; scale the weights down")
-    matrix.data = matrix.data.astype(np.float32)
+    matrix.data = in_float32(matrix.data)
     matrix.eliminate_zeros()
     return matrix if directed else _mirrored(matrix)
+
+
+def in_float32(weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """The same numbers as graphs keep them; a word where some are so small that they are 0 there, and so no edges."""
+    rounded = weights.astype(np.float32, copy=False)
+    lost = int(np.count_nonzero(weights)) - int(np.count_nonzero(rounded)) if rounded is not weights else 0
+    if lost:
+        least = weights[weights > 0].min()
+        edges = "an edge is" if lost == 1 else f"{lost:,} edges are"
+        said = f"weights below 1e-45 are 0 in float32 (the least is {least:.3g}): {edges} dropped; scale the weights up"
+        warnings.warn(said, stacklevel=2)
+    return rounded
 
 
 def _mirrored(upper: sparse.csr_array) -> sparse.csr_array:
@@ -184,7 +354,7 @@ def _mirrored(upper: sparse.csr_array) -> sparse.csr_array:
 
 
 def entry_times(
-    matrix: sparse.csr_array, pieces: list[Piece], times: npt.NDArray[np.float64], *, directed: bool
+    matrix: sparse.csr_array, pieces: list[EdgePiece], times: npt.NDArray[np.float64], *, directed: bool
 ) -> npt.NDArray[np.float64]:
     """For each stored entry of a matrix, the earliest time of the edges that made it; NaN where none has one.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats32
+from netfold.data.checks import check_choice
 from netfold.data.gaussians import widths
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,14 +28,14 @@ _METRICS = ("cosine", "euclidean", "dot")
 _BLOCK = 1 << 17
 """Numbers of an embedding that a search looks at together: 1 MiB in float64, which stays in the cache."""
 
-Floats = npt.NDArray[np.float32]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedding:
     """A point for every node or, with `std`, a Gaussian with the mean `vectors[i]` and the variances `std[i]²`.
 
     The arrays are read-only; an array that is float32 already is looked at where it lies, any other is copied.
+    `embedding["a"]` is the vector of a node, `embedding.nearest("a")` are the nodes near it; `save` and
+    `Embedding.load` know many formats. A fitted model has one as `embedding_`.
 
     >>> embedding = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 2]])
     >>> embedding
@@ -44,15 +46,17 @@ class Embedding:
     [('b', 1.4142135381698608)]
     """
 
-    nodes: Labels
+    nodes: Nodes
     """The label of each row."""
-    vectors: Floats
+    vectors: Floats32
     """n x dim."""
-    std: Floats | None = None
+    std: Floats32 | None = None
     """n x dim, standard deviations above 0; None where nodes are points."""
+    fitted_to: str | None = field(default=None, kw_only=True)
+    """The fingerprint of the graph that the vectors were learned from; None where that is not known."""
 
     def __post_init__(self) -> None:
-        nodes = Labels.of(self.nodes)
+        nodes = Nodes.of(self.nodes)
         vectors = _as_matrix(self.vectors, "vectors", nodes)
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "vectors", vectors)
@@ -63,6 +67,8 @@ class Embedding:
             if std.size and std.min() <= 0:
                 raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
+        if self.fitted_to is not None and not isinstance(self.fitted_to, str):
+            raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
 
     # ---------------------------------------------------------------- by label
 
@@ -72,7 +78,7 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     @property
-    def coordinates(self) -> Floats:
+    def coordinates(self) -> Floats32:
         """`vectors`, or [vectors, std] (n x 2 dim), where Euclidean distance is the Gaussians' 2-Wasserstein distance.
 
         W2(i, j)² = |μ_i - μ_j|² + |σ_i - σ_j|², because diagonal covariances commute.
@@ -88,11 +94,11 @@ class Embedding:
     def __contains__(self, label: object) -> bool:
         return label in self.nodes
 
-    def __getitem__(self, label: Any) -> Floats:
+    def __getitem__(self, label: Any) -> Floats32:
         """The vector of a label, or a matrix of the vectors of a list of labels."""
         if _is_several(label):
             return np.take(self.vectors, self.nodes.positions(label), axis=0)
-        row: Floats = self.vectors[self._row(label)]
+        row: Floats32 = self.vectors[self._row(label)]
         return row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -106,7 +112,8 @@ class Embedding:
     def take(self, labels: Iterable[Any]) -> Embedding:
         """The embedding of these labels, in this order."""
         rows = self.nodes.positions(labels)
-        return Embedding(self.nodes.take(rows), self.vectors[rows], None if self.std is None else self.std[rows])
+        std = None if self.std is None else self.std[rows]
+        return Embedding(self.nodes.take(rows), self.vectors[rows], std, fitted_to=self.fitted_to)
 
     def uncertainty(self, label: Any, largest: int = 10) -> float | npt.NDArray[np.float64]:
         """The mean of the `largest` variances of a label, or an array of those of a list: for ranks, as it has no unit.
@@ -134,8 +141,7 @@ class Embedding:
         The search is exact, and of equal scores the earlier node comes first.
         """
         metric = metric or ("cosine" if self.std is None else "euclidean")
-        if metric not in _METRICS:
-            raise InputError(f"metric={metric!r} is not one of {', '.join(_METRICS)}")
+        check_choice(_METRICS, metric=metric)
         k = _as_count(k)
         if isinstance(query, list):
             self._check_nodes(query)
@@ -165,7 +171,7 @@ class Embedding:
         scores = (costs if metric == "euclidean" else 0 - costs).tolist()
         return [(self.nodes[i], score) for i, score in zip(rows.tolist(), scores, strict=True) if i != own]
 
-    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats:
+    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats32:
         """What is to be small for each row of a block.
 
         It is computed in float64, as a product of float32 overflows and rounds differently from row to row; rounded
@@ -227,13 +233,15 @@ class Embedding:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a file of the format that its ending names: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .vec, .bin.
 
-        Parquet and npz keep everything. The others are for other programs: they hold labels as plain text, so that
-        integers are recognised when they are read and other labels than strings and integers are refused, and, but
-        for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
+        Parquet and npz keep everything, `fitted_to` too. The others are for other programs: they hold labels as plain
+        text, so that integers are recognised when they are read and other labels than strings and integers are refused,
+        and, but for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
         """
         from netfold.io import vectors
 
-        vectors.write(Path(path), vectors.Stored(self.nodes, self.vectors, self.std), force=force)
+        vectors.write_vectors(
+            Path(path), vectors.Stored(self.nodes, self.vectors, self.std, self.fitted_to), force=force
+        )
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Embedding:
@@ -241,8 +249,8 @@ class Embedding:
         from netfold.io import vectors
 
         with vectors.damage_named(Path(path)):
-            stored = vectors.read(Path(path))
-            return Embedding(stored.nodes, stored.vectors, stored.std)
+            stored = vectors.read_vectors(Path(path))
+            return Embedding(stored.nodes, stored.vectors, stored.std, fitted_to=stored.fitted_to)
 
 
 def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
@@ -255,7 +263,7 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
+def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     """A read-only float32 matrix with a row for each node; the given array stays as it is."""
     given = _as_floats(values, name)
     if given.ndim != 2 or given.shape[1] == 0:
@@ -270,14 +278,14 @@ def _as_matrix(values: Any, name: str, nodes: Labels) -> Floats:
     return _read_only(matrix)
 
 
-def _read_only(array: Floats) -> Floats:
+def _read_only(array: Floats32) -> Floats32:
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _is_several(label: Any) -> bool:
-    return isinstance(label, (list, Labels)) or _is_array(label)
+    return isinstance(label, (list, Nodes)) or _is_array(label)
 
 
 def _is_array(x: Any) -> bool:
@@ -301,7 +309,7 @@ def _squares(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return squares
 
 
-def _smallest(costs: Floats, k: int) -> npt.NDArray[np.intp]:
+def _smallest(costs: Floats32, k: int) -> npt.NDArray[np.intp]:
     """Where the k smallest stand, in order; of equals the first, which `argpartition` alone would not say."""
     if k >= len(costs):
         return np.argsort(costs, kind="stable")

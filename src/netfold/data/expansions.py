@@ -7,7 +7,7 @@ from scipy import sparse
 
 from netfold.data.graph import Graph, unchecked
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = ["clique_expansion", "star_expansion"]
@@ -39,4 +39,4 @@ def star_expansion(hypergraph: Hypergraph, name: str = "edge") -> Graph:
         raise InputError(f"a node is labelled {edges[taken[0]]!r}, as an edge would be; call edges by another name=")
     h = hypergraph.incidence()
     whole = sparse.csr_array(sparse.block_array([[None, h], [h.T, None]], format="csr", dtype=np.float32))
-    return Graph(whole, Labels.of([*hypergraph.nodes, *edges]))
+    return Graph(whole, Nodes.of([*hypergraph.nodes, *edges]))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
+from netfold.data.checks import check_at_least_one
 from netfold.errors import InputError
 
 __all__ = ["projected", "w2", "widths"]
 
-
-Floats = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 20
 """Numbers that are looked at together: 8 MiB in float64."""
@@ -25,8 +24,7 @@ def widths(std: npt.NDArray[np.floating], largest: int) -> Floats:
     >>> widths(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), 2).tolist()
     [6.5, 1.0]
     """
-    if not isinstance(largest, numbers.Integral) or isinstance(largest, bool) or largest < 1:
-        raise InputError(f"largest={largest!r} is not a whole number of at least 1")
+    check_at_least_one(largest=largest)
     n, dim = std.shape
     count, step = min(int(largest), dim), max(1, _BLOCK // dim)
     made = np.empty(n)

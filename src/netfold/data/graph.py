@@ -17,9 +17,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
+from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
-from netfold.data.edges import adjacency, entry_times
-from netfold.data.nodes import Labels
+from netfold.data.edges import adjacency, entry_times, in_float32
+from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
 
@@ -39,6 +40,9 @@ class Graph:
     `adjacency[i, j]` is the weight s_ij of the edge from node i to node j, 0 where there is none; it is symmetric
     where the graph is undirected, a self-loop standing once on the diagonal. The arrays are read-only.
 
+    Made by `Graph.from_edges`, by `Graph.of` (networkx, igraph, PyTorch Geometric, scipy, numpy), by `nf.read_edges`
+    from a file, and by `Graph.load` from a folder that `save` wrote.
+
     >>> graph = Graph.from_edges([("a", "b"), ("b", "c")])
     >>> graph
     Graph(3 nodes, 2 edges, undirected)
@@ -48,7 +52,7 @@ class Graph:
 
     adjacency: sparse.csr_array
     """n x n, float32, sorted, without duplicates or stored zeros."""
-    nodes: Labels
+    nodes: Nodes
     """The label of each row."""
     directed: bool = field(default=False, kw_only=True)
     times: npt.NDArray[np.float64] | None = field(default=None, kw_only=True)
@@ -61,7 +65,9 @@ class Graph:
         _check_square(given.shape)
         _check_numbers(given.dtype)
         _check_weights(given.data)
-        matrix = given.astype(np.float32, copy=False)
+        matrix = given
+        if given.dtype != np.float32:
+            matrix = sparse.csr_array((in_float32(given.data), given.indices, given.indptr), shape=given.shape)
         if not matrix.has_canonical_format or (matrix.data.size and matrix.data.min() == 0):
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -69,7 +75,7 @@ class Graph:
             _check_weights(matrix.data)
         if not self.directed and not _is_symmetric(matrix):
             raise InputError("the adjacency matrix is not symmetric; say directed=True, or make it symmetric first")
-        nodes = Labels.of(self.nodes)
+        nodes = Nodes.of(self.nodes)
         if len(nodes) != matrix.shape[0]:
             raise InputError(f"{len(nodes):,} labels do not fit an adjacency matrix of {matrix.shape[0]:,} rows")
         object.__setattr__(self, "adjacency", _read_only(matrix))
@@ -108,12 +114,12 @@ class Graph:
         >>> Graph.from_edges([("a", "b", 2.0), ("b", "a", 0.5)]).adjacency[0, 1].item()
         2.5
         """
-        table = interop.columns(edges, weights, Chosen(source, target, weight, time, type), weighted)
+        table = interop.edge_columns(edges, weights, Chosen(source, target, weight, time, type), weighted)
         u, v = table.sources, table.targets
         if nodes is None:
             labels, u_codes, v_codes = _factorize(u, v)
         else:
-            labels = Labels.of(nodes)
+            labels = Nodes.of(nodes)
             u_codes, v_codes = labels.positions(u), labels.positions(v)
         graph = Graph.from_codes(
             u_codes, v_codes, table.weights, nodes=labels, directed=directed, duplicates=duplicates
@@ -133,14 +139,13 @@ class Graph:
         v: npt.NDArray[Any],
         weights: npt.NDArray[Any] | None,
         *,
-        nodes: Labels,
+        nodes: Nodes,
         directed: bool = False,
         duplicates: str | None = None,
     ) -> Graph:
         """A graph of edges between positions 0..n-1 of `nodes`; the rest as in `from_edges`."""
         rule = duplicates or ("one" if weights is None else "sum")
-        if rule not in _DUPLICATES:
-            raise InputError(f"duplicates={duplicates!r} is not one of {', '.join(_DUPLICATES)}")
+        check_choice(_DUPLICATES, duplicates=rule)
         if weights is not None:
             _check_weights(weights)
         return unchecked(_assemble(u, v, weights, directed, rule, nodes), nodes, directed)
@@ -155,13 +160,13 @@ class Graph:
         _check_square(csr.shape)
         if directed is None:
             directed = not _is_symmetric(csr)
-        return Graph(csr, Labels.of(range(csr.shape[0]) if nodes is None else nodes), directed=directed)
+        return Graph(csr, Nodes.of(range(csr.shape[0]) if nodes is None else nodes), directed=directed)
 
     @staticmethod
     def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
         """A graph of a networkx graph; parallel edges are summed, edges without the attribute weigh 1."""
         nodes, u, v, w = interop.from_networkx(graph, weight)
-        return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
+        return Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
 
     @staticmethod
     def from_pyg(data: Any) -> Graph:
@@ -172,7 +177,7 @@ class Graph:
     def from_igraph(graph: Any, *, weight: str = "weight") -> Graph:
         """A graph of an igraph graph; labels are the attribute `name` where there is one."""
         nodes, u, v, w = interop.from_igraph(graph, weight)
-        return Graph.from_codes(u, v, w, nodes=Labels.of(nodes), directed=graph.is_directed())
+        return Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
 
     @staticmethod
     def of(x: Any, **columns: Any) -> Graph:
@@ -309,20 +314,20 @@ class Graph:
         from netfold.io import graph_folder
 
         more: dict[str, Any] = {"times": self.times, "reading": self.reading}
-        graph_folder.write(path, self.adjacency, self.nodes, self.directed, force=force, **more)
+        graph_folder.write_graph_folder(path, self.adjacency, self.nodes, self.directed, force=force, **more)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
         """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
         from netfold.io import graph_folder
 
-        matrix, nodes, directed, more = graph_folder.read(Path(path))
+        matrix, nodes, directed, more = graph_folder.read_graph_folder(Path(path))
         return unchecked(matrix, nodes, directed, **more)
 
 
 def unchecked(
     matrix: sparse.csr_array,
-    nodes: Labels,
+    nodes: Nodes,
     directed: bool,
     *,
     times: npt.NDArray[np.float64] | None = None,
@@ -345,26 +350,26 @@ def _checked_times(times: Any, given: sparse.csr_array, matrix: sparse.csr_array
     return array
 
 
-def _factorize(u: Any, v: Any) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _factorize(u: Any, v: Any) -> tuple[Nodes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Labels in order, and the position of each end of each edge."""
     if all(isinstance(x, np.ndarray) and x.dtype.kind in "iu" for x in (u, v)):
         values, codes = np.unique(np.concatenate([u, v]), return_inverse=True)
-        return Labels.of(values), codes[: len(u)], codes[len(u) :]
+        return Nodes.of(values), codes[: len(u)], codes[len(u) :]
     index: dict[Any, int] = {}
     try:
         ends = chain.from_iterable(zip(u, v, strict=True))
         codes = np.fromiter((index.setdefault(x, len(index)) for x in ends), dtype=np.int64)
     except TypeError as e:
         raise InputError(f"a label cannot be a key: {e}") from None
-    labels = Labels.of(index)
+    labels = Nodes.of(index)
     if labels.kind == "int":  # in order, as integers in an array come
         rank = np.argsort(np.argsort(np.fromiter(index, dtype=np.int64)))
-        labels, codes = Labels.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
+        labels, codes = Nodes.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
     return labels, codes[0::2], codes[1::2]
 
 
 def _assemble(
-    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, directed: bool, rule: str, nodes: Labels
+    u: npt.NDArray[Any], v: npt.NDArray[Any], w: npt.NDArray[Any] | None, directed: bool, rule: str, nodes: Nodes
 ) -> sparse.csr_array:
     """The adjacency matrix of edges between positions."""
     if rule == "one" and w is not None:
@@ -377,7 +382,7 @@ def _assemble(
     return adjacency([(u, v)], w, len(nodes), directed=directed)
 
 
-def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Labels) -> None:
+def _check_once(u: npt.NDArray[Any], v: npt.NDArray[Any], directed: bool, nodes: Nodes) -> None:
     low, high = (u, v) if directed else (np.minimum(u, v), np.maximum(u, v))
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop as hypergraph_interop
+from netfold.data.arrays import Ints
 from netfold.data.kinds import (
     Kind,
     check_rows,
@@ -25,14 +26,12 @@ from netfold.data.kinds import (
     types_by_roles,
     types_of,
 )
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.data.reading import HyperedgeReading
 from netfold.errors import InputError
 
-__all__ = ["Hypergraph", "Kind", "adjacency", "incidence"]
+__all__ = ["Hypergraph", "Kind", "co_occurrences", "incidence"]
 
-
-Ints = npt.NDArray[np.int64]
 
 _PAIRS = 1 << 21
 """Pairs of nodes that are looked at together."""
@@ -52,13 +51,13 @@ def incidence(rows: Sequence[Ints], numbers: Sequence[Ints], n: int) -> sparse.c
     return sparse.coo_array((np.ones(len(members), np.float32), (members, columns)), shape=shape).tocsr()
 
 
-def adjacency(rows: Sequence[Ints], n: int) -> sparse.csr_array:
+def co_occurrences(rows: Sequence[Ints], n: int) -> sparse.csr_array:
     """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together, with an empty diagonal.
 
     Row i of H Hᵀ counts the nodes of the edges of i, i itself in each; so those lists, i left out, are sorted and
     counted, for some nodes at a time. An edge of N nodes costs N(N - 1).
 
-    >>> adjacency([np.array([[0, 1, 2]]), np.array([[2, 1]])], 3).toarray().tolist()
+    >>> co_occurrences([np.array([[0, 1, 2]]), np.array([[2, 1]])], 3).toarray().tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 2.0], [1.0, 2.0, 0.0]]
     """
     most = sum(len(r) * r.shape[1] * (r.shape[1] - 1) for r in rows)
@@ -134,6 +133,9 @@ class Hypergraph:
     An edge given twice counts twice. Made of plain tuples, edges are of one kind where they join the same types of
     nodes; in what order they name them has no meaning then. Other roles come with `from_kinds` and `read_hyperedges`.
 
+    Made by `Hypergraph.from_tuples`, by `from_named` (dicts from role to node), by `from_kinds` (arrays), by
+    `from_xgi`, and by `nf.read_hyperedges` from a file.
+
     >>> hypergraph = Hypergraph.from_tuples([("ann", "film", "drama"), ("bob", "film")])
     >>> hypergraph
     Hypergraph(4 nodes, 2 edges)
@@ -145,7 +147,7 @@ class Hypergraph:
 
     kinds: tuple[Kind, ...]
     """The edges, as rows of positions; kinds in order of first appearance, each with one edge or more."""
-    nodes: Labels
+    nodes: Nodes
     """The label of each node; a node may be in no edge."""
     types: tuple[str, ...]
     """The types of nodes, in order of first appearance; "node" alone where none is given."""
@@ -158,7 +160,7 @@ class Hypergraph:
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
         given = list(map(_as_edge, edges))
-        labels = Labels.of(nodes)
+        labels = Nodes.of(nodes)
         types, codes = types_of(node_types, len(labels))
         members = labels.positions([label for edge in given for label in edge])
         sizes = np.fromiter(map(len, given), np.int64, len(given))
@@ -173,7 +175,7 @@ class Hypergraph:
         edges = tuple(map(_as_edge, tuples))
         nodes = _first_seen(label for edge in edges for label in edge)
         if nodes.kind == "int":
-            nodes = Labels.of(np.sort(nodes.arrays()["ints"]))
+            nodes = Nodes.of(np.sort(nodes.arrays()["ints"]))
         if node_types is None:
             return Hypergraph(edges, nodes)
         return Hypergraph(edges, nodes, _looked_up(node_types, nodes))
@@ -198,7 +200,7 @@ class Hypergraph:
         (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
         """
         made = joined(map(_as_kind, kinds))
-        labels = Labels.of(nodes)
+        labels = Nodes.of(nodes)
         given = types_by_roles(made, labels) if node_types is None else types_of(node_types, len(labels), types)
         check_rows(made, labels, *given)
         return _freeze(object.__new__(Hypergraph), made, None, labels, *given)
@@ -219,7 +221,7 @@ class Hypergraph:
         (('a', 'b'), ('c', 'a'))
         """
         given = list(map(_as_named, edges))
-        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Labels.of(nodes)
+        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Nodes.of(nodes)
         types, codes = types_of(_looked_up(node_types, labels) if node_types is not None else (), len(labels))
         members = labels.positions([label for edge in given for label in edge.values()])
         kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
@@ -293,7 +295,7 @@ class Hypergraph:
     def adjacency(self) -> sparse.csr_array:
         """A = H Hᵀ - D_v (n x n): in how many edges two nodes are together; D_v, the number of edges of each node, is
         the diagonal of H Hᵀ, so that of A is empty."""
-        return adjacency([kind.rows for kind in self.kinds], self.n_nodes)
+        return co_occurrences([kind.rows for kind in self.kinds], self.n_nodes)
 
     def to_xgi(self) -> Any:
         """An `xgi.Hypergraph`: nodes with the attribute `type`, edges with `roles`, a dict from role to node."""
@@ -320,7 +322,7 @@ class Hypergraph:
 
 
 def _freeze(
-    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Labels, types: tuple[str, ...], codes: Ints
+    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Nodes, types: tuple[str, ...], codes: Ints
 ) -> Hypergraph:
     """The one place where a hypergraph gets its parts."""
     for kind in kinds:
@@ -345,15 +347,15 @@ def _as_named(edge: Any) -> Mapping[str, Any]:
     return edge
 
 
-def _first_seen(labels: Iterable[Any]) -> Labels:
+def _first_seen(labels: Iterable[Any]) -> Nodes:
     """The labels, each once, as they first appear."""
     try:
-        return Labels.of(dict.fromkeys(labels))
+        return Nodes.of(dict.fromkeys(labels))
     except TypeError as e:
         raise InputError(f"a label cannot be a key: {e}") from None
 
 
-def _looked_up(node_types: Mapping[Any, str], nodes: Labels) -> tuple[str, ...]:
+def _looked_up(node_types: Mapping[Any, str], nodes: Nodes) -> tuple[str, ...]:
     untyped = next((label for label in nodes if label not in node_types), None)
     if untyped is not None:
         raise InputError(f"node_types does not say which type {untyped!r} is")

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from netfold.data.columns import Chosen, Roles, edge_roles, times_of
 from netfold.data.kinds import TYPE, default_roles
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-__all__ = ["LABEL", "Named", "as_label", "from_xgi", "named_edge", "own_label", "to_xgi", "type_of", "with_roles"]
+__all__ = ["LABEL", "Named", "as_node", "from_xgi", "named_edge", "own_name", "to_xgi", "type_of", "with_roles"]
 
 
 _SAMPLE = 200
@@ -32,6 +32,9 @@ _SAMPLE = 200
 
 _MAX_FACTS = 1 << 24
 """No json beside our arrays is longer than this many bytes."""
+
+_DEEPEST = 100
+"""Lists within lists in a label."""
 
 Edges = tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64] | None]
 """Labels, the two ends of each edge as positions, weights."""
@@ -76,7 +79,7 @@ class EdgeTable(NamedTuple):
     """What was read of a table; its counts are still to come."""
 
 
-def columns(edges: Any, weights: Any, chosen: Chosen | None = None, weighted: bool | None = None) -> EdgeTable:
+def edge_columns(edges: Any, weights: Any, chosen: Chosen | None = None, weighted: bool | None = None) -> EdgeTable:
     """The columns of pairs, of triples, of an array (a row per edge, or 2 x E), or of a table."""
     if is_table(edges):
         table = _of_frame(edges, chosen, weighted if weights is None else False)
@@ -265,7 +268,7 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
 
 
-def edge_columns(matrix: sparse.csr_array, directed: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Any, Any]:
+def edges_once(matrix: sparse.csr_array, directed: bool) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Any, Any]:
     """The ends and weights of the edges, an undirected one once, and which of the stored entries they are."""
     coo = matrix.tocoo()
     rows, cols = coo.coords
@@ -273,23 +276,23 @@ def edge_columns(matrix: sparse.csr_array, directed: bool) -> tuple[npt.NDArray[
     return rows[once], cols[once], coo.data[once], once
 
 
-def to_networkx(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> networkx.Graph[Any]:
+def to_networkx(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> networkx.Graph[Any]:
     """A networkx graph with labels as nodes and weights as attributes."""
     import networkx as nx
 
     made: Any = nx.DiGraph() if directed else nx.Graph()
     labels = list(nodes)
     made.add_nodes_from(labels)
-    rows, cols, weights, _ = edge_columns(matrix, directed)
+    rows, cols, weights, _ = edges_once(matrix, directed)
     made.add_weighted_edges_from(
         (labels[i], labels[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
     )
     return made
 
 
-def to_igraph(matrix: sparse.csr_array, nodes: Labels, directed: bool) -> Any:
+def to_igraph(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> Any:
     """An igraph graph with the attributes `name` and `weight`."""
-    rows, cols, weights, _ = edge_columns(matrix, directed)
+    rows, cols, weights, _ = edges_once(matrix, directed)
     graph = _library("igraph", "to_igraph").Graph(n=len(nodes), directed=directed)
     graph.add_edges(zip(rows.tolist(), cols.tolist(), strict=True))
     graph.vs["name"] = list(nodes)
@@ -306,10 +309,10 @@ def to_pyg(matrix: sparse.csr_array) -> Any:
 
 
 def to_pandas(
-    matrix: sparse.csr_array, nodes: Labels, directed: bool, times: npt.NDArray[np.float64] | None
+    matrix: sparse.csr_array, nodes: Nodes, directed: bool, times: npt.NDArray[np.float64] | None
 ) -> pandas.DataFrame:
     """A table with the columns source, target and weight, and time where there are times."""
-    rows, cols, weights, once = edge_columns(matrix, directed)
+    rows, cols, weights, once = edges_once(matrix, directed)
     labels = np.fromiter(iter(nodes), dtype=np.int64 if nodes.kind == "int" else object, count=len(nodes))
     columns: dict[str, Any] = {"source": labels[rows], "target": labels[cols], "weight": weights}
     columns |= {} if times is None else {"time": times[once]}
@@ -365,7 +368,7 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     if not hasattr(getattr(graph, "edges", None), "members"):
         raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
     place = {node: i for i, node in enumerate(graph.nodes)}
-    labels = {node: own_label(node, graph.nodes[node]) for node in place}
+    labels = {node: own_name(node, graph.nodes[node]) for node in place}
     types = {labels[node]: type_of(node, graph.nodes[node], node_type) for node in place}
     if len(types) < len(place):
         raise InputError(f"several nodes have the same {LABEL}; it is what netfold calls a node, and each has its own")
@@ -426,23 +429,27 @@ def _members(edges: Any, edge: Any, place: Mapping[Any, int]) -> list[tuple[Any,
 
 def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
     """Pairs (node, role) of an edge whose attribute is `roles`; it is ours where it names each of the nodes once."""
-    given = {role: as_label(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
+    given = {role: as_node(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
     if len(given) == len(members) and all(node in given.values() for node in members):
         return [(node, role) for role, node in given.items()]
     return [(node, None) for node in members]
 
 
-def own_label(node: Any, attributes: Mapping[str, Any]) -> Any:
+def own_name(node: Any, attributes: Mapping[str, Any]) -> Any:
     """The label of a node: what it is called, or what its attribute says that it was called."""
-    return as_label(attributes.get(LABEL, node))
+    return as_node(attributes.get(LABEL, node))
 
 
-def as_label(x: Any) -> Any:
+def as_node(x: Any, depth: int = 0) -> Any:
     """A label that json may have held: its lists are tuples.
 
-    >>> as_label(["user", [7, "x"]])
+    >>> as_node(["user", [7, "x"]])
     ('user', (7, 'x'))
     """
     if isinstance(x, dict):
         raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
-    return tuple(map(as_label, x)) if isinstance(x, (list, tuple)) else x
+    if not isinstance(x, (list, tuple)):
+        return x
+    if depth == _DEEPEST:
+        raise InputError(f"a node is a list within more than {_DEEPEST} others; nodes are not nested that deep")
+    return tuple(as_node(y, depth + 1) for y in x)

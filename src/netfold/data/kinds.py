@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.arrays import Ints
+from netfold.data.nodes import Nodes, check_unicode
 from netfold.errors import InputError
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
     "types_of",
 ]
 
-
-Rows = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 18
 """Rows that are sorted at a time."""
@@ -47,7 +46,7 @@ class Kind:
     """The name of each position, each once: ("user", "movie", "tag")."""
     types: tuple[str, ...]
     """The type of the nodes at each position."""
-    rows: Rows
+    rows: Ints
     """m x N, read-only: the nodes of each hyperedge as positions in `Hypergraph.nodes`."""
 
     def __post_init__(self) -> None:
@@ -110,7 +109,7 @@ def first_repeated(kind: Kind) -> int | None:
 
 
 def kinds_of_tuples(
-    members: Rows, sizes: Rows, types: tuple[str, ...], type_codes: Rows
+    members: Ints, sizes: Ints, types: tuple[str, ...], type_codes: Ints
 ) -> tuple[list[Kind], npt.NDArray[np.int64]]:
     """The kinds of tuples that name no roles, and the kind of each tuple.
 
@@ -118,7 +117,7 @@ def kinds_of_tuples(
     they have the same types, in whatever order; nodes then come in the order of types of the first of them.
     """
     starts = np.cumsum(sizes) - sizes
-    found: list[tuple[int, Kind, Rows]] = []
+    found: list[tuple[int, Kind, Ints]] = []
     for size in np.unique(sizes).tolist():
         edges = np.flatnonzero(sizes == size)
         rows = members[starts[edges][:, None] + np.arange(size)]
@@ -132,7 +131,7 @@ def kinds_of_tuples(
 
 def kinds_of_named(
     edges: Sequence[Mapping[str, Any]], members: Sequence[int], node_types: Sequence[str]
-) -> tuple[list[Kind], Rows]:
+) -> tuple[list[Kind], Ints]:
     """The kinds of edges that are dicts from role to node, and the kind of each edge.
 
     `members` are the positions of their nodes, edge after edge. The first edge of a kind decides the order of roles.
@@ -165,7 +164,7 @@ def _stacked(kinds: Sequence[Kind]) -> Kind:
     return Kind(roles, types, np.concatenate([kind.rows[:, [kind.roles.index(r) for r in roles]] for kind in kinds]))
 
 
-def _by_types(rows: Rows, types: tuple[str, ...], type_codes: Rows) -> list[tuple[Rows, Kind]]:
+def _by_types(rows: Ints, types: tuple[str, ...], type_codes: Ints) -> list[tuple[Ints, Kind]]:
     """The kinds among tuples of one size: which tuples, and their rows."""
     codes = type_codes[rows]
     order = np.argsort(codes, axis=1, kind="stable")
@@ -186,10 +185,11 @@ def _names(what: str, names: Any) -> tuple[str, ...]:
     odd = next((name for name in given if not isinstance(name, str) or not name), None)
     if odd is not None:
         raise InputError(f"{odd!r} stands among the {what} of a kind; they are strings that are not empty")
+    check_unicode(what, given)
     return given
 
 
-def _as_rows(rows: Any, width: int, shown: str) -> Rows:
+def _as_rows(rows: Any, width: int, shown: str) -> Ints:
     """Whatever holds m x width integers, as a read-only view or copy."""
     given = np.asarray(rows)
     if given.size == 0 and given.ndim < 2:
@@ -207,7 +207,6 @@ def _as_rows(rows: Any, width: int, shown: str) -> Rows:
 TYPE = "node"
 """The type of every node where none is given."""
 
-Ints = npt.NDArray[np.int64]
 Types = tuple[tuple[str, ...], Ints]
 """The types, in order of first appearance, and the type of each node as a position among them."""
 
@@ -232,13 +231,14 @@ def types_of(given: Iterable[str] | npt.NDArray[np.integer], n: int, types: Sequ
     odd = next((t for t in names if not isinstance(t, str)), None)
     if odd is not None:
         raise InputError(f"the type {odd!r} is a {type(odd).__name__}; the type of a node is a string")
+    check_unicode("types", names)
     if codes.size and not (codes.min() >= 0 and codes.max() < len(names)):
         bad = codes[(codes < 0) | (codes >= len(names))][0]
         raise InputError(f"a node has the type number {bad}, where types are numbered from 0 to {len(names) - 1}")
     return _by_appearance(names, codes)
 
 
-def types_by_roles(kinds: Sequence[Kind], nodes: Labels) -> Types:
+def types_by_roles(kinds: Sequence[Kind], nodes: Nodes) -> Types:
     """The types of nodes as their roles have them; a node without an edge has the one type that there is."""
     _check_positions(kinds, len(nodes))
     names = tuple(dict.fromkeys(name for kind in kinds for name in kind.types)) or (TYPE,)
@@ -252,7 +252,7 @@ def types_by_roles(kinds: Sequence[Kind], nodes: Labels) -> Types:
     return _by_appearance(names, codes)
 
 
-def check_rows(kinds: Sequence[Kind], nodes: Labels, types: tuple[str, ...], codes: Ints) -> None:
+def check_rows(kinds: Sequence[Kind], nodes: Nodes, types: tuple[str, ...], codes: Ints) -> None:
     """Refuse rows that name no node, or one of a type that does not belong there."""
     _check_positions(kinds, len(nodes))
     for kind in kinds:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,20 +12,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
-__all__ = ["Labels", "typed_labels"]
+__all__ = ["Nodes", "check_unicode", "typed_nodes"]
 
 
 _SUGGESTIONS = 3
 _SUGGEST_AMONG = 100_000
 """Close labels are looked for among at most this many, so that an error message stays instant."""
+_DEEPEST = 100
+"""Tuples within tuples."""
 
 
-class Labels(Sequence[Any]):
+class Nodes(Sequence[Any]):
     """An immutable sequence of distinct labels with a fast way back from label to position.
 
-    >>> labels = Labels.of(["Valjean", "Javert", "Cosette"])
+    >>> labels = Nodes.of(["Valjean", "Javert", "Cosette"])
     >>> labels[1], labels.positions(["Cosette", "Valjean"]).tolist()
     ('Javert', [2, 0])
     """
@@ -34,7 +36,7 @@ class Labels(Sequence[Any]):
     __slots__ = ("__dict__", "_bytes", "_ints", "_kind", "_offsets")
 
     def __init__(self, kind: str, arrays: Mapping[str, npt.NDArray[Any]]):
-        """Use `Labels.of`; this takes the arrays that `arrays` gives."""
+        """Use `Nodes.of`; this takes the arrays that `arrays` gives."""
         self._kind = kind
         self._ints = self._offsets = self._bytes = None
         if kind == "int":
@@ -47,17 +49,17 @@ class Labels(Sequence[Any]):
             raise InputError(f"unknown kind of labels {kind!r}; this version knows int, text and json")
 
     @staticmethod
-    def of(labels: Iterable[Any]) -> Labels:
+    def of(labels: Iterable[Any]) -> Nodes:
         """Labels from any iterable; they must be distinct."""
-        if isinstance(labels, Labels):
+        if isinstance(labels, Nodes):
             return labels
         if isinstance(labels, range):
             labels = np.arange(labels.start, labels.stop, labels.step, dtype=np.int64)
         if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
-            made = Labels("int", {"ints": _as_int64(labels).copy()})
+            made = Nodes("int", {"ints": _as_int64(labels).copy()})
         else:
             made = _from_objects([_plain(x) for x in labels])
-        made._check_distinct()
+        made.check_distinct(indexed=True)
         return made
 
     @property
@@ -66,7 +68,7 @@ class Labels(Sequence[Any]):
         return self._kind
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to store; `Labels(kind, arrays)` makes the same labels of them."""
+        """The arrays to store; `Nodes(kind, arrays)` makes the same labels of them."""
         if self._ints is not None:
             return {"ints": self._ints}
         assert self._offsets is not None and self._bytes is not None
@@ -103,7 +105,7 @@ class Labels(Sequence[Any]):
         return bool(self.find([label])[0] >= 0)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Labels):
+        if not isinstance(other, Nodes):
             return NotImplemented
         mine, theirs = self.arrays(), other.arrays()
         return self._kind == other._kind and all(np.array_equal(mine[k], theirs[k]) for k in mine)
@@ -112,7 +114,7 @@ class Labels(Sequence[Any]):
 
     def __repr__(self) -> str:
         head = ", ".join(repr(x) for x in self[:3])
-        return f"Labels({len(self):,}: {head}{', ...' if len(self) > 3 else ''})"
+        return f"Nodes({len(self):,}: {head}{', ...' if len(self) > 3 else ''})"
 
     def find(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The position of each label, -1 where it is unknown."""
@@ -123,7 +125,7 @@ class Labels(Sequence[Any]):
 
     def positions(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The position of each label; an `InputError` that suggests close ones where one is unknown."""
-        labels = labels if isinstance(labels, (list, tuple, Labels, np.ndarray)) else list(labels)
+        labels = labels if isinstance(labels, (list, tuple, Nodes, np.ndarray)) else list(labels)
         found = self.find(labels)
         if found.size and found.min() < 0:
             raise InputError(self._unknown(labels[int(np.argmax(found < 0))]))
@@ -139,16 +141,16 @@ class Labels(Sequence[Any]):
             return text
         return number if self._kind == "int" or text not in self else text
 
-    def take(self, rows: npt.ArrayLike) -> Labels:
+    def take(self, rows: npt.ArrayLike) -> Nodes:
         """The labels at these positions, in this order; each position once."""
         rows = _as_rows(rows, len(self))
         if self._ints is not None:
-            return Labels("int", {"ints": self._ints[rows]})
+            return Nodes("int", {"ints": self._ints[rows]})
         assert self._offsets is not None and self._bytes is not None
         starts, lengths = self._offsets[rows], np.diff(self._offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         into = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return Labels(self._kind, {"offsets": offsets, "bytes": self._bytes[into]})
+        return Nodes(self._kind, {"offsets": offsets, "bytes": self._bytes[into]})
 
     @cached_property
     def _index(self) -> dict[Any, int]:
@@ -164,7 +166,7 @@ class Labels(Sequence[Any]):
         return self._ints[order], order
 
     def _find_ints(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
-        if isinstance(labels, Labels) and labels._ints is not None:
+        if isinstance(labels, Nodes) and labels._ints is not None:
             wanted, whole = labels._ints, None
         elif isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
             wanted, whole = _as_int64(labels), None
@@ -181,7 +183,8 @@ class Labels(Sequence[Any]):
             known &= whole
         return np.where(known, at if order is None else order[at], -1)
 
-    def _check_distinct(self) -> None:
+    def check_distinct(self, *, indexed: bool = False) -> None:
+        """Refuse a node that is there twice; `indexed` keeps what was built for it, for `find` to use."""
         if self._ints is not None:
             values, _ = self._sorted
             twice = np.flatnonzero(values[1:] == values[:-1])
@@ -189,27 +192,30 @@ class Labels(Sequence[Any]):
                 raise InputError(
                     f"the label {int(values[twice[0]])} stands twice among the nodes; each node needs its own"
                 )
-        elif len(self._index) < len(self):
+        elif len(self._index if indexed else self._distinct()) < len(self):
             first = next(x for i, x in enumerate(self) if self._index[x] != i)
             raise InputError(f"the label {first!r} stands twice among the nodes; each node needs its own")
+
+    def _distinct(self) -> Collection[Any]:
+        """The labels, each once; text as its bytes, which cost half as much as an index of strings."""
+        if self._kind == "json":
+            return self._index
+        assert self._offsets is not None and self._bytes is not None
+        whole = self._bytes.tobytes()
+        _decoded(whole)
+        return {whole[a:b] for a, b in pairwise(self._offsets.tolist())}
 
     def _unknown(self, label: Any) -> str:
         among = [str(x) for x in self[:_SUGGEST_AMONG]]
         folded = {x.casefold(): x for x in reversed(among)}
-        near = get_close_matches(str(_plain(label)).casefold(), list(folded), n=_SUGGESTIONS, cutoff=0.6)
-        hint = (
-            f"; did you mean {' or '.join(folded[x] for x in near)}?"
-            if near
-            else f"; labels look like {among[0]}"
-            if among
-            else ""
-        )
-        return f"no node is labelled {_plain(label)!r}{hint}"
+        examples = f"labels look like {among[0]}" if among else ""
+        hint = did_you_mean(str(_plain(label)).casefold(), folded, examples, most=_SUGGESTIONS, written=folded)
+        return f"no node is labelled {_plain(label)!r}" + (f"; {hint}" if hint else "")
 
 
-def _from_objects(labels: list[Any]) -> Labels:
+def _from_objects(labels: list[Any]) -> Nodes:
     if labels and all(map(_is_int64, labels)):
-        return Labels("int", {"ints": np.array(labels, dtype=np.int64)})
+        return Nodes("int", {"ints": np.array(labels, dtype=np.int64)})
     kind = "text" if all(isinstance(x, str) for x in labels) else "json"
     try:
         parts = [(x if kind == "text" else _to_json(x)).encode() for x in labels]
@@ -217,14 +223,27 @@ def _from_objects(labels: list[Any]) -> Labels:
         raise InputError(f"the label {e.object!r} is not valid unicode: {e.reason}") from None
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(p) for p in parts], out=offsets[1:])
-    return Labels(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)})
+    return Nodes(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)})
 
 
-def _plain(label: Any) -> Any:
+def check_unicode(what: str, names: Iterable[str]) -> None:
+    """Refuse half of a character (a lone surrogate, which json can spell): no file could hold it later."""
+    try:
+        for name in names:
+            name.encode()
+    except UnicodeEncodeError as e:
+        raise InputError(f"{e.object!r} among the {what} is not valid unicode: {e.reason}") from None
+
+
+def _plain(label: Any, depth: int = 0) -> Any:
     """numpy's scalars as Python's own, tuples through and through."""
     if isinstance(label, np.generic):
         return label.item()
-    return tuple(map(_plain, label)) if isinstance(label, tuple) else label
+    if not isinstance(label, tuple):
+        return label
+    if depth == _DEEPEST:
+        raise InputError(f"a label is a tuple within more than {_DEEPEST} others; labels are not nested that deep")
+    return tuple(_plain(x, depth + 1) for x in label)
 
 
 def _is_int64(x: Any) -> bool:
@@ -303,22 +322,22 @@ def _check_offsets(offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) 
         raise InputError("the stored labels are damaged: their offsets do not fit their text")
 
 
-def typed_labels(of_type: Mapping[str, Labels]) -> Labels:
+def typed_nodes(of_type: Mapping[str, Nodes]) -> Nodes:
     """The labels (type, label) of all types, one type after the other, without a Python object for each.
 
-    >>> list(typed_labels({"user": Labels.of([7, 9]), "tag": Labels.of(["drama"])}))
+    >>> list(typed_nodes({"user": Nodes.of([7, 9]), "tag": Nodes.of(["drama"])}))
     [('user', 7), ('user', 9), ('tag', 'drama')]
     """
     parts = [_as_json(name, labels) for name, labels in of_type.items()]
     texts = [text for part in parts for text in part]
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
-    kind = "json" if texts else "text"  # as `Labels.of` has it where there are none
-    return Labels(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), np.uint8)})
+    kind = "json" if texts else "text"  # as `Nodes.of` has it where there are none
+    return Nodes(kind, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), np.uint8)})
 
 
-def _as_json(name: str, labels: Labels) -> list[bytes]:
-    """Each pair as `Labels` keeps it."""
+def _as_json(name: str, labels: Nodes) -> list[bytes]:
+    """Each pair as `Nodes` keeps it."""
     start = f"[{json.dumps(name, ensure_ascii=False)}, "
     if labels.kind == "int":
         return [f"{start}{i}]".encode() for i in labels]

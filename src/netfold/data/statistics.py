@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from netfold.data.edges import linked_nodes
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 
-__all__ = ["Counts", "GraphCounts", "HypergraphCounts", "Spread", "graph_counts", "hypergraph_counts"]
+__all__ = ["Counts", "GraphCounts", "HypergraphCounts", "Summary", "graph_counts", "hypergraph_counts"]
 
 
 @dataclass(frozen=True)
-class Spread:
+class Summary:
     """The least, the mean and the largest of some numbers."""
 
     least: float
@@ -31,7 +32,7 @@ class Counts:
     edges: int
     isolated: int
     """Nodes that are in no edge, at either end."""
-    degrees: Spread | None
+    degrees: Summary | None
     """Of the nodes, as `degrees` has them; None where there are no nodes."""
 
 
@@ -44,7 +45,7 @@ class GraphCounts(Counts):
     self_loops: int
     components: int
     """Weakly connected ones, where directed."""
-    weights: Spread | None
+    weights: Summary | None
     """Of the edges; None where there are none."""
 
 
@@ -61,15 +62,14 @@ def graph_counts(graph: Graph) -> GraphCounts:
 
     >>> graph_counts(Graph.from_edges([("a", "b"), ("b", "c")], nodes=["a", "b", "c", "d"], directed=True))
     ... # doctest: +NORMALIZE_WHITESPACE
-    GraphCounts(nodes=4, edges=2, isolated=1, degrees=Spread(least=0, mean=0.5, largest=1), directed=True,
-    weighted=False, self_loops=0, components=2, weights=Spread(least=1.0, mean=1.0, largest=1.0))
+    GraphCounts(nodes=4, edges=2, isolated=1, degrees=Summary(least=0, mean=0.5, largest=1), directed=True,
+    weighted=False, self_loops=0, components=2, weights=Summary(least=1.0, mean=1.0, largest=1.0))
     """
     a = graph.adjacency
-    ends = np.diff(a.indptr) + np.bincount(a.indices, minlength=graph.n_nodes)
     return GraphCounts(
         nodes=graph.n_nodes,
         edges=graph.n_edges,
-        isolated=int((ends == 0).sum()),
+        isolated=int((~linked_nodes(graph)).sum()),
         degrees=_spread(graph.degrees),
         directed=graph.directed,
         weighted=graph.is_weighted,
@@ -83,7 +83,7 @@ def hypergraph_counts(hypergraph: Hypergraph) -> HypergraphCounts:
     """Count what there is of a hypergraph.
 
     >>> hypergraph_counts(Hypergraph.from_tuples([("a", "b", "c"), ("b", "c")])).degrees
-    Spread(least=1, mean=1.6666666666666667, largest=2)
+    Summary(least=1, mean=1.6666666666666667, largest=2)
     """
     degrees = hypergraph.degrees
     of_type = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
@@ -96,7 +96,7 @@ def hypergraph_counts(hypergraph: Hypergraph) -> HypergraphCounts:
     )
 
 
-def _spread(values: npt.NDArray[np.int64] | npt.NDArray[np.float32]) -> Spread | None:
+def _spread(values: npt.NDArray[np.int64] | npt.NDArray[np.float32]) -> Summary | None:
     if not len(values):
         return None
-    return Spread(values.min().item(), float(values.mean()), values.max().item())
+    return Summary(values.min().item(), float(values.mean()), values.max().item())

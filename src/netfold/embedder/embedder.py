@@ -1,15 +1,17 @@
-"""`Embedder`: what every model is. Hyper-parameters in, `fit`, `transform`, `save`; `loading.load` gives one back."""
+"""`Embedder`: what every model is. Hyper-parameters in, `fit`, `transform`, `save`; `store.load` gives one back."""
 
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
+import functools
 import os
-import reprlib
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
-from netfold.embedder.options import Configured, config_to_json, option
+from netfold._version import version
+from netfold.data.text import listed
+from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
+from netfold.embedder.problem import Input, N, Problem
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,22 +22,16 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
 
-__all__ = ["METRICS", "TENSORS", "Embedder", "listed", "option"]
-
-TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
-"""The files of a saved model beside its manifest."""
-_SHOWN = 5
-"""How many labels an error message lists."""
+__all__ = ["Embedder", "listed", "option", "version"]
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Embedder(Configured):
+class Embedder(Configured, Generic[N]):
     """A model with hyper-parameters that `fit` a graph and give its nodes vectors.
 
-    After `fit`: `embedding_` (an `Embedding` of the known nodes) and `history_` (one record of losses per epoch).
-    A model adds options and the few methods below that begin with an underscore.
+    A model adds options and five places, the methods below that begin with an underscore: what it reads, the problem
+    that it makes of that, its network, how it embeds known nodes, and how it extends to new ones.
     """
 
     dim: int = option(128, "numbers per node: the width of the embedding", at_least=1)
@@ -51,14 +47,21 @@ class Embedder(Configured):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    reaches: ClassVar[str] = "neighbor"
+    """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
-    embedding_: Embedding = dataclasses.field(init=False)
-    history_: list[dict[str, float]] = dataclasses.field(init=False)
-    network_: torch.nn.Module = dataclasses.field(init=False)
-    graph_facts_: dict[str, Any] = dataclasses.field(init=False)
-    """What must be known of the graph after it is gone: its fingerprint, its size, and what the model adds."""
+    embedding_: Embedding = attribute("the vectors of the known nodes, a row each, by the nodes' names")
+    history_: list[dict[str, float]] = attribute(
+        "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+    )
+    network_: N = attribute("the trained network, on the device that it was trained on")
+    graph_facts_: dict[str, Any] = attribute(
+        "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+    )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Register a model by its name, unless it is abstract."""
+        super().__init_subclass__()
         if not abstract:
             Embedder.models[cls.__name__.lower()] = cls
 
@@ -84,31 +87,30 @@ class Embedder(Configured):
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        known = self._read(graph)
-        self._take(known, embedding)
-        facts = {"fingerprint": known.fingerprint, "n_nodes": known.n_nodes, **self._facts(known)}
+        data = self._read(graph, embedding)
         device = _device(self.device)
-        shown = Progress(type(self).__name__) if progress else Progress.silent()
-        run = {"model": type(self).__name__, "config": config_to_json(self), "graph": facts, "version": _version()}
-        saved = Checkpoint(checkpoint, run, every=checkpoint_every) if checkpoint is not None else None
-        network = self._network_for(facts)
-        if saved is None or not saved.exists():
-            self._start(network, known, shown)
-        network.to(device)
+        bar = Progress(type(self).__name__) if progress else Progress.silent()
+        run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
+        renamed = functools.partial(new_names, type(self))
+        saved = Checkpoint(checkpoint, run, every=checkpoint_every, renamed=renamed) if checkpoint is not None else None
+        problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
-            network,  # type: ignore[arg-type]
-            self._batches(known, network),
-            self._blocks(network),
+            problem.network,  # type: ignore[arg-type]
+            problem.batches,
+            problem.blocks,
             epochs=self.epochs,
-            rows=known.n_nodes,
+            schedule=problem.schedule,
+            tolerance=problem.tolerance,
+            patience=problem.patience,
+            rows=data.graph.n_nodes,
             checkpoint=saved,
-            progress=shown,
+            progress=bar,
             on_epoch=on_epoch,
-            **self._stopping(),
         )
-        network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
-        self.network_, self.history_, self.graph_facts_ = network, history, facts
-        self.embedding_ = self._embed(known)
+        problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
+        self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
+        vectors = self._embed(data)
+        self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
         return self
 
     def transform(self, graph: Any) -> Embedding:
@@ -121,101 +123,63 @@ class Embedder(Configured):
         from netfold.data.embedding import Embedding
 
         self._check_fitted()
-        later = self._read(graph)
-        self._check_later(later)
-        known = self.embedding_.nodes.find(later.nodes)
+        later = self._read(graph, later=True)
+        known = self.embedding_.nodes.find(later.graph.nodes)
         new = np.flatnonzero(known < 0)
         if not len(new):
             none = np.zeros((0, self.embedding_.dim), np.float32)
-            return Embedding(later.nodes.take(new), none, None if self.embedding_.std is None else none)
+            return Embedding(later.graph.nodes.take(new), none, None if self.embedding_.std is None else none)
         return self._extend(later, new, known)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back."""
-        from netfold.io import tensors as store
-        from netfold.io.files import staged_folder
+        from netfold.embedder.store import save
 
         self._check_fitted()
         self._check_unchanged()
-        emb = self.embedding_
-        tensors: dict[str, Any] = {f"network.{k}": v for k, v in self.network_.state_dict().items()}
-        tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
-        if emb.std is not None:
-            tensors["std"] = emb.std
-        facts = {"model": type(self).__name__, "config": config_to_json(self), "graph": self.graph_facts_}
-        facts |= {
-            "labels": emb.nodes.kind,
-            "versions": {p: _version(p) for p in ("netfold", "torch", "numpy", "scipy")},
-        }
-        with staged_folder(path, force=force) as folder:
-            store.write_tensors(folder / TENSORS, tensors)
-            store.write_records(folder / METRICS, self.history_)
-            store.write_manifest(folder, "model", facts, [folder / TENSORS, folder / METRICS])
+        save(self, path, force=force)
 
-    # ---------------------------------------------------------------- for models
+    # ---------------------------------------------------------------- for models: five places, and random numbers
 
-    def _read(self, graph: Any) -> Graph:
-        """The graph (a `Hypergraph`, where the model reads those), refused where this model cannot embed it."""
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input[Any]:
+        """What it makes of a user's graph, and of the embedding to be extended; refused where it cannot embed it.
+
+        A `later` graph is read for its new nodes, by a fitted model: it must be of the sort that was fitted.
+        """
         from netfold.data.graph import Graph
 
-        found = Graph.of(graph)
-        if found.n_nodes < 2:
-            raise InputError(f"the graph has {found.n_nodes} node(s); at least 2 are needed")
-        if found.n_edges == 0:
+        known = Graph.of(graph)
+        if known.n_nodes < 2:
+            raise InputError(f"the graph has {known.n_nodes} node(s); at least 2 are needed")
+        if known.n_edges == 0:
             raise InputError("the graph has no edges; there is nothing to learn from")
-        return found
-
-    def _take(self, graph: Any, embedding: Any) -> None:
-        """Keep the embedding that is to be extended; a model that learns its own is not given one."""
         if embedding is not None:
             raise InputError(f"{type(self).__name__} learns vectors of its own; embedding= is for DepthLGP")
+        if later:
+            self._check_direction(known)
+        return Input(known)
 
-    def _facts(self, graph: Any) -> dict[str, Any]:
-        """What more is kept of the graph, as json holds it: enough for `_network_for` and `_check_later`."""
-        return {"directed": graph.directed}
+    def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
+        """What is trained, of what `_read` gave: the network, started on the CPU and then on its device, and batches.
 
-    def _check_facts(self, facts: dict[str, Any]) -> None:
-        """Raise a TypeError where `_facts` cannot have made what a file says."""
-        if not isinstance(facts.get("directed"), bool):
-            raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
-
-    def _check_later(self, graph: Any) -> None:
-        """Raise an `InputError` where a later graph is not of the sort that was fitted."""
-        if graph.directed != self.graph_facts_["directed"]:
-            fitted, given = ("an undirected", "directed") if graph.directed else ("a directed", "undirected")
-            raise InputError(f"the model was fitted to {fitted} graph and this one is {given}")
-
-    def _network_for(self, facts: dict[str, Any]) -> torch.nn.Module:
-        """The network for a graph of which these facts are known."""
-        return self._network(facts["n_nodes"])
-
-    def _network(self, n_nodes: int) -> torch.nn.Module:
-        """The network for a graph of this size, on the CPU, its parameters not yet started."""
+        A run that is `resumed` from a checkpoint gets its parameters there: what it would cost to start them is saved.
+        """
         raise NotImplementedError
 
-    def _start(self, network: Any, graph: Any, progress: Progress) -> None:
-        """Give the parameters their first values: from `self._generator()`, and by pre-training."""
+    def _network(self, facts: dict[str, Any]) -> N:
+        """The network for a graph of which these facts (`Input.facts`) are known, on the CPU, not yet started.
+
+        They may come from a file: a TypeError where no graph can have them.
+        """
         raise NotImplementedError
 
-    def _batches(self, graph: Any, network: Any) -> Callable[[int], Iterable[Any]]:
-        """The batches of each epoch; a function of the epoch and the seed alone."""
+    def _embed(self, data: Any) -> Embedding:
+        """The vectors of the known nodes, when the network is trained."""
         raise NotImplementedError
 
-    def _blocks(self, network: Any) -> list[Block]:
-        """Which parameters are stepped together, and how."""
-        raise NotImplementedError
-
-    def _stopping(self) -> dict[str, Any]:
-        """The schedule and early stopping for `train`."""
-        return {}
-
-    def _embed(self, graph: Any) -> Embedding:
-        """The vectors of the known nodes."""
-        raise NotImplementedError
-
-    def _extend(self, graph: Any, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+    def _extend(self, data: Any, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         """The vectors of the rows `new` of a later graph; `known` has each row's position in `fit`, or -1."""
-        names, model = listed([graph.nodes[i] for i in new]), type(self).__name__
+        names, model = listed([data.graph.nodes[i] for i in new]), type(self).__name__
         raise InputError(f"{names}: {model} has no vectors for new nodes; fit DepthLGP to this embedding for those")
 
     def _generator(self, *stream: int) -> torch.Generator:
@@ -231,20 +195,20 @@ class Embedder(Configured):
         import torch
 
         with torch.device("meta"):
-            wanted = self._network_for(self.graph_facts_).state_dict()
+            wanted = self._network(self.graph_facts_).state_dict()
         if {k: v.shape for k, v in wanted.items()} != {k: v.shape for k, v in self.network_.state_dict().items()}:
             name = type(self).__name__
             raise InputError(f"this {name} was fitted with other options than {self!r}; set them back, or fit again")
 
+    def _check_direction(self, graph: Graph) -> None:
+        """Raise an `InputError` where a later graph has directions and the fitted one had none, or the reverse."""
+        if graph.directed != self.graph_facts_["directed"]:
+            fitted, this = ("an undirected", "directed") if graph.directed else ("a directed", "undirected")
+            raise InputError(f"the model was fitted to {fitted} graph and this one is {this}")
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
-
-
-def listed(labels: list[Any]) -> str:
-    """A few labels for an error message."""
-    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
-    return ", ".join(repr(x) for x in labels[:_SHOWN]) + more
 
 
 def _device(name: str) -> torch.device:
@@ -255,10 +219,3 @@ def _device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
-
-
-def _version(package: str = "netfold") -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"

@@ -1,19 +1,39 @@
-"""Hyper-parameters, declared once: constructor, checks, repr, saved configuration, command-line flags, docs table."""
+"""Hyper-parameters, declared once: constructor, checks, repr, help, saved configuration, flags of the command line.
+
+An option that was renamed says what it was called (`was`): old names are read from files, and answered with the new one
+where somebody types them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import math
-import numbers
+import inspect
 import reprlib
+import textwrap
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from netfold.data.checks import is_number, is_whole
 from netfold.errors import InputError
 
-__all__ = ["Configured", "Option", "config_from_json", "config_to_json", "option", "options", "parameters_table"]
+__all__ = [
+    "Configured",
+    "Option",
+    "attribute",
+    "config_from_json",
+    "config_to_json",
+    "first_names",
+    "new_names",
+    "option",
+    "options",
+    "parameters_table",
+    "renamed_option",
+]
+
+WIDTH = 100
+"""Columns of the text that `help` shows of options and attributes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,12 +50,16 @@ class Option:
     below: float | None = None
     none: bool = False
     """Whether None is admitted."""
+    was: tuple[str, ...] = ()
+    """What it was called before, the oldest name first."""
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is one it admits."""
+        return (value is None and self.none) or self._fits(value)
 
     def check(self, value: Any) -> None:
         """Raise an `InputError` that names the option, unless the value is one it admits."""
-        if value is None and self.none:
-            return
-        if not self._fits(value):
+        if not self.fits(value):
             raise InputError(f"{self.name}={reprlib.repr(value)} is not allowed; {self.accepted()}")
 
     def accepted(self) -> str:
@@ -62,8 +86,8 @@ class Option:
         )
 
     def _number(self, value: Any) -> bool:
-        kind: type = numbers.Integral if self.type is int else numbers.Real  # which numpy's scalars are, too
-        number = isinstance(value, kind) and not isinstance(value, bool) and _is_finite(value)
+        number = is_number(value) and (self.type is not int or is_whole(value))
+        number = number and (self.type is int or value == 0 or _LEAST <= abs(value) <= _LARGEST)
         low = self.at_least is None or (number and value >= self.at_least)
         high = self.below is None or (number and value < self.below)
         return number and low and high and (self.above is None or value > self.above)
@@ -84,16 +108,23 @@ def option(
     at_least: float | None = None,
     above: float | None = None,
     below: float | None = None,
+    was: str | Sequence[str] = (),
 ) -> Any:
     """A dataclass field that is a hyper-parameter.
 
     `help` says what it means, with the chapter's equation; `choices`, `at_least`, `above` and `below` what it may be.
-    Its type is that of the default; one whose default is None says its `type`, and admits None.
+    Its type is that of the default; one whose default is None says its `type`, and admits None. `was` is what it was
+    called before: a name, or several, the oldest first.
     """
     kind, none = (type, True) if default is None else (default.__class__, False)
     facts = {"type": kind, "help": help, "choices": tuple(choices), "at_least": at_least, "above": above}
-    facts |= {"below": below, "none": none}
+    facts |= {"below": below, "none": none, "was": (was,) if isinstance(was, str) else tuple(was)}
     return dataclasses.field(default=default, metadata=facts)
+
+
+def attribute(help: str) -> Any:
+    """A dataclass field that is no option: `fit` sets it, and `help` says what it then is."""
+    return dataclasses.field(init=False, metadata={"holds": help})
 
 
 def options(cls: type) -> tuple[Option, ...]:
@@ -107,10 +138,49 @@ def _declared(cls: type) -> tuple[Option, ...]:
     return tuple(Option(name=f.name, default=f.default, **f.metadata) for f in declared)
 
 
+class _Signature:
+    """The signature of a class of options, by which `help`, Jupyter and Sphinx show its constructor."""
+
+    def __get__(self, instance: Any, cls: type) -> inspect.Signature:
+        if not dataclasses.is_dataclass(cls):
+            raise AttributeError("only a dataclass has options")
+        declared = {o.name: o for o in options(cls)}
+        fields = [f for f in dataclasses.fields(cls) if f.init]
+        return inspect.Signature([_parameter(f, declared.get(f.name)) for f in fields])
+
+
+def _parameter(field: dataclasses.Field[Any], o: Option | None) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    annotation: Any = field.type
+    if o is not None:  # the class itself, which is shown without quotes
+        annotation = o.type if o.type in (int, float, bool, str) else tuple[int, ...]
+        annotation = annotation | None if o.none else annotation
+    return inspect.Parameter(field.name, kind, default=default, annotation=annotation)
+
+
+_LEAST, _LARGEST = 1e-30, 1e30
+"""Numbers beyond these are 0 or infinite in float32 as soon as two are multiplied."""
+
+
 class Configured:
-    """What every class made of options can do: check itself, show itself, and be copied by scikit-learn."""
+    """What every class made of options can do: check, show and explain itself, and be copied by scikit-learn."""
+
+    def __init_subclass__(cls) -> None:
+        """Let the docstring go on with the options and attributes."""
+        super().__init_subclass__()
+        own = vars(cls).get("__doc__")
+        cls.__doc__ = own if isinstance(own, _Docstring) else _Docstring(own)  # type: ignore[assignment]
+
+    __signature__ = _Signature()
+
+    def __new__(cls, *args: Any, **given: Any) -> typing.Self:
+        """Refuse options by the names that they had before."""
+        _check_names(cls, given)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        """Check every option."""
         for o in options(type(self)):
             o.check(getattr(self, o.name))
 
@@ -121,6 +191,7 @@ class Configured:
     def set_params(self, **params: Any) -> typing.Self:
         """Set hyper-parameters; an unknown name or a value that is not allowed changes nothing."""
         known = {o.name: o for o in options(type(self))}
+        _check_names(type(self), params)
         for name, value in params.items():
             if name not in known:
                 raise InputError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(known)}")
@@ -132,13 +203,6 @@ class Configured:
     def __repr__(self) -> str:
         changed = [f"{o.name}={v!r}" for o in options(type(self)) if (v := getattr(self, o.name)) != o.default]
         return f"{type(self).__name__}({', '.join(changed)})"
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False
 
 
 def parameters_table(cls: type) -> str:
@@ -158,9 +222,122 @@ def config_to_json(configured: Configured) -> dict[str, Any]:
 
 
 def config_from_json(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyper-parameters read from json or toml, where tuples are lists; unknown names are refused."""
+    """Hyper-parameters read from json or toml, where tuples are lists; unknown names are refused, old ones are read."""
     known = {o.name: o for o in options(cls)}
+    config = new_names(cls, config)
     unknown = [name for name in config if name not in known]
     if unknown:
         raise InputError(f"{cls.__name__} has no option {reprlib.repr(unknown[0])}; it has {', '.join(known)}")
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
+
+
+# -------------------------------------------------------------------- options that were renamed
+
+
+def renamed_option(cls: type, name: str, value: Any) -> Option | None:
+    """The option that was called `name` before; None where there is none, or where an option is now called so.
+
+    Where one option took over the name of another, the value decides: one that only the other admits is meant for it.
+    """
+    declared = options(cls)
+    now = next((o for o in declared if o.name == name), None)
+    before = next((o for o in declared if name in o.was), None)
+    if before is not None and now is not None and (now.fits(value) or not before.fits(value)):
+        return None
+    return before
+
+
+def new_names(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored configuration by the names that its options have now; names that no option ever had stay as they are.
+
+    >>> @dataclasses.dataclass(kw_only=True)
+    ... class Draws(Configured):
+    ...     n_negatives: int = option(5, "how many", was="negatives")
+    ...     negatives: str = option("uniform", "how they are drawn", choices=("uniform", "degree"), was="noise")
+    >>> new_names(Draws, {"negatives": 3, "noise": "degree"})
+    {'n_negatives': 3, 'negatives': 'degree'}
+    >>> new_names(Draws, {"n_negatives": 3, "negatives": "degree"})
+    {'n_negatives': 3, 'negatives': 'degree'}
+
+    A name that one option took over from another is the other's where the value says so, or where the one is there by
+    its own old name.
+    """
+    names = {o.name for o in options(cls)}
+    old = {was: o.name for o in options(cls) for was in o.was}
+    taken = {old[name] for name in config if name in old and name not in names}
+    renamed: dict[str, Any] = {}
+    for name, value in config.items():
+        is_old = name in old and (name in taken or renamed_option(cls, name, value) is not None)
+        new = old[name] if is_old else name
+        if new in renamed:
+            raise InputError(f"{new} is set twice, once by {name!r}, which was or is its name; leave one of them out")
+        renamed[new] = value
+    return renamed
+
+
+def first_names(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration by the oldest names of its options: the same whenever, and by whichever names, it was written."""
+    oldest = {o.name: o.was[0] for o in options(cls) if o.was}
+    return {oldest.get(name, name): value for name, value in new_names(cls, config).items()}
+
+
+def _check_names(cls: type, given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if (o := renamed_option(cls, name, value)) is not None:
+            raise InputError(f"{name} is now called {o.name}; {o.accepted()}")
+
+
+# -------------------------------------------------------------------- what `help` shows
+
+
+class _Docstring:
+    """The `__doc__` of a class of options: its own text, then its options, then what `fit` leaves behind.
+
+    It is put together when it is read: fields are not known yet when a class is made, and importing stays instant.
+    """
+
+    def __init__(self, text: str | None):
+        self._text = inspect.cleandoc(text) if text else ""
+
+    def __get__(self, instance: Any, cls: type) -> str:
+        parts = [self._text]
+        if dataclasses.is_dataclass(cls):
+            fields = [f for f in dataclasses.fields(cls) if "holds" in f.metadata]
+            parts += [_section("Parameters", [(_heading(o), o.help) for o in options(cls)])] if options(cls) else []
+            parts += [_section("Attributes", [(_typed(f), f.metadata["holds"]) for f in fields])] if fields else []
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def __set__(self, instance: Any, value: Any) -> None:  # with it, doctest does not take this for a method
+        raise AttributeError("__doc__ of an instance cannot be set")
+
+
+def _section(title: str, entries: list[tuple[str, str]]) -> str:
+    """Entries as numpydoc lays them out."""
+    lines = [title, "-" * len(title)]
+    for heading, words in entries:
+        lines.append(heading)
+        lines += textwrap.wrap(words, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _heading(o: Option) -> str:
+    """An option's name, what it may be, and its default.
+
+    >>> _heading(Option("dim", int, 128, "numbers per node", at_least=1))
+    'dim : int, at least 1, default 128'
+    >>> _heading(Option("rate", float, None, "of what", above=0, below=1, none=True))
+    'rate : float, above 0 and below 1, or None, default None'
+    """
+    if o.choices:
+        kind = "{" + ", ".join(map(repr, o.choices)) + "}"
+    else:
+        each = o.type not in (int, float, bool, str)
+        kind = "tuple of int" if each else o.type.__name__
+        bounds = [("at least", o.at_least), ("above", o.above), ("below", o.below)]
+        words = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        kind += f", {'each ' * each}{words}" if words else ""
+    return f"{o.name} : {kind}{', or None' * o.none}, default {o.default!r}"
+
+
+def _typed(field: dataclasses.Field[Any]) -> str:
+    return f"{field.name} : {field.type if isinstance(field.type, str) else field.type.__name__}"

@@ -1,47 +1,62 @@
-"""How good an embedding is: plain functions over values, each with its figures, cheap baselines and its protocol."""
+"""How good an embedding is: plain functions over values, each with its figures, cheap baselines and its protocol.
 
-from netfold.evaluate.classification import classification, clustering, visualization, visualization_points
-from netfold.evaluate.hyperedges import HyperedgeSplit, hidden_hyperedges, hyperedges, split_hyperedges
-from netfold.evaluate.links import link_prediction, reconstruction
-from netfold.evaluate.negatives import Negatives, sample_negatives
-from netfold.evaluate.new_nodes import HiddenLinks, hide_half, label_propagation, local_average, out_of_sample
-from netfold.evaluate.noise import noise_robustness
-from netfold.evaluate.ranking import average_precision
-from netfold.evaluate.result import Result
-from netfold.evaluate.roles import centrality, regular_equivalence, roles, vs_similarity
-from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
-from netfold.evaluate.uncertainty import calibration, calibration_error, uncertainty
+`TASKS` lists what can be asked. Names are imported at their first use, so that the list costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from netfold.evaluate.task import TASKS, Task
+
+if TYPE_CHECKING:
+    from netfold.evaluate.class_tasks import classification, clustering, visualization, visualization_points
+    from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, hyperedges, split_hyperedges
+    from netfold.evaluate.link_tasks import link_prediction, noise_robustness, reconstruction
+    from netfold.evaluate.negatives import Negatives, sample_negatives
+    from netfold.evaluate.new_node_tasks import (
+        HeldOutLinks,
+        hold_out_half,
+        label_propagation,
+        local_average,
+        out_of_sample,
+    )
+    from netfold.evaluate.ranking import average_precision
+    from netfold.evaluate.result import Result
+    from netfold.evaluate.role_tasks import centrality, regular_equivalence, roles, vs_similarity
+    from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
+    from netfold.evaluate.uncertainty_tasks import calibration, calibration_error, uncertainty
 
 __all__ = [
-    "EdgeSplit",
-    "HiddenLinks",
-    "HyperedgeSplit",
-    "Negatives",
-    "NodeSplit",
-    "Result",
-    "average_precision",
-    "calibration",
-    "calibration_error",
-    "centrality",
-    "classification",
-    "clustering",
-    "hidden_hyperedges",
-    "hide_half",
-    "hyperedges",
-    "label_propagation",
-    "link_prediction",
-    "local_average",
-    "noise_robustness",
-    "out_of_sample",
-    "reconstruction",
-    "regular_equivalence",
-    "roles",
-    "sample_negatives",
-    "split_edges",
-    "split_hyperedges",
-    "split_nodes",
-    "uncertainty",
-    "visualization",
-    "visualization_points",
+    "TASKS", "EdgeSplit", "HeldOutLinks", "HyperedgeSplit", "Negatives", "NodeSplit", "Result", "Task",
+    "average_precision", "calibration", "calibration_error", "centrality", "classification", "clustering",
+    "held_out_hyperedges", "hold_out_half", "hyperedges", "label_propagation", "link_prediction", "local_average",
+    "noise_robustness", "out_of_sample", "reconstruction", "regular_equivalence", "roles", "sample_negatives",
+    "split_edges", "split_hyperedges", "split_nodes", "uncertainty", "visualization", "visualization_points",
     "vs_similarity",
-]
+]  # fmt: skip
+
+_MODULES = {
+    "class_tasks": ("classification", "clustering", "visualization", "visualization_points"),
+    "hyperedge_tasks": ("HyperedgeSplit", "held_out_hyperedges", "hyperedges", "split_hyperedges"),
+    "link_tasks": ("link_prediction", "noise_robustness", "reconstruction"),
+    "negatives": ("Negatives", "sample_negatives"),
+    "new_node_tasks": ("HeldOutLinks", "hold_out_half", "label_propagation", "local_average", "out_of_sample"),
+    "ranking": ("average_precision",),
+    "result": ("Result",),
+    "role_tasks": ("centrality", "regular_equivalence", "roles", "vs_similarity"),
+    "splits": ("EdgeSplit", "NodeSplit", "split_edges", "split_nodes"),
+    "uncertainty_tasks": ("calibration", "calibration_error", "uncertainty"),
+}
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"netfold.evaluate has no {name!r}")
+    return getattr(importlib.import_module(f"netfold.evaluate.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

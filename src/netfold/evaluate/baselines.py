@@ -11,12 +11,14 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Ints
+from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.data.links import linked
-from netfold.evaluate.scores import PairScores, Rows, RowScores
+from netfold.data.paths import path_lengths
+from netfold.evaluate.scores import PairScores, RowScores
 
-__all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "steps", "svd_vectors"]
+__all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "svd_vectors"]
 
 
 _PART = 1 << 22
@@ -29,14 +31,14 @@ def pair_scorers(graph: Graph) -> dict[str, PairScores]:
     With Γ(i) the neighbors of i: common neighbors |Γ(i) ∩ Γ(j)|; Adamic-Adar Σ_{z in both} 1 / log |Γ(z)|;
     preferential attachment |Γ(i)| |Γ(j)|; shortest path: minus the number of steps, minus n where there is no path.
     """
-    links = linked(graph)
-    degrees = np.diff(links.indptr).astype(np.float64)
+    near = links(graph, directed=False, weights=False, loops="drop")
+    degrees = np.diff(near.indptr).astype(np.float64)
     rare = 1 / np.log(np.maximum(degrees, 2))  # a common neighbor of two nodes has two neighbors at least
     return {
-        "common neighbors": SharedNeighbors(links, np.ones(graph.n_nodes)),
-        "Adamic-Adar": SharedNeighbors(links, rare),
+        "common neighbors": SharedNeighbors(near, np.ones(graph.n_nodes)),
+        "Adamic-Adar": SharedNeighbors(near, rare),
         "preferential attachment": DegreeProducts(degrees),
-        "shortest path": RowScores(lambda rows: -torch.from_numpy(steps(links, rows)).float(), graph.n_nodes),
+        "shortest path": RowScores(lambda rows: -torch.from_numpy(path_lengths(near, rows)).float(), graph.n_nodes),
     }
 
 
@@ -46,11 +48,11 @@ class SharedNeighbors:
     def __init__(self, links: sparse.csr_array, weights: npt.NDArray[np.float64]):
         self._links, self._weighted = links, sparse.csr_array(links @ sparse.diags_array(weights))
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
         return torch.from_numpy((self._weighted[rows] @ self._links).toarray()).float()
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`."""
         out = torch.empty(len(u))
         for part in self._parts(u, v):
@@ -58,7 +60,7 @@ class SharedNeighbors:
             out[part] = torch.from_numpy(shared.sum(axis=1)).float()
         return out
 
-    def _parts(self, u: Rows, v: Rows) -> Iterator[slice]:
+    def _parts(self, u: Ints, v: Ints) -> Iterator[slice]:
         """Consecutive pairs that have about so many neighbors together."""
         sizes = np.diff(self._links.indptr).astype(np.int64)
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes[u] + sizes[v]) // _PART)) + 1
@@ -72,45 +74,13 @@ class DegreeProducts:
     def __init__(self, degrees: npt.NDArray[np.float64]):
         self._degrees = torch.from_numpy(degrees)
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
         return torch.outer(self._degrees[rows], self._degrees).float()
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`."""
         return (self._degrees[u] * self._degrees[v]).float()
-
-
-def steps(links: sparse.csr_array, rows: Rows) -> npt.NDArray[np.int32]:
-    """The least number of links from some nodes to all, n where there is no path: m x n.
-
-    Breadth first from up to 512 nodes together: a node holds one bit for each of them that has reached it, and a step
-    is the union of its neighbors' bits.
-    """
-    n = links.shape[0]
-    found = np.empty((len(rows), n), np.int32)
-    width = 64 * max(1, min(8, (1 << 23) // max(links.nnz, 1)))
-    for start in range(0, len(rows), width):
-        part = rows[start : start + width]
-        found[start : start + width] = _steps(links, part, width)[:, : len(part)].T
-    return found
-
-
-def _steps(links: sparse.csr_array, rows: Rows, width: int) -> npt.NDArray[np.int32]:
-    n, nodes = links.shape[0], np.flatnonzero(np.diff(links.indptr))  # those that have neighbors
-    first = links.indptr[nodes].astype(np.int64)
-    seen = np.zeros((n, width), dtype=bool)
-    seen[rows, np.arange(len(rows))] = True
-    bits, found = np.packbits(seen, axis=1).view(np.uint64), np.zeros((n, width), np.int32)
-    while True:
-        unseen = np.unpackbits(~bits.view(np.uint8), axis=1).view(bool)
-        before = bits.copy()
-        if len(nodes):
-            bits[nodes] |= np.bitwise_or.reduceat(before[links.indices], first, axis=0)
-        if np.array_equal(bits, before):
-            found[unseen] = n
-            return found
-        found += unseen  # one more step for those that are still to come
 
 
 _ROUNDS = 30
@@ -141,7 +111,7 @@ def spectral_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.fl
     """
     from sklearn.utils.extmath import randomized_svd
 
-    both = graph.adjacency + graph.adjacency.T if graph.directed else graph.adjacency
+    both = links(graph, directed=False, weights=True, loops="keep", dtype=np.float32)
     lazy = sparse.csr_array((sparse.eye_array(graph.n_nodes) + _normalised(both)) / 2)
     u, _, _ = randomized_svd(lazy, dim, n_iter=_ROUNDS, power_iteration_normalizer="QR", random_state=seed)
     sums = np.asarray(both.sum(axis=1), np.float64)
@@ -156,11 +126,11 @@ def degree_features(graph: Graph) -> Embedding:
     >>> degree_features(Graph.from_edges([("a", "b"), ("b", "c")])).vectors[1].tolist()[2:]
     [1.0, 1.0, 2.0]
     """
-    links = linked(graph)
-    degrees = links.sum(axis=1)
-    total = links @ degrees
+    near = links(graph, directed=False, weights=False, loops="drop")
+    degrees = near.sum(axis=1)
+    total = near @ degrees
     largest = np.zeros(graph.n_nodes)
-    np.maximum.at(largest, np.repeat(np.arange(graph.n_nodes), np.diff(links.indptr)), degrees[links.indices])
+    np.maximum.at(largest, np.repeat(np.arange(graph.n_nodes), np.diff(near.indptr)), degrees[near.indices])
     columns = [degrees, np.log1p(degrees), total / np.maximum(degrees, 1), largest, total]
     return Embedding(graph.nodes, np.stack(columns, axis=1))
 

@@ -6,14 +6,17 @@ links of both directions, and eigenvector centrality comes from who links to a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.arrays import Floats, Ints
+from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.data.paths import breadth_first
 from netfold.errors import InputError
 
 __all__ = [
@@ -27,8 +30,6 @@ __all__ = [
     "pagerank",
 ]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _WORD = 64
 _DENSE = 5
@@ -45,46 +46,46 @@ def degree(graph: Graph) -> Floats:
     return _both(graph).sum(axis=1) / max(graph.n_nodes - 1, 1)
 
 
-def closeness(graph: Graph, sources: Rows | None = None) -> Floats:
+def closeness(graph: Graph, sources: Ints | None = None) -> Floats:
     """r / Σ_u d(u, v) · r / (n - 1), with r other nodes u from which v is reached (Wasserman and Faust).
 
-    Breadth-first searches from 64 nodes at a time: a node's word has a bit for each search that has been there.
+    Breadth-first searches from 64 nodes at a time, see `breadth_first`.
     Exact, unless only some `sources` u are given; their sum and number are then scaled up.
     """
-    into, n = sparse.csr_array(_links(graph).T), graph.n_nodes
+    into, n = sparse.csr_array(_arcs(graph).T), graph.n_nodes
     chosen = np.arange(n) if sources is None else sources
     reached, total, others = np.zeros(n), np.zeros(n), np.full(n, len(chosen))
     others[chosen] -= 1
     for start in range(0, len(chosen), _WORD):
-        for steps, new in _searches(into, chosen[start : start + _WORD]):
-            arrived = np.bitwise_count(new).astype(np.float64)
+        for steps, new in breadth_first(into, chosen[start : start + _WORD]):
+            arrived = np.bitwise_count(new).sum(axis=1).astype(np.float64)
             reached += arrived
             total += steps * arrived
     mean = np.where(reached > 0, total, 1) / np.maximum(reached, 1)
     return np.asarray(reached / mean / np.maximum(others, 1), np.float64)
 
 
-def betweenness(graph: Graph, sources: Rows | None = None) -> Floats:
+def betweenness(graph: Graph, sources: Ints | None = None) -> Floats:
     """Σ_st σ_st(v) / σ_st / ((n - 1)(n - 2)): the part of the shortest paths between two others that v is on (Brandes).
 
     Exact, unless only some `sources` s are given; their sum is then scaled by n over their number. The time is that of
     twice as many sparse products as the longest path has steps, so that a graph like a long chain is slow.
     """
-    links, n = _links(graph), graph.n_nodes
+    arcs, n = _arcs(graph), graph.n_nodes
     chosen = np.arange(n) if sources is None else sources
     size = max(1, _BLOCK_NUMBERS // max(n, 1))
-    total, into = np.zeros(n), sparse.csr_array(links.T)
+    total, into = np.zeros(n), sparse.csr_array(arcs.T)
     for start in range(0, len(chosen), size):
-        total += _dependencies(links, into, chosen[start : start + size])
+        total += _dependencies(arcs, into, chosen[start : start + size])
     return total * (n / max(len(chosen), 1)) / max((n - 1) * (n - 2), 1)
 
 
 def eigenvector(graph: Graph) -> Floats:
     """The leading eigenvector of Aᵀ, x_v ∝ Σ_{u links to v} x_u: not negative, and of length 1."""
-    links = _links(graph)
-    if _has_no_cycle(links):  # all eigenvalues are 0
+    arcs = _arcs(graph)
+    if _has_no_cycle(arcs):  # all eigenvalues are 0
         raise InputError("eigenvector centrality needs a walk that comes back to where it began; this graph has none")
-    return largest_eigenpair(sparse.csr_array(links.T), symmetric=not graph.directed)[1]
+    return largest_eigenpair(sparse.csr_array(arcs.T), symmetric=not graph.directed)[1]
 
 
 def largest_eigenpair(matrix: sparse.csr_array, *, symmetric: bool = True) -> tuple[float, Floats]:
@@ -117,9 +118,9 @@ def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-12) -> F
 
     From a node without links it jumps. Iterated until the sum of changes is below `tolerance`.
     """
-    links, n = _links(graph), graph.n_nodes
-    out = links.sum(axis=1)
-    walk = sparse.csr_array((sparse.diags_array(1 / np.where(out > 0, out, 1)) @ links).T)
+    arcs, n = _arcs(graph), graph.n_nodes
+    out = arcs.sum(axis=1)
+    walk = sparse.csr_array((sparse.diags_array(1 / np.where(out > 0, out, 1)) @ arcs).T)
     rank, change = np.full(n, 1 / max(n, 1)), np.inf
     while change > tolerance:
         jumps = 1 - damping + damping * rank[out == 0].sum()
@@ -144,18 +145,15 @@ MEASURES: dict[str, Callable[[Graph], Floats]] = {
 """By name; the k-core as a part of its maximum, without which an error in it has no scale."""
 
 
-def _links(graph: Graph) -> sparse.csr_array:
+def _arcs(graph: Graph) -> sparse.csr_array:
     """1 where one node links to another."""
-    u, v = graph.adjacency.tocoo().coords
-    off = u != v
-    made = sparse.coo_array((np.ones(int(off.sum())), (u[off], v[off])), shape=graph.adjacency.shape)
-    return sparse.csr_array(made)
+    return links(graph, directed=True, weights=False, loops="drop")
 
 
 def _both(graph: Graph) -> sparse.csr_array:
     """How many links two nodes have: of both directions together, where directed."""
-    links = _links(graph)
-    return sparse.csr_array(links + links.T) if graph.directed else links
+    arcs = _arcs(graph)
+    return sparse.csr_array(arcs + arcs.T) if graph.directed else arcs
 
 
 def _by_power(matrix: sparse.csr_array, vector: Floats) -> tuple[float, Floats]:
@@ -165,24 +163,7 @@ def _by_power(matrix: sparse.csr_array, vector: Floats) -> tuple[float, Floats]:
     return float(np.linalg.norm(matrix @ vector)), vector
 
 
-def _searches(into: sparse.csr_array, sources: Rows) -> Iterator[tuple[int, npt.NDArray[np.uint64]]]:
-    """Breadth-first searches from up to 64 nodes: for each number of steps, which of them are new at each node."""
-    some = np.flatnonzero(np.diff(into.indptr))
-    front = np.zeros(into.shape[0], np.uint64)
-    front[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
-    seen, steps = front.copy(), 0
-    while some.size:
-        new, steps = np.zeros_like(front), steps + 1
-        new[some] = np.bitwise_or.reduceat(front[into.indices], into.indptr[some])
-        new &= ~seen
-        if not new.any():
-            return
-        seen |= new
-        front = new
-        yield steps, new
-
-
-def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Rows) -> Floats:
+def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Ints) -> Floats:
     """Σ_s δ_s(v) over some sources, with δ_s(v) = Σ_{w behind v} σ_sv / σ_sw (1 + δ_s(w)), all sources at once."""
     own = (sources, np.arange(len(sources)))
     paths, steps = _path_counts(into, own)
@@ -195,7 +176,7 @@ def _dependencies(links: sparse.csr_array, into: sparse.csr_array, sources: Rows
     return total
 
 
-def _path_counts(into: sparse.csr_array, own: tuple[Rows, Rows]) -> tuple[Floats, npt.NDArray[np.int32]]:
+def _path_counts(into: sparse.csr_array, own: tuple[Ints, Ints]) -> tuple[Floats, npt.NDArray[np.int32]]:
     """σ, how many shortest paths lead from each source to each node, and in how many steps, -1 where none: n x m."""
     paths = np.zeros((into.shape[0], len(own[0])))
     paths[own] = 1

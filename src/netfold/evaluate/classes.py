@@ -9,35 +9,30 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.arrays import Bools, Floats, Ints
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = [
-    "NORMALIZE",
     "NodeClasses",
     "Split",
+    "classes_of_nodes",
     "mean_of",
     "node_splits",
     "normalized",
     "percent",
-    "read_classes",
 ]
 
-Rows = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Split = tuple[Rows, Rows]
+Split = tuple[Ints, Ints]
 """The rows to learn from, and those to be asked about."""
-NORMALIZE = ("none", "rows", "centred", "columns")
 
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
     """The classes of the nodes that have any.
 
-    >>> classes = read_classes({"a": "red", "b": ["red", "blue"], "c": []}, Labels.of("abc"))
+    >>> classes = classes_of_nodes({"a": "red", "b": ["red", "blue"], "c": []}, Nodes.of("abc"))
     >>> classes.names, classes.indicator.tolist(), classes.without
     (['blue', 'red'], [[False, True], [True, True]], 1)
     """
@@ -52,7 +47,7 @@ class NodeClasses:
     """How many other nodes there are."""
 
     @cached_property
-    def codes(self) -> Rows:
+    def codes(self) -> Ints:
         """The class of each node where it has one: its place among `names`."""
         return np.asarray(np.argmax(self.indicator, axis=1), np.int64)
 
@@ -68,7 +63,7 @@ class NodeClasses:
         return made | ({"nodes left out without a label": self.without} if self.without else {})
 
 
-def read_classes(labels: Any, nodes: Labels, *, one_each: bool = False) -> NodeClasses:
+def classes_of_nodes(labels: Any, nodes: Nodes, *, one_each: bool = False) -> NodeClasses:
     """Read {node: class} or {node: collection of classes}; every node must be among `nodes`.
 
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.
@@ -98,7 +93,7 @@ def node_splits(n: int, train: float, repeats: int, seed: int) -> Iterator[Split
         yield order[:size], order[size:]
 
 
-def normalized(vectors: Floats, how: str, learned: Rows | slice = slice(None)) -> Floats:
+def normalized(vectors: Floats, how: str, learned: Ints | slice = slice(None)) -> Floats:
     """Rows of length 1 ("rows"), the same around the mean of the learned rows ("centred"), columns of mean 0 and
     deviation 1 over the learned rows ("columns"), or "none"."""
     if how == "centred":

@@ -1,8 +1,7 @@
-"""Tuples that are no hyperedges, for a score to be tested against: the choice of them moves an AUC by .1 and more."""
+"""Pairs that are no edges and tuples that are no hyperedges, to test scores against; the choice moves an AUC by .1."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import check_choice
+from netfold.data.checks import check_choice, is_whole
+from netfold.data.edges import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.links import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
-from netfold.evaluate.tuples import Codes, Order, TupleSet
+from netfold.evaluate.task import NEGATIVES
+from netfold.evaluate.tuples import Codes, Order, TupleIndex
 
-__all__ = ["NEGATIVES", "SAMPLERS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives"]
+__all__ = ["SAMPLER_WORDS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives"]
 
 
-NEGATIVES = ("uniform", "degree", "all")
 _ALL = 50_000_000
 """The most pairs that kind="all" makes."""
 _FEW = 1_000_000
@@ -149,7 +148,7 @@ def _weighted(space: _Space, ends: Pairs, count: int, rng: np.random.Generator) 
 
 
 def _check_count(count: Any, left: int) -> None:
-    asked = int(count) if isinstance(count, numbers.Integral) else 0
+    asked = int(count) if is_whole(count) else 0
     if asked < 1:
         raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
     if asked > left:
@@ -166,7 +165,7 @@ def _as_pairs(exclude: Any, n: int) -> Pairs:
     return found
 
 
-SAMPLERS = {
+SAMPLER_WORDS = {
     "replaced": "one position (90%) or two (10%) replaced within the type",
     "uniform": "every position uniform within its type",
     "all": "all tuples of the types",
@@ -179,7 +178,7 @@ _MOST = 5_000_000
 
 
 def sampled_negatives(
-    kind: str, positives: Codes, known: Hypergraph, truth: TupleSet, per_positive: int, seed: int
+    kind: str, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
 ) -> Codes:
     """So many tuples for each positive, of the same types, that are not in `truth` and name no node twice.
 
@@ -199,7 +198,7 @@ def sampled_negatives(
     return np.delete(made, left, axis=0)
 
 
-def all_negatives(positives: Codes, known: Hypergraph, truth: TupleSet) -> Codes:
+def all_negatives(positives: Codes, known: Hypergraph, truth: TupleIndex) -> Codes:
     """Every tuple of the types that a positive has, in that order of types, that is not in `truth`; each once."""
     types = _Types(known)
     found = [tuple(kind) for kind in types.of(positives).tolist()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,14 +11,13 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.errors import InputError
-from netfold.evaluate.scores import PairScores, Rows, blocks, finite
+from netfold.data.arrays import Bools, Floats, Ints
+from netfold.evaluate.scores import PairScores, blocks, finite
 
-__all__ = ["Best", "Ranking", "average_precision", "check_counts", "rank", "sampled_rows"]
+__all__ = ["Best", "Ranking", "average_precision", "rank", "sampled_rows"]
 
 
 Scores = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
 
 
 class Best:
@@ -41,7 +39,7 @@ class Best:
         self._tied = (0, 0)
         """The pairs, and the hits, that have the score `_limit`; those below it were dropped."""
 
-    def add(self, scores: Scores, hits: Flags) -> None:
+    def add(self, scores: Scores, hits: Bools) -> None:
         """More pairs; those of score minus infinity do not take part."""
         if self._limit > -np.inf:
             equal = scores == self._limit
@@ -73,9 +71,6 @@ class Best:
         return (int(self._hits[above].sum()) + (k - int(above.sum())) * tied_hits / tied) / k
 
 
-Floats = npt.NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """What ranking all pairs from some nodes gave."""
@@ -105,7 +100,7 @@ class Ranking:
 
 
 def rank(
-    scores: PairScores, wanted: sparse.csr_array, rows: Rows, *, k: int, without: sparse.csr_array | None = None
+    scores: PairScores, wanted: sparse.csr_array, rows: Ints, *, k: int, without: sparse.csr_array | None = None
 ) -> Ranking:
     """Rank the pairs (i, j), i of `rows` and j of all nodes; a hit is where `wanted` has an entry.
 
@@ -137,7 +132,7 @@ def average_precision(scores: Tensor, linked: Tensor) -> Tensor:
     return torch.from_numpy(_Counts.of(finite(scores.float()), i, j).average_precision())
 
 
-def sampled_rows(wanted: sparse.csr_array, most: int, seed: int) -> Rows:
+def sampled_rows(wanted: sparse.csr_array, most: int, seed: int) -> Ints:
     """All nodes or, where those are too many, random ones of those that have anything to find."""
     if wanted.shape[0] <= most:
         return np.arange(wanted.shape[0])
@@ -145,29 +140,21 @@ def sampled_rows(wanted: sparse.csr_array, most: int, seed: int) -> Rows:
     return np.sort(np.random.default_rng(seed).choice(some, min(most, len(some)), replace=False))
 
 
-def check_counts(**given: int | Sequence[int]) -> None:
-    """Refuse what is no count, or no list of counts."""
-    for name, value in given.items():
-        counts = list(value) if isinstance(value, Iterable) else [value]
-        if not counts or not all(isinstance(x, numbers.Integral) and x > 0 for x in counts):
-            raise InputError(f"{name}={value!r} does not fit: give whole numbers of at least 1")
-
-
 @dataclass(frozen=True, eq=False)
 class _Counts:
     """What the place of each hit in its row depends on."""
 
-    row: Rows
+    row: Ints
     """Which of the rows with hits it is in: 0, 1, ..."""
-    greater: Rows
+    greater: Ints
     """The pairs of that row with a higher score."""
-    equal: Rows
+    equal: Ints
     """The pairs with the same score, itself among them."""
-    hits_greater: Rows
-    hits_equal: Rows
+    hits_greater: Ints
+    hits_equal: Ints
 
     @staticmethod
-    def of(scores: Scores, i: Rows, j: Rows) -> _Counts:
+    def of(scores: Scores, i: Ints, j: Ints) -> _Counts:
         """Of the hits (i, j), i in increasing order. Sorted values tell the counts: no order of columns is needed."""
         rows, starts = np.unique(i, return_index=True)
         every = np.sort(scores[rows], axis=1)
@@ -194,7 +181,7 @@ class _Counts:
         return 1 + (self.greater - self.hits_greater) + (self.equal - self.hits_equal) / 2
 
 
-def _counts(row: Scores, hits: Scores) -> Rows:
+def _counts(row: Scores, hits: Scores) -> Ints:
     """Greater, equal, hits greater, hits equal: for each hit of a row, both sorted: 4 x m."""
     found = []
     for among in (row, hits):
@@ -203,19 +190,19 @@ def _counts(row: Scores, hits: Scores) -> Rows:
     return np.stack(found)
 
 
-def _with_hits(wanted: sparse.csr_array) -> Rows:
+def _with_hits(wanted: sparse.csr_array) -> Ints:
     """The rows that have an entry off the diagonal."""
-    found: Rows = np.flatnonzero(np.diff(wanted.indptr) > (wanted.diagonal() != 0))
+    found: Ints = np.flatnonzero(np.diff(wanted.indptr) > (wanted.diagonal() != 0))
     return found
 
 
-def _left_out(block: Rows, without: sparse.csr_array | None) -> Iterable[tuple[Rows, Rows]]:
+def _left_out(block: Ints, without: sparse.csr_array | None) -> Iterable[tuple[Ints, Ints]]:
     yield np.arange(len(block)), block
     if without is not None:
         yield _entries(without, block)
 
 
-def _entries(matrix: sparse.csr_array, rows: Rows) -> tuple[Rows, Rows]:
+def _entries(matrix: sparse.csr_array, rows: Ints) -> tuple[Ints, Ints]:
     """Where some rows of a sparse matrix have entries, row by row."""
     i, j = matrix[rows].tocoo().coords
     return i.astype(np.int64), j.astype(np.int64)

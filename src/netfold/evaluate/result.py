@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import text_table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,10 +69,9 @@ class Result:
         cells = [[self.task, *self.figures], [self.name, *(self._cell(x) for x in self.figures)]]
         for name, row in self.baselines.items():
             cells.append([name, *(_number(row.get(x)) for x in self.figures)])
-        widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-        lines = [_line(row, widths) for row in cells]
+        lines = text_table(cells, right=range(1, len(cells[0])))
         protocol = [f"protocol: {facts_in_words(self.protocol)}"] if self.protocol else []
-        return "\n".join([*lines, *self._verdict(), *protocol])
+        return "\n".join([lines, *self._verdict(), *protocol])
 
     def _cell(self, figure: str) -> str:
         spread = self.deviations.get(figure)
@@ -114,10 +114,6 @@ def facts_in_words(facts: Mapping[str, Any]) -> str:
     'hidden 0.15; nodes 5,242; weighted no; k 10, 100'
     """
     return "; ".join(f"{name} {_fact(value)}" for name, value in facts.items())
-
-
-def _line(row: list[str], widths: list[int]) -> str:
-    return "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
 
 
 def _number(x: float | None) -> str:

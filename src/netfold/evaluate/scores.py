@@ -11,19 +11,22 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Ints
+from netfold.data.checks import check_choice
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of
+from netfold.evaluate.task import SCORES, TASKS
 
 __all__ = [
-    "SCORES",
-    "SCORES_OF_VECTORS",
     "PairScores",
     "RowScores",
     "VectorScores",
     "blocks",
+    "chosen_score",
     "finite",
     "of_vectors",
+    "own_score",
     "pair_scores",
     "separation",
 ]
@@ -42,10 +45,6 @@ def separation(right: npt.ArrayLike, wrong: npt.ArrayLike) -> dict[str, float]:
     return {"AUC": float(roc_auc_score(truth, scores)), "AP": float(average_precision_score(truth, scores))}
 
 
-Rows = npt.NDArray[np.int64]
-
-SCORES_OF_VECTORS = ("dot", "cosine", "distance")
-SCORES = (*SCORES_OF_VECTORS, "w2", "decoder")
 _BLOCK_NUMBERS = 1 << 24
 """Scores that are alive at a time."""
 _LOST = 1e-13
@@ -55,10 +54,10 @@ _LOST = 1e-13
 class PairScores(Protocol):
     """A score for each pair of a graph's nodes, by their positions."""
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """The scores of some nodes with all: m x n, float32, the caller's to change."""
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """The scores of m pairs, float32: the same numbers that `rows` has there."""
 
 
@@ -73,19 +72,19 @@ class VectorScores:
         self._vectors = given - given.mean(0) if distance else given  # no distance changes, and fewer digits are lost
         self._distance = distance
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
         products = self._vectors[rows] @ self._vectors.T
         return (self._distances(products, rows) if self._distance else products).float()
 
-    def _distances(self, products: Tensor, rows: Rows) -> Tensor:
+    def _distances(self, products: Tensor, rows: Ints) -> Tensor:
         """-|a - b| of products ab, in their place: |a|² + |b|² - 2ab, and 0 where that is lost in rounding."""
         lengths = self._vectors.square().sum(1)
         squares = products.mul_(-2).add_(lengths).add_(lengths[rows, None])
         squares.masked_fill_(squares < _LOST * lengths[rows, None], 0)
         return squares.sqrt_().neg_()
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`."""
         step = max(1, _BLOCK_NUMBERS // 8 // self._vectors.shape[1])
         parts = [slice(start, start + step) for start in range(0, len(u), step)]
@@ -98,14 +97,14 @@ class VectorScores:
 class RowScores:
     """Of whatever gives the scores of whole rows."""
 
-    def __init__(self, of_rows: Callable[[Rows], Tensor], n: int):
+    def __init__(self, of_rows: Callable[[Ints], Tensor], n: int):
         self._of_rows, self._n = of_rows, n
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
         return self._of_rows(rows)
 
-    def at(self, u: Rows, v: Rows) -> Tensor:
+    def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`: each row that a pair begins with is made once."""
         out, order = torch.empty(len(u)), np.argsort(u, kind="stable")
         for starts in blocks(np.unique(u), self._n):
@@ -119,10 +118,12 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
 
     `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `w2` (minus the 2-Wasserstein
     distance of Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model
-    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not).
+    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own`
+    (`own_score`).
     """
-    if score not in SCORES:
-        raise InputError(f"score={score!r} is not one of {', '.join(SCORES)}")
+    check_choice(SCORES, score=score)
+    if score == "own":
+        score = own_score(model)
     if score == "decoder":
         return RowScores(_decoder(model, graph), graph.n_nodes)
     embedding = embedding_of(model)
@@ -133,6 +134,27 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
     if score == "cosine":
         return VectorScores(torch.nn.functional.normalize(torch.tensor(vectors).double()))
     return VectorScores(vectors, distance=score != "dot")
+
+
+def own_score(model: Any) -> str:
+    """The score that a fitted model or an embedding is meant for, which `score="own"` asks for.
+
+    Gaussians: W2; a model that has a decoder of pairs (SDNE): that, its own word on who is linked; else the cosine.
+    """
+    if embedding_of(model).std is not None:
+        return "w2"
+    return "decoder" if hasattr(model, "pair_decoder") else "cosine"
+
+
+def chosen_score(task: str, model: Any, score: str | None = None) -> str:
+    """How the pairs of a model are scored in a task: as is asked for or, by default, as the table of tasks has it.
+
+    This is the one rule for every command: `evaluate`, `compare`, `report` and `reproduce` leave `score` None.
+    """
+    wanted = score or TASKS[task].score
+    if wanted == "gaussian":
+        return "cosine" if embedding_of(model).std is None else "w2"
+    return own_score(model) if wanted == "own" else wanted
 
 
 def finite(scores: Tensor) -> npt.NDArray[np.float32]:
@@ -150,7 +172,7 @@ def of_vectors(score: str) -> str:
     return {"w2": "distance", "decoder": "dot"}.get(score, score)
 
 
-def _decoder(model: Any, graph: Graph) -> Callable[[Rows], Tensor]:
+def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:
     """The model's own scores, which come in the order of the nodes that it was fitted to."""
     if not hasattr(model, "pair_decoder"):
         raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
@@ -166,7 +188,7 @@ def _decoder(model: Any, graph: Graph) -> Callable[[Rows], Tensor]:
     return lambda rows: torch.from_numpy(decoded(at[rows])[:, at])
 
 
-def blocks(rows: Rows, n: int) -> Iterator[Rows]:
+def blocks(rows: Ints, n: int) -> Iterator[Ints]:
     """The rows in parts, so that a part's scores with n others are a bounded number, and never all rows at once."""
     size = max(1, min(_BLOCK_NUMBERS // max(n, 1), -(-n // 2)))
     for start in range(0, len(rows), size):

@@ -1,8 +1,7 @@
-"""Parts of a graph's edges hidden, so that they can be predicted: never a test edge in the training graph."""
+"""Edges or nodes held out, so that they can be predicted: never a test edge or a new node in the training graph."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,20 +12,29 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from netfold.data.checks import check_choice, is_between
+from netfold.data.arrays import Ints
+from netfold.data.checks import check_choice, is_between, is_number
+from netfold.data.edges import (
+    Pairs,
+    edge_pairs,
+    keys_of,
+    links,
+    neighbor_counts,
+    pair_times,
+    pairs_of,
+    with_pairs,
+    without_pairs,
+)
 from netfold.data.graph import Graph
-from netfold.data.links import Pairs, edge_pairs, keys_of, linked, pair_times, pairs_of, with_pairs, without_pairs
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
+from netfold.evaluate.task import EDGES_BY, KEEP, NEW_NODES_BY
 
 __all__ = ["EdgeSplit", "NodeSplit", "split_edges", "split_nodes"]
 
 
-_BY = ("random", "time", "walk")
 _PATIENCE = 1000
 """Steps of a walk that meet no node of use before it starts elsewhere."""
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +44,7 @@ class NodeSplit:
     known: Graph
     """The nodes that are not new and the edges among them."""
     whole: Graph
-    new: Rows
+    new: Ints
     """Positions in `whole`, in increasing order."""
     protocol: Mapping[str, Any]
     """How the new nodes were chosen."""
@@ -47,7 +55,7 @@ class NodeSplit:
         is_new = np.zeros(self.whole.n_nodes, dtype=bool)
         is_new[self.new] = True
         ends = is_new[edge_pairs(self.whole)]
-        to_known = linked(self.whole)[self.new] @ ~is_new
+        to_known = links(self.whole, directed=False, weights=False, loops="drop")[self.new] @ ~is_new
         return {
             "new nodes": len(self.new),
             "edges new-known": int((ends.sum(axis=1) == 1).sum()),
@@ -82,7 +90,7 @@ def split_nodes(
     protocol: new 1; by time; seed 0
     """
     whole = Graph.of(graph)
-    check_choice(_BY, by=by)
+    check_choice(NEW_NODES_BY, by=by)
     if (times is not None or after is not None) and by != "time":
         raise InputError(f"times= and after= are for by='time', not by={by!r}")
     protocol: dict[str, Any] = {"new": new, "by": by, "seed": seed}
@@ -98,7 +106,7 @@ def split_nodes(
         elif by == "time":
             rows = np.lexsort((rng.random(whole.n_nodes), _times(times, whole)))[-count:]
         else:
-            rows = _walked(linked(whole), count, max_degree, rng)
+            rows = _walked(links(whole, directed=False, weights=False, loops="drop"), count, max_degree, rng)
             protocol["max_degree"] = max_degree
     rows = np.sort(rows).astype(np.int64)
     known = np.delete(np.arange(whole.n_nodes), rows)
@@ -106,7 +114,7 @@ def split_nodes(
 
 
 def _count(new: Any, n: int) -> int:
-    asked = float(new) if isinstance(new, numbers.Real) else 0.0
+    asked = float(new) if is_number(new) else 0.0
     if not asked > 0 or (asked >= 1 and not asked.is_integer()):
         raise InputError(f"new={new!r} is neither a share of the nodes between 0 and 1 nor a count of them")
     count = round(asked * n) if asked < 1 else int(asked)
@@ -139,7 +147,7 @@ def _times(times: Any, graph: Graph) -> npt.NDArray[np.float64]:
     return made
 
 
-def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Rows:
+def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Ints:
     """The first `count` nodes of low degree that a random walk meets."""
     degrees = np.diff(links.indptr)
     wanted = (degrees > 0) & (degrees < max_degree)
@@ -157,10 +165,6 @@ def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random
                 at, idle = int(rng.choice(links.indices[links.indptr[at] : links.indptr[at + 1]])), idle + 1
         wanted[at], idle = False, 0
     return np.flatnonzero((degrees > 0) & (degrees < max_degree) & ~wanted)
-
-
-_KEEP = ("none", "connected")
-_EDGES_BY = ("random", "time")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,7 +208,7 @@ class EdgeSplit:
     @cached_property
     def figures(self) -> dict[str, int]:
         """How many test edges there are, how many nodes they left without any, how many cross training components."""
-        before, after = (np.diff(linked(x).indptr) > 0 for x in (self.whole, self.train))
+        before, after = (neighbor_counts(x) > 0 for x in (self.whole, self.train))
         component = connected_components(self.train.adjacency, directed=True, connection="weak")[1]
         return {
             "test edges": len(self.test),
@@ -231,8 +235,8 @@ def split_edges(graph: Any, hidden: float = 0.2, *, by: str = "random", keep: st
     protocol: hidden 0.02; keep connected; seed 0
     """
     whole = Graph.of(graph)
-    check_choice(_KEEP, keep=keep)
-    check_choice(_EDGES_BY, by=by)
+    check_choice(KEEP, keep=keep)
+    check_choice(EDGES_BY, by=by)
     if not is_between(hidden, 0, 1):
         raise InputError(f"hidden={hidden!r} is no share of the edges; give a number between 0 and 1")
     edges = edge_pairs(whole)
@@ -255,7 +259,7 @@ def split_edges(graph: Any, hidden: float = 0.2, *, by: str = "random", keep: st
     return EdgeSplit(without_pairs(whole, test), test, whole, protocol)
 
 
-def _latest(graph: Graph, free: Rows, count: int, rng: np.random.Generator) -> Rows:
+def _latest(graph: Graph, free: Ints, count: int, rng: np.random.Generator) -> Ints:
     """The latest of these edges."""
     times = pair_times(graph)
     if times is None:

@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.hypergraph import Hypergraph, Kind
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 
-__all__ = ["Codes", "Order", "TupleSet", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
+__all__ = ["Codes", "Order", "TupleIndex", "coded", "coded_edges", "coded_like", "decoded", "stacked"]
 
 Codes = npt.NDArray[np.int64]
 """m x w: the positions of the nodes of m tuples, each filled up with -1 to the longest."""
 
 
-def coded(tuples: Sequence[tuple[Any, ...]], nodes: Labels) -> Codes:
+def coded(tuples: Sequence[tuple[Any, ...]], nodes: Nodes) -> Codes:
     """Tuples of labels as rows of positions.
 
-    >>> coded([("a", "b"), ("c", "a", "b")], Labels.of("abc")).tolist()
+    >>> coded([("a", "b"), ("c", "a", "b")], Nodes.of("abc")).tolist()
     [[0, 1, -1], [2, 0, 1]]
     """
     sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))
@@ -70,7 +70,7 @@ def _as_in(known: Hypergraph, kind: Kind) -> list[int]:
     return [kind.roles.index(role) for role in next(alike, kind).roles]
 
 
-def decoded(rows: Codes, nodes: Labels) -> list[tuple[Any, ...]]:
+def decoded(rows: Codes, nodes: Nodes) -> list[tuple[Any, ...]]:
     """The tuples of labels that rows of positions stand for."""
     names = list(nodes)
     return [tuple(names[i] for i in row if i >= 0) for row in rows.tolist()]
@@ -107,13 +107,13 @@ class Order:
         return found
 
 
-class TupleSet:
+class TupleIndex:
     """Tuples of positions below n, whatever order their nodes are named in unless `order` says that it matters.
 
     A row is looked up one column after the other: the sorted array of a column holds (place of what came before,
     position) as one number, at most m (n + 1), so that no length of tuple overflows and nothing is hashed.
 
-    >>> known = TupleSet(np.array([[0, 1, 2], [3, 4, -1]]), n=5)
+    >>> known = TupleIndex(np.array([[0, 1, 2], [3, 4, -1]]), n=5)
     >>> known.holds(np.array([[2, 0, 1], [0, 1, -1], [4, 3, -1]])).tolist()
     [True, False, True]
     """

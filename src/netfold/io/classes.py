@@ -1,4 +1,4 @@
-"""`read_labels`: a table with a node and one of its classes per line."""
+"""`read_classes`: a table with a node and one of its classes per line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from netfold.data.columns import header_verdict
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.lines import data_lines, is_integer, split_fields
-from netfold.io.source import chunks, excerpt, kind_of, refusal
+from netfold.io.source import chunks, excerpt, file_kind, refusal
 
-__all__ = ["read_labels"]
+__all__ = ["read_classes"]
 
 _NODE = frozenset(("node", "nodes", "id", "node_id", "vertex", "name", "user", "source"))
 _CLASS = frozenset(("label", "labels", "class", "group", "community", "block", "category", "role", "type", "faction"))
@@ -26,9 +26,9 @@ _Line = tuple[int, list[bytes]]
 """The number of a line, and its fields."""
 
 
-def read_labels(
+def read_classes(
     path: str | os.PathLike[str],
-    nodes: Labels | None = None,
+    nodes: Nodes | None = None,
     *,
     node: str | None = None,
     column: str | None = None,
@@ -45,7 +45,7 @@ def read_labels(
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "users.csv")
     >>> _ = path.write_text("user_id,segment,age\\nu1,red,17\\nu2,blue,71\\n")
-    >>> read_labels(path, column="segment")
+    >>> read_classes(path, column="segment")
     {'u1': ('red',), 'u2': ('blue',)}
     """
     path = Path(path)
@@ -58,12 +58,12 @@ def read_labels(
     at, of = _columns(path, names, body, nodes, (node, column))
     rows = [(line, fields[at], fields[of]) for line, fields in body if fields[at] and (fields[of] or len(fields) == 2)]
     _check_filled(path, rows)
-    labels = _values([label for _, _, label in rows])
-    found: dict[Any, tuple[Any, ...]] = {}
-    for name, label in zip(_nodes(path, [row[:2] for row in rows], nodes), labels, strict=True):
-        if name is not _ABSENT and label not in found.get(name, ()):
-            found[name] = (*found.get(name, ()), label)
-    return found
+    values = _values([value for _, _, value in rows])
+    classes: dict[Any, dict[Any, None]] = {}
+    for name, value in zip(_nodes(path, [row[:2] for row in rows], nodes), values, strict=True):
+        if name is not _ABSENT:
+            classes.setdefault(name, {})[value] = None
+    return {name: tuple(several) for name, several in classes.items()}
 
 
 _ABSENT = object()
@@ -71,7 +71,7 @@ _ABSENT = object()
 
 
 def _lines(path: Path) -> list[_Line]:
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind == "parquet":
         raise refusal(path, "this is parquet; classes are read from text, a node and its class on each line")
     lines: list[_Line] = []
@@ -101,7 +101,7 @@ def _check_filled(path: Path, rows: list[tuple[int, bytes, bytes]]) -> None:
         raise refusal(path, "there is no class; a line holds a node and its class, as in 7,red", empty)
 
 
-def _is_header(lines: list[_Line], nodes: Labels | None, *, named: bool) -> bool:
+def _is_header(lines: list[_Line], nodes: Nodes | None, *, named: bool) -> bool:
     first = [field.decode() for field in lines[0][1]]
     if nodes is not None and any(nodes.parse(cell) in nodes for cell in first):
         return False
@@ -116,7 +116,7 @@ def _is_header(lines: list[_Line], nodes: Labels | None, *, named: bool) -> bool
 
 
 def _columns(
-    path: Path, names: list[str], body: list[_Line], nodes: Labels | None, chosen: tuple[str | None, str | None]
+    path: Path, names: list[str], body: list[_Line], nodes: Nodes | None, chosen: tuple[str | None, str | None]
 ) -> tuple[int, int]:
     """Where the nodes and their classes stand."""
     width = len(body[0][1])
@@ -136,7 +136,7 @@ def _columns(
     return node, left[0] if label is None else label
 
 
-def _node_column(body: list[_Line], names: list[str], nodes: Labels | None, columns: list[int]) -> int:
+def _node_column(body: list[_Line], names: list[str], nodes: Nodes | None, columns: list[int]) -> int:
     """The column that is called after nodes, or that holds most nodes of the graph; the first of equals."""
     called = [i for i in columns if names and names[i].casefold() in _NODE]
     if called or nodes is None:
@@ -146,7 +146,7 @@ def _node_column(body: list[_Line], names: list[str], nodes: Labels | None, colu
     return columns[known.index(max(known))]
 
 
-def _nodes(path: Path, rows: list[tuple[int, bytes]], nodes: Labels | None) -> list[Any]:
+def _nodes(path: Path, rows: list[tuple[int, bytes]], nodes: Nodes | None) -> list[Any]:
     """The nodes as a graph has them, `_ABSENT` in the place of those that it does not have."""
     if nodes is None:
         return _values([node for _, node in rows])
@@ -171,7 +171,7 @@ def _values(texts: list[bytes]) -> list[Any]:
     return [int(x) for x in texts] if all(map(is_integer, texts)) else [x.decode() for x in texts]
 
 
-def _parsed(node: bytes, nodes: Labels) -> Any:
+def _parsed(node: bytes, nodes: Nodes) -> Any:
     """007 is no integer in a file of edges, and none here."""
     text = node.decode()
     return text if nodes.kind == "int" and not is_integer(node) else nodes.parse(text)

@@ -99,7 +99,7 @@ def zstd_blocks(path: Path) -> Iterator[bytes]:
 
 
 _Floats = npt.NDArray[np.float64]
-Piece = tuple["npt.NDArray[np.int64] | Rows", "_Floats | None", "_Floats | None"]
+ParquetPiece = tuple["npt.NDArray[np.int64] | Rows", "_Floats | None", "_Floats | None"]
 """Some rows of a parquet file: integers (rows x 2) or texts, weights and times."""
 
 _SAMPLE = 200
@@ -133,7 +133,7 @@ def _is_date(kind: str) -> bool:
     return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
-class Table:
+class ParquetTable:
     """A parquet file whose columns have been found."""
 
     def __init__(self, path: Path, connection: Any, name: str, weighted: bool | None, chosen: Chosen | None = None):
@@ -172,11 +172,11 @@ class Table:
         picked = [f"{quoted(self.names[i])}::{label}" for i in self.roles[:2]] + self._picked
         return f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
 
-    def pieces(self, *, integers: bool) -> Iterator[Piece]:
+    def pieces(self, *, integers: bool) -> Iterator[ParquetPiece]:
         """The rows in the order of the file, some at a time."""
         return self._integer_pieces() if integers else self._text_pieces()
 
-    def _integer_pieces(self) -> Iterator[Piece]:
+    def _integer_pieces(self) -> Iterator[ParquetPiece]:
         query = (
             f"{self._query('BIGINT')}, hive_partitioning = false, file_row_number = true)"
             " WHERE file_row_number BETWEEN ? AND ?"
@@ -193,7 +193,7 @@ class Table:
             times = self._times(columns[2 + weighted :], start)
             yield np.stack(columns[:2], axis=1), self._checked(columns[2 : 2 + weighted], start), times
 
-    def _text_pieces(self) -> Iterator[Piece]:
+    def _text_pieces(self) -> Iterator[ParquetPiece]:
         result = self._connection.execute(f"{self._query('VARCHAR')}, hive_partitioning = false)", [self._name])
         start, weighted = 0, self.roles.weight is not None
         while rows := result.fetchmany(_LINES):
@@ -248,10 +248,10 @@ class Table:
 
 
 @contextmanager
-def open_table(path: Path, weighted: bool | None, chosen: Chosen | None = None) -> Iterator[Table]:
+def open_table(path: Path, weighted: bool | None, chosen: Chosen | None = None) -> Iterator[ParquetTable]:
     """A parquet file, opened."""
     with opened(path, "parquet") as (connection, name):
-        yield Table(path, connection, name, weighted, chosen)
+        yield ParquetTable(path, connection, name, weighted, chosen)
 
 
 def quoted(name: str) -> str:
@@ -264,10 +264,12 @@ def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
     """A duckdb that sees this one file and nothing else, and the name by which it does."""
     try:
         import duckdb
-    except ImportError:
+    except ModuleNotFoundError:
         raise refusal(
             path, f"{kind} files are read with duckdb; install it (pip install duckdb), or give csv or csv.gz"
         ) from None
+    except ImportError as e:  # it is there, and there is no memory to load it
+        raise refusal(path, f"duckdb, which reads {kind} files, cannot be loaded: {e}; give csv or csv.gz") from None
     plain = str(path.absolute())
     literal = re.sub(r"([*?\[])", r"[\1]", plain)  # in brackets, what would match any name stands for itself
     connection = duckdb.connect(":memory:", config=_SETTINGS)
@@ -275,7 +277,7 @@ def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
         connection.execute("SET allowed_paths = ?", [[plain, literal]])
         connection.execute("SET enable_external_access = false")
         yield connection, literal
-    except (duckdb.Error, UnicodeError) as e:
+    except (duckdb.Error, UnicodeError, RuntimeError) as e:  # the last: names of columns that are not UTF-8
         raise _explained(path, kind, str(e)) from None
     finally:
         connection.close()
@@ -288,6 +290,9 @@ def _explained(path: Path, kind: str, message: str) -> Exception:
         return refusal(path, "this is not valid UTF-8; save the file as UTF-8", line)
     if kind == "zstd" and "Maximum line size" in message:
         return refusal(path, f"the line is longer than {MAX_LINE:,} bytes; one edge stands on each line", line)
+    if kind == "zstd" and "reached an invalid state" in message:
+        said = "its lines end in different ways (line feed, carriage return or both)"
+        return refusal(path, f"{said}; make them alike, or give .csv or .csv.gz", line)
     if "UINT64" in message and "can't be cast" in message:
         return refusal(path, "a label does not fit in 64 bits with a sign; store the labels as strings")
     reason = message.strip().split("\n")[0][:200].rstrip(".")

@@ -21,7 +21,7 @@ from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
 from netfold.io.lines import LineError
-from netfold.io.source import chunks, kind_of, refusal
+from netfold.io.source import chunks, file_kind, refusal
 
 _PROBE = 48
 _NEAR = 1 << 16
@@ -90,7 +90,7 @@ def read_edges(
     _keep_freed_memory()
     files: list[_File] = []
     for each in paths:
-        if (kind := kind_of(each)) == "parquet":
+        if (kind := file_kind(each)) == "parquet":
             files.append(_Parquet(each, weighted, chosen))
         else:
             files.append(_Text(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
@@ -283,6 +283,6 @@ def _merged(u: Column, v: Column, weights: Weights, times: Weights) -> tuple[Col
     """The same edges, each once, its weights summed and its first time: a small file that unpacks to a huge one."""
     order = np.lexsort((v, u))
     u, v = u[order], v[order]
-    first = np.flatnonzero(np.append(True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
+    first = np.flatnonzero(np.append(len(u) > 0, (u[1:] != u[:-1]) | (v[1:] != v[:-1])))
     weights = None if weights is None else np.add.reduceat(weights[order], first)
     return u[first], v[first], weights, None if times is None else np.fmin.reduceat(times[order], first)

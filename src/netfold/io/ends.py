@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.io.fields import Rows
 from netfold.io.interning import Interner
 from netfold.io.lines import is_integer
@@ -99,7 +99,7 @@ class Ends(Protocol):
     def add(self, rows: Rows) -> tuple[Column, Column]:
         """The two columns to keep for `finish`, in whatever numbering suits."""
 
-    def finish(self, columns: list[Column]) -> Labels:
+    def finish(self, columns: list[Column]) -> Nodes:
         """Turn every column, in place, into positions among the labels given back."""
 
 
@@ -122,13 +122,13 @@ class IntegerEnds:
                 return values[:, 0].astype(np.int32), values[:, 1].astype(np.int32)
         return values[:, 0], values[:, 1]
 
-    def finish(self, columns: list[Column]) -> Labels:
+    def finish(self, columns: list[Column]) -> Nodes:
         """By a table of all integers in their range where that is not too large, by hashing otherwise."""
         total = sum(map(len, columns))
         span = self._high - self._low + 1
         return self._by_table(columns, span) if span <= max(2 * total, 1 << 20) else _by_hash(columns)
 
-    def _by_table(self, columns: list[Column], span: int) -> Labels:
+    def _by_table(self, columns: list[Column], span: int) -> Nodes:
         present = np.zeros(span, bool)
         for column in columns:
             present[_shifted(column, self._low)] = True
@@ -141,14 +141,14 @@ class IntegerEnds:
         for i, column in enumerate(columns):
             shifted = _shifted(column, self._low)
             columns[i] = shifted.astype(np.int32, copy=False) if rank is None else rank[shifted]
-        return Labels("int", {"ints": ids + self._low})
+        return Nodes("int", {"ints": ids + self._low})
 
 
 def _shifted(column: Column, low: int) -> Column:
     return column if low == 0 else column.astype(np.int64) - low
 
 
-def _by_hash(columns: list[Column]) -> Labels:
+def _by_hash(columns: list[Column]) -> Nodes:
     table = Interner()
     for i, column in enumerate(columns):
         columns[i] = table.intern(column.astype(np.int64, copy=False).view(np.uint64).reshape(-1, 1))
@@ -158,7 +158,7 @@ def _by_hash(columns: list[Column]) -> Labels:
     rank[order] = np.arange(len(ids), dtype=np.int32)
     for i, column in enumerate(columns):
         columns[i] = rank[column]
-    return Labels("int", {"ints": ids[order]})
+    return Nodes("int", {"ints": ids[order]})
 
 
 def _integers(rows: Rows) -> _Places:
@@ -205,7 +205,7 @@ class TextEnds:
         codes = self._table.intern(words)
         return codes[0::2], codes[1::2]
 
-    def finish(self, columns: list[Column]) -> Labels:
+    def finish(self, columns: list[Column]) -> Nodes:
         """The texts; the columns stay as they are."""
         words, long = self._table.keys(), list(self._long)
         lengths, parts = [np.zeros(1, np.int64)], [b""]
@@ -214,7 +214,7 @@ class TextEnds:
             lengths.append(length)
             parts.append(text)
         offsets = np.cumsum(np.concatenate(lengths))
-        return Labels("text", {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), np.uint8)})
+        return Nodes("text", {"offsets": offsets, "bytes": np.frombuffer(b"".join(parts), np.uint8)})
 
 
 def _words(buffer: npt.NDArray[np.uint8], starts: _Places, lengths: _Places) -> npt.NDArray[np.uint64]:

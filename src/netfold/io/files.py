@@ -2,34 +2,108 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import hashlib
+import json
 import os
+import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from netfold.errors import InputError
+from netfold.io.locks import try_lock
 
-__all__ = ["check_writable", "sha256", "staged_file", "staged_folder"]
+__all__ = ["check_room", "check_writable", "recover", "sha256", "staged_file", "staged_folder"]
+
+_MOST_FACTS = 1 << 24
+"""No manifest of ours is longer than this many bytes."""
+_ARRAYS_OF_A_GRAPH = tuple(
+    f"{x}.npy" for x in ("indptr", "indices", "weights", "label_ints", "label_offsets", "label_bytes")
+)
+"""What lies beside a graph.json that lists no files."""
+_STAGE = "netfold-"
+"""Marks the folders in which something is being written."""
+_LONG = 100
+"""Bytes of a name above which a stage has a shorter one."""
+_NOT_HERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
+"""What a system or a file system answers that cannot exchange two names."""
 
 
 def check_writable(path: Path, *, force: bool = False) -> None:
     """Refuse early what could not be written later: before hours of training, not after."""
+    recover(path)
     if os.path.lexists(path) and not force:
         raise InputError(f"{path} exists; give another name, or force (--force) to replace it")
-    if path.is_dir() and not path.is_symlink() and not _is_ours(path):
-        raise InputError(f"{path} is a folder that netfold did not write, and is not replaced; give another name")
+    if os.path.isdir(path) and not path.is_symlink():
+        _check_ours(path)
     parent = path.absolute().parent
     if not parent.is_dir():
         raise InputError(f"{parent} is not a folder; make it first")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise InputError(f"{parent} cannot be written to; choose another folder")
+    try:
+        Path(tempfile.mkdtemp(prefix=_prefix(path), dir=parent)).rmdir()  # a disk that is full, or to read only
+        path.lstat()  # a name that no disk can hold
+    except FileNotFoundError:
+        pass
+    except OSError as e:
+        raise InputError(f"{path} cannot be written: {e.strerror or e}") from None
 
 
-def _is_ours(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in ("manifest.json", "graph.json")) or not any(folder.iterdir())
+def check_room(path: Path, size: int) -> None:
+    """Refuse a place whose disk has no room for so many bytes more."""
+    try:
+        free = shutil.disk_usage(path.absolute().parent).free
+    except OSError:  # not every file system says
+        return
+    if free < size:
+        needed = f"about {size / 2**20:,.1f} MiB are needed and {free / 2**20:,.1f} MiB are free"
+        raise InputError(f"there is no room for {path}: {needed}; make room, or choose another disk")
+
+
+def _check_ours(folder: Path) -> None:
+    """Refuse a folder of which netfold did not write everything, and one that holds the state of a training."""
+    kind, names = _described(folder)
+    entries = list(os.scandir(folder))
+    if entries and not kind:
+        raise InputError(f"{folder} is a folder that netfold did not write, and is not replaced; give another name")
+    if kind == "checkpoint":
+        raise InputError(f"{folder} is the checkpoint of a training, and is not replaced; give another name")
+    for entry in entries:
+        if entry.name not in names or not entry.is_file(follow_symlinks=False):
+            what = f"{entry.name!r}, which netfold did not write"
+            raise InputError(f"{folder} holds {what}, and is not replaced; move that, or give another name")
+
+
+def _described(folder: Path) -> tuple[str, set[str]]:
+    """What netfold wrote into a folder (a model, a graph, a checkpoint, or "" where nothing), and its files by name.
+
+    >>> _described(Path("no such folder"))
+    ('', set())
+    """
+    for name, kinds in (("manifest.json", ("model", "checkpoint")), ("graph.json", ("graph",))):
+        facts = _facts(folder / name)
+        if type(facts.get("format")) is int and facts.get("kind") in kinds:
+            files = facts.get("files", [])
+            listed = {str(e.get("name")) for e in files if isinstance(e, dict)} if isinstance(files, list) else set()
+            return facts["kind"], {name, *listed, *(() if listed or name != "graph.json" else _ARRAYS_OF_A_GRAPH)}
+    return "", set()
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_FACTS:
+            return {}
+        facts = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 @contextmanager
@@ -48,26 +122,86 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def staged_folder(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `path`; on success it is flushed to disk and takes the name."""
+    """A temporary folder beside `path`; on success it is flushed to disk and takes the name.
+
+    A folder of that name is exchanged for the new one, so that the name is never without one. Where the system cannot
+    do that in one step there is a moment between two; `recover` ends what a process began that was killed in it.
+    """
     path = Path(path)
     check_writable(path, force=force)
     with _staging(path) as stage:
-        part, old = stage / "new", stage / "old"
+        part = stage / "new"
         part.mkdir()
         yield part
         for file in part.rglob("*"):
             _fsync(file)
         _fsync(part)
-        replaced = os.path.lexists(path)
-        if replaced:
-            os.rename(path, old)
-        try:
+        if os.path.lexists(path):
+            _replace_folder(stage, path)
+        else:
             os.rename(part, path)
-        except BaseException:
-            if replaced:  # what stood there is worth more than the error
-                os.rename(old, path)
-            raise
         _fsync(path.absolute().parent)
+
+
+def _replace_folder(stage: Path, path: Path) -> None:
+    """Give the name to `stage / new`; what had it is in the stage then, and goes with it."""
+    part, old = stage / "new", stage / "old"
+    if _exchange(part, path):
+        return
+    os.rename(path, old)
+    try:
+        os.rename(part, path)
+    except BaseException:
+        os.rename(old, path)  # what stood there is worth more than the error
+        raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where the system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):  # not Linux, or a C library without it
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NOT_HERE:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def recover(path: Path) -> None:
+    """End what a killed save began: a folder that was about to take the name `path` takes it, and leftovers go."""
+    for stage in _left_stages(path):
+        if os.path.lexists(stage / "old") and not os.path.lexists(path):
+            try:
+                os.rename(stage / "new" if (stage / "new").exists() else stage / "old", path)
+            except OSError:
+                continue
+            warnings.warn(f"{path} is back: a save of it had been killed while it was replaced", stacklevel=2)
+        else:
+            warnings.warn(f"{stage} was removed: a save that was killed had left it", stacklevel=2)
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _left_stages(path: Path) -> Iterator[Path]:
+    """The stages beside a name whose process has ended, each locked while it is looked at."""
+    pattern = re.compile(re.escape(_prefix(path)) + "[a-z0-9_]{8}")
+    try:
+        beside = [e.name for e in os.scandir(path.absolute().parent) if pattern.fullmatch(e.name)]
+    except OSError:
+        return
+    for name in beside:
+        try:
+            fd = os.open(path.absolute().parent / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except (OSError, AttributeError):
+            continue
+        try:
+            if try_lock(fd):
+                yield path.absolute().parent / name
+        finally:
+            os.close(fd)
 
 
 def sha256(path: Path) -> str:
@@ -79,15 +213,42 @@ def sha256(path: Path) -> str:
 @contextmanager
 def _staging(path: Path) -> Iterator[Path]:
     """A private folder beside `path`, gone afterwards; the disk's own errors in one sentence."""
-    stage = None
+    stage, fd = None, -1
     try:
-        stage = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", dir=path.absolute().parent))
+        recover(path)
+        stage, fd = _locked_stage(path)
         yield stage
     except OSError as e:
-        raise InputError(f"{path} cannot be written: {e.strerror or e}") from e
+        reason = e.strerror or f"the disk took only a part of it ({e})"  # numpy's own words for a full disk
+        raise InputError(f"{path} cannot be written: {reason}") from e
     finally:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)
+        if fd >= 0:
+            os.close(fd)
+
+
+def _locked_stage(path: Path) -> tuple[Path, int]:
+    """A new stage that no other process takes for one that was left."""
+    while True:
+        stage = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.absolute().parent))
+        try:
+            fd = os.open(stage, os.O_RDONLY)
+        except OSError:  # swept before it was locked, or a system that opens no folders
+            if stage.exists():
+                return stage, -1
+            continue
+        if try_lock(fd) is not False and stage.exists():
+            return stage, fd
+        os.close(fd)
+
+
+def _prefix(path: Path) -> str:
+    """How the stages of a name begin, and those of no other name."""
+    name = path.name
+    if len(os.fsencode(name)) > _LONG:
+        name = f"{name[:20]}.{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return f".{name}.{_STAGE}"
 
 
 def _fsync(path: Path) -> None:

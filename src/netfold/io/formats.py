@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
 from netfold.io.lines import data_lines, is_integer
-from netfold.io.source import chunks, excerpt, kind_of, refusal, unpacked
+from netfold.io.source import chunks, excerpt, file_kind, refusal, unpacked
 
 __all__ = ["format_of", "read_format"]
 
@@ -63,7 +63,7 @@ def format_of(path: Path) -> str | None:
     >>> format_of(path)
     'GML'
     """
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind not in ("text", "gzip"):
         return None
     head = next(unpacked(path, kind), b"")[:_HEAD]
@@ -113,7 +113,7 @@ def read_format(path: Path, name: str, *, weight: str | None = None, weighted: b
 
 
 def _bytes(path: Path) -> io.BytesIO:
-    return io.BytesIO(b"".join(unpacked(path, kind_of(path))))
+    return io.BytesIO(b"".join(unpacked(path, file_kind(path))))
 
 
 def _with_networkx(read: Callable[[Any, io.BytesIO], Any]) -> Callable[[Path, str], Graph]:
@@ -126,11 +126,11 @@ def _with_networkx(read: Callable[[Any, io.BytesIO], Any]) -> Callable[[Path, st
     return reader
 
 
-def _plain_labels(nodes: list[Any]) -> Labels:
+def _plain_labels(nodes: list[Any]) -> Nodes:
     """Integers where all are written as such, as in files of edges."""
     texts = [x for x in nodes if isinstance(x, str)]
     whole = len(texts) == len(nodes) and all(is_integer(x.encode()) for x in texts)
-    return Labels.of([int(x) for x in nodes] if whole else nodes)
+    return Nodes.of([int(x) for x in nodes] if whole else nodes)
 
 
 def _gml(nx: Any, file: io.BytesIO) -> Any:
@@ -185,7 +185,7 @@ def _adjacency_list(path: Path, weight: str) -> Graph:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    for start, text in chunks(path, kind_of(path)):
+    for start, text in chunks(path, file_kind(path)):
         yield from data_lines(start, text)
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.interop import LABEL, as_label, named_edge, own_label, type_of, with_roles
+from netfold.data.interop import LABEL, as_node, named_edge, own_name, type_of, with_roles
 from netfold.data.kinds import TYPE, default_roles
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.source import kind_of, refusal, unpacked
+from netfold.io.source import file_kind, refusal, unpacked
 
 __all__ = ["read_hif", "write_hif"]
 
@@ -82,7 +82,7 @@ def read_hif(path: str | os.PathLike[str], *, node_type: str = "type", skip_smal
 # -------------------------------------------------------------------- writing
 
 
-def _ids(nodes: Labels) -> list[str | int]:
+def _ids(nodes: Nodes) -> list[str | int]:
     """What each node is called in HIF: its label where that is a string or an integer, otherwise a string like it."""
     if nodes.kind in ("int", "text"):
         return list(nodes)
@@ -131,7 +131,7 @@ def _write_list(file: TextIO, records: Iterator[dict[str, Any]]) -> None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind not in ("text", "gzip"):
         raise refusal(path, f"this is {kind}; HIF is json, plain or compressed with gzip")
     text = bytearray()
@@ -154,7 +154,7 @@ def _nodes(whole: Mapping[str, Any], node_type: str) -> tuple[dict[str | int, An
     types: dict[Any, str] = {}
     for i, record in enumerate(_records(whole, "nodes", "node")):
         attributes = _attributes("nodes", i, record)
-        label = own_label(record["node"], attributes)
+        label = own_name(record["node"], attributes)
         if record["node"] in labels or label in types:
             raise InputError(f"the node {record['node']!r} is listed twice; each node is listed once")
         labels[record["node"]] = label
@@ -190,7 +190,7 @@ def _labelled(roles: Any, labels: Mapping[str | int, Any]) -> Any:
     """An attribute `roles` with the labels of the nodes that it names, or as it is."""
     if not isinstance(roles, dict):
         return roles
-    named = {role: as_label(node) for role, node in roles.items()}
+    named = {role: as_node(node) for role, node in roles.items()}
     return {role: labels.get(node, node) for role, node in named.items()}
 
 
@@ -211,7 +211,7 @@ def _records(whole: Mapping[str, Any], name: str, *keys: str) -> Iterator[dict[s
             raise InputError(f"record {i} of {name!r} is {reprlib.repr(record)}; in HIF it is an object")
         for key in keys:
             if isinstance(record.get(key), list):
-                record[key] = as_label(record[key])  # what xgi writes for a tuple
+                record[key] = as_node(record[key])  # what xgi writes for a tuple
             if not _is_id(record.get(key)) and not isinstance(record.get(key), tuple):
                 what = f"record {i} of {name!r} has the {key} {reprlib.repr(record.get(key))}"
                 raise InputError(f"{what}; in HIF that is a string or an integer")

@@ -10,19 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints32
 from netfold.data.columns import edge_roles
 from netfold.errors import InputError
 from netfold.io.duckdb import INTEGERS, opened, parquet_sample, quoted
 from netfold.io.layout import checked_delimiter, fields_of, likely_delimiter, sample
 from netfold.io.lines import LineError, data_lines, is_integer
 from netfold.io.roles import Columns, Role
-from netfold.io.source import chunks, excerpt, kind_of, refusal
-from netfold.io.typed_rows import TupleLayout, TypeLabels, tuple_rows
+from netfold.io.source import chunks, excerpt, file_kind, refusal
+from netfold.io.typed_rows import TupleLayout, TypeNodes, parsed_tuples
 
 __all__ = ["HyperedgeFile", "ParquetFile", "TextFile", "opened_file"]
-
-
-Codes = npt.NDArray[np.int32]
 
 
 class HyperedgeFile(Protocol):
@@ -37,7 +35,7 @@ class HyperedgeFile(Protocol):
     time: str | None
     """The column of times."""
 
-    def read(self, labels: dict[str, TypeLabels]) -> Codes:
+    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
 
     def refusal_at(self, row: int, problem: str) -> InputError:
@@ -47,7 +45,7 @@ class HyperedgeFile(Protocol):
 def opened_file(path: str | os.PathLike[str], columns: Columns, delimiter: str | None) -> HyperedgeFile:
     """A file, whatever it is, after a look at its columns."""
     path = Path(path)
-    kind = kind_of(path)
+    kind = file_kind(path)
     if kind == "parquet":
         return ParquetFile(path, columns)
     return TextFile(path, kind, columns, delimiter)
@@ -79,7 +77,7 @@ class TextFile:
             all(is_integer(field) for fields in body for field in fields),
         )
 
-    def read(self, labels: dict[str, TypeLabels]) -> Codes:
+    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges, piece by piece."""
         parts = [self._coded(line, text, labels) for line, text in chunks(self.path, self._kind, self._start)]
         made = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
@@ -96,19 +94,19 @@ class TextFile:
                 row -= 1
         return refusal(self.path, problem)
 
-    def _coded(self, line: int, text: bytes, labels: dict[str, TypeLabels]) -> Codes:
+    def _coded(self, line: int, text: bytes, labels: dict[str, TypeNodes]) -> Ints32:
         try:
-            rows = tuple_rows(line, text, self._layout)
+            rows = parsed_tuples(line, text, self._layout)
         except LineError as e:
             raise refusal(self.path, e.problem, e.line) from None
         made = np.empty(rows.starts.shape, np.int32)
-        for name, at in by_type(self.types):
+        for name, at in positions_by_type(self.types):
             part = type(rows)(rows.buffer, rows.starts[:, at], rows.ends[:, at], None, rows.digits)
             made[:, at] = labels[name].add(part)
         return made
 
 
-def by_type(types: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+def positions_by_type(types: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
     """Each type and its positions: labels of one type are numbered together, row by row."""
     for name in dict.fromkeys(types):
         yield name, [j for j, other in enumerate(types) if other == name]
@@ -163,7 +161,7 @@ class ParquetFile:
                 name = self.names[role.column]
                 raise refusal(path, f"the column {name!r} holds {kind}; labels are integers or strings")
 
-    def read(self, labels: dict[str, TypeLabels]) -> npt.NDArray[np.int32]:
+    def read(self, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         """The hyperedges, some rows at a time."""
         parts = [np.empty((0, len(self.roles)), np.int32)]
         with opened(self.path, "parquet") as (connection, name):
@@ -187,20 +185,20 @@ class ParquetFile:
             f"SELECT {', '.join(picked)} FROM {_SOURCE}, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
         )
 
-    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeLabels]) -> npt.NDArray[np.int32]:
+    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         for name, column in zip(self._columns, columns, strict=True):
             empty = np.ma.getmaskarray(column) | (np.ma.getdata(column) == "" if column.dtype == object else False)
             if empty.any():
                 problem = f"the column {name!r} is empty; a hyperedge needs a label in every column read"
                 raise self.refusal_at(start + int(np.argmax(empty)), problem)
         made = np.empty((len(columns[0]), len(columns)), np.int32)
-        for name, at in by_type(self.types):
+        for name, at in positions_by_type(self.types):
             part = np.stack([np.ma.getdata(columns[j]) for j in at], axis=1)
             whole = self._whole[name]
             made[:, at] = labels[name].add_integers(part) if whole else self._texts(part, start, labels[name])
         return made
 
-    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeLabels) -> npt.NDArray[np.int32]:
+    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeNodes) -> npt.NDArray[np.int32]:
         texts = [text.encode() for text in part.ravel().tolist()]
         odd = next((i for i, text in enumerate(texts) if b"\0" in text), None)
         if odd is not None:

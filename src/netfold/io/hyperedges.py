@@ -9,20 +9,20 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
-from netfold.data.nodes import typed_labels
+from netfold.data.nodes import typed_nodes
 from netfold.data.reading import HyperedgeReading
 from netfold.errors import InputError
 from netfold.io.hyperedge_files import HyperedgeFile, opened_file
 from netfold.io.roles import Columns
 from netfold.io.source import refusal
-from netfold.io.typed_rows import TypeLabels
+from netfold.io.typed_rows import TypeNodes
 
 __all__ = ["read_hyperedges"]
 
 Path = str | os.PathLike[str]
-Ints = npt.NDArray[np.int64]
 
 
 def read_hyperedges(
@@ -68,20 +68,20 @@ def read_hyperedges(
     wanted = Columns.of(columns, header)
     files = [opened_file(each, wanted, delimiter) for each in paths]
     wanted.check_found(files)
-    labels = {name: TypeLabels() for file in files for name in file.types}
+    labels = {name: TypeNodes() for file in files for name in file.types}
     codes = [file.read(labels) for file in files]
     return _assembled(files, codes, labels, skip_loops)
 
 
 def _assembled(
-    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], labels: dict[str, TypeLabels], skip: bool
+    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], labels: dict[str, TypeNodes], skip: bool
 ) -> Hypergraph:
     """The hypergraph of rows whose nodes are numbered within their types."""
     done = {name: each.finish() for name, each in labels.items()}
     counts = [len(each) for each, _ in done.values()]
     starts = dict(zip(done, np.cumsum([0, *counts]).tolist(), strict=False))
     found = {name: each for name, (each, _) in done.items()}
-    nodes = typed_labels(found) if len(found) > 1 else next(iter(found.values()))
+    nodes = typed_nodes(found) if len(found) > 1 else next(iter(found.values()))
     kinds = []
     for file, given in zip(files, codes, strict=True):
         rows = np.empty(given.shape, np.int64)

@@ -1,7 +1,8 @@
 """`Interner`: numbers for keys as they first appear, for many keys at a time.
 
 An open-addressing hash table in numpy arrays. A key is a row of machine words, compared whole: what the hash does
-decides only how fast it goes.
+decides only how fast it goes. It is another one in each process, so that nobody can write a file whose keys all meet
+in one slot; the numbers are those of first appearance in any case.
 """
 
 from __future__ import annotations
@@ -16,9 +17,24 @@ _Places = npt.NDArray[np.int64]
 _ROOM = 4
 """The table has at least this many slots for each key: most keys are then found at the first look."""
 
-_MIX = np.array([0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15) * np.arange(1, 64, 2, dtype=np.uint64)
-"""Odd multipliers with well spread bits; each word of a key has its own."""
+_SECRET = np.random.default_rng()  # from the system's own entropy; no result depends on it
+
+
+def _odd(n: int) -> _Words:
+    """Odd multipliers that nobody can foresee."""
+    return _SECRET.integers(0, 1 << 64, n, dtype=np.uint64) | np.uint64(1)
+
+
+_MIX = _odd(2)
+_multipliers = _odd(64)
+"""Each word of a key has its own; there are more of them when a key has more words."""
+
+
+def _multipliers_of(width: int) -> _Words:
+    global _multipliers
+    if width > len(_multipliers):
+        _multipliers = np.concatenate([_multipliers, _odd(width)])
+    return _multipliers
 
 
 class Interner:
@@ -72,8 +88,9 @@ class Interner:
     def _home(self, words: _Words) -> _Places:
         """The first slot to look at: a sum over words in which a 0 counts nothing, so that it may be left out."""
         h = np.zeros(len(words), np.uint64)
+        multipliers = _multipliers_of(words.shape[1])
         for k in range(words.shape[1]):
-            x = words[:, k] * _ODD[k % len(_ODD)]
+            x = words[:, k] * multipliers[k]
             x ^= x >> np.uint64(32)
             x *= _MIX[0]
             h += x

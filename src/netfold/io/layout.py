@@ -13,7 +13,7 @@ from netfold.errors import InputError
 from netfold.io.fields import Layout
 from netfold.io.formats import format_of
 from netfold.io.lines import data_lines, is_integer, split_fields
-from netfold.io.source import chunks, kind_of, refusal
+from netfold.io.source import chunks, file_kind, refusal
 
 __all__ = ["FileColumns", "file_columns"]
 
@@ -161,7 +161,7 @@ def file_columns(path: str | os.PathLike[str], delimiter: str | None = None, hea
         return FileColumns()
     if str(path).endswith((".json", ".json.gz")):
         return FileColumns(hyperedges=not path.exists() or format_of(path) != "node-link JSON")
-    kind = kind_of(path)
+    kind = file_kind(path)
     if format_of(path) is not None:
         return FileColumns()
     if kind == "parquet":

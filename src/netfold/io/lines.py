@@ -76,7 +76,7 @@ def is_integer(text: bytes) -> bool:
     return _INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 
-def is_number(text: bytes) -> bool:
+def is_number_text(text: bytes) -> bool:
     """Whether a weight's text is a number at all, good or bad."""
     return _NUMBER.fullmatch(text) is not None
 
@@ -88,7 +88,7 @@ def is_unbounded(text: bytes) -> bool:
 
 def weight_of(text: bytes) -> float:
     """The weight that a text means; a ValueError says why it means none."""
-    value = float(text) if is_number(text) else None
+    value = float(text) if is_number_text(text) else None
     if value is None and not is_unbounded(text):
         raise ValueError("is not a number; weights are finite numbers of at least 0, as 2, 0.5 or 1e-3")
     if value is None or not isfinite(value):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from netfold.data.columns import tuple_columns
 from netfold.errors import InputError
-from netfold.io.lines import is_number
+from netfold.io.lines import is_number_text
 
 __all__ = ["Columns", "Role"]
 
@@ -109,7 +109,7 @@ def _role(column: int, written: str) -> Role:
         raise ValueError(
             f"column {column + 1} is called {written!r}; a column is called by its role, or role:type, as head:entity"
         )
-    if is_number(name.encode()):
+    if is_number_text(name.encode()):
         raise ValueError(
             f"column {column + 1} is called {name!r}, which names no role; the first line should, as user,movie,tag"
             " (where there is none: header=False and columns=[...], or --no-header and --columns)"

@@ -44,7 +44,7 @@ def excerpt(text: bytes) -> str:
     return repr(shown if len(text) <= 40 else shown[:37] + "...")
 
 
-def kind_of(path: Path) -> str:
+def file_kind(path: Path) -> str:
     """`text`, `gzip`, `zstd` or `parquet`, by its first bytes; the name only tells what was meant."""
     try:
         status = path.stat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from netfold.data.interop import read_facts
 from netfold.errors import InputError
-from netfold.io.files import sha256
+from netfold.io.files import recover, sha256
 
 __all__ = [
-    "check_records", "describe", "read_manifest", "read_records", "read_tensors", "write_manifest", "write_records",
-    "write_tensors",
+    "check_files", "check_finite", "check_records", "file_facts", "read_manifest", "read_records", "read_tensors",
+    "write_manifest", "write_records", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -59,30 +59,46 @@ def _little_endian(x: Any) -> memoryview:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data
 
 
-def describe(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, Any]:
     """Size and hash of a file, for a manifest."""
     return {"name": path.name, "size": path.stat().st_size, "sha256": sha256(path)}
 
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     """The manifest of a folder, of a known version, whose files lie in the folder and are what it says."""
+    if not folder.exists():
+        recover(folder)
     manifest = read_facts(folder / "manifest.json", FORMAT, kind)
-    files = manifest.get("files")
-    if not isinstance(files, list) or not files:
-        raise InputError(f"{folder} is damaged: its manifest lists no files")
-    for entry in files:
-        _check_file(folder, entry)
+    check_files(folder, manifest.get("files"))
     return manifest
 
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], files: list[Path]) -> None:
     """Write the manifest last, once its files are there."""
-    listed = [describe(f) for f in files]
+    listed = [file_facts(f) for f in files]
     text = json.dumps({"format": FORMAT, "kind": kind, **facts, "files": listed}, indent=1, ensure_ascii=False)
     (folder / "manifest.json").write_text(text, encoding="utf-8")
 
 
-def _check_file(folder: Path, entry: Any) -> None:
+def check_files(folder: Path, files: Any, names: Sequence[str] = ()) -> None:
+    """Refuse files that are not those which a manifest lists; `names` are those that it must list, where it must.
+
+    All that is cheap is looked at before anything is hashed: a file that is refused in the end costs nothing.
+    """
+    if not isinstance(files, list) or not files:
+        raise InputError(f"{folder} is damaged: its manifest lists no files")
+    listed = [_listed(folder, entry) for entry in files]
+    if not {path.name for path in listed} >= set(names):
+        raise InputError(f"{folder} is damaged: its manifest does not list {', '.join(names)}")
+    for path in listed:
+        _check_bounds(path)
+    for path, entry in zip(listed, files, strict=True):
+        if sha256(path) != entry.get("sha256"):
+            raise InputError(f"{folder} is damaged: {path.name} is not the file that was saved (its hash differs)")
+
+
+def _listed(folder: Path, entry: Any) -> Path:
+    """The file that an entry of a manifest names: a plain one in the folder, of the size that it says."""
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or Path(name).name != name or name in ("", ".", ".."):
         raise InputError(
@@ -91,18 +107,46 @@ def _check_file(folder: Path, entry: Any) -> None:
     path = folder / name
     if path.is_symlink() or not path.is_file():
         raise InputError(f"{folder} is damaged: {reprlib.repr(name)} is missing, or is not a plain file")
-    if path.stat().st_size != entry.get("size") or sha256(path) != entry.get("sha256"):
+    if path.stat().st_size != entry.get("size"):
         raise InputError(f"{folder} is damaged: {name} is not the file that was saved (its hash differs)")
+    return path
+
+
+def _check_bounds(path: Path) -> None:
+    """Refuse a file that is longer than what it says it holds, before its bytes are read."""
+    if path.suffix == ".safetensors":
+        _check_header(path)
+    elif path.suffix == ".jsonl":
+        _check_length(path)
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a safetensors file whose header is too long, or does not account for each of its bytes."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > _MAX_HEADER:
+            raise InputError(f"{path} is not safe to open: its header claims {length:,} bytes")
+        text = file.read(length)
+    try:
+        header = json.loads(text)
+        ends = [x["data_offsets"][1] for name, x in header.items() if name != "__metadata__"]
+        held = 8 + length + max(ends, default=0)
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError, IndexError):
+        raise InputError(f"{path} is damaged: its header does not describe tensors") from None
+    if held != path.stat().st_size:
+        raise InputError(f"{path} is damaged: its header accounts for {held:,} bytes of {path.stat().st_size:,}")
+
+
+def _check_length(path: Path) -> None:
+    if path.stat().st_size > _MAX_RECORDS:
+        raise InputError(f"{path} is damaged: it is longer than {_MAX_RECORDS:,} bytes")
 
 
 def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a file by name."""
     from safetensors import SafetensorError, safe_open
 
-    with path.open("rb") as file:
-        header = int.from_bytes(file.read(8), "little")
-    if header > _MAX_HEADER:
-        raise InputError(f"{path} is not safe to open: its header claims {header:,} bytes")
+    _check_header(path)
     try:
         with safe_open(path, framework="numpy") as reader:
             found = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
@@ -114,6 +158,13 @@ def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     return found
 
 
+def check_finite(path: Path, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse a number that is not finite: what is computed from it would be none either, and nobody would be told."""
+    for name, array in tensors.items():
+        if array.dtype.kind == "f" and array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+            raise InputError(f"{path} is damaged: {reprlib.repr(name)} holds a number that is not finite")
+
+
 def write_records(path: Path, records: list[dict[str, float]]) -> None:
     """One json object a line."""
     path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
@@ -121,8 +172,7 @@ def write_records(path: Path, records: list[dict[str, float]]) -> None:
 
 def read_records(path: Path) -> list[dict[str, float]]:
     """The records of a run; their file was checked against the manifest, its length is bounded here."""
-    if path.stat().st_size > _MAX_RECORDS:
-        raise InputError(f"{path} is damaged: it is longer than {_MAX_RECORDS:,} bytes")
+    _check_length(path)
     try:
         found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (ValueError, RecursionError):

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints32
 from netfold.data.columns import Roles
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.io.ends import TextEnds
 from netfold.io.fields import Layout, Rows, cut_tidied, digit_grid, field_grid, parted_lines
 from netfold.io.lines import LineError, is_integer
 from netfold.io.numbers import PAD
 
-__all__ = ["TupleLayout", "TypeLabels", "fast_tuple_rows", "slow_tuple_rows", "tuple_rows"]
+__all__ = ["TupleLayout", "TypeNodes", "fast_tuple_rows", "parsed_tuples", "slow_tuple_rows"]
 
 
 _MARGIN = bytes(PAD)
@@ -40,7 +41,7 @@ class TupleLayout:
         return Layout(self.delimiter, self.width, Roles(0, 1, None), 1, self.integers)
 
 
-def tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
+def parsed_tuples(line: int, text: bytes, layout: TupleLayout) -> Rows:
     """The hyperedges in a piece that begins with line `line`; a `LineError` names the line that is wrong."""
     rows = fast_tuple_rows(text, layout)
     return slow_tuple_rows(line, text, layout) if rows is None else rows
@@ -79,29 +80,26 @@ def _cut(text: bytes, layout: TupleLayout) -> Rows | None:
     return None if np.any(starts >= ends) else Rows(buffer, starts, ends, None, digits)
 
 
-Codes = npt.NDArray[np.int32]
-
-
-class TypeLabels:
+class TypeNodes:
     """Labels as texts, numbered as they first appear; integers at last, where all of them are."""
 
     def __init__(self) -> None:
         self._table = TextEnds()
         self._only_texts = False
 
-    def add(self, rows: Rows) -> Codes:
+    def add(self, rows: Rows) -> Ints32:
         """The numbers of the labels in these places (rows x columns)."""
         even, odd = self._table.add(rows)  # made for edges: every second label is the end of one
         codes = np.empty(rows.starts.size, np.int32)
         codes[0::2], codes[1::2] = even, odd
         return codes.reshape(rows.starts.shape)
 
-    def add_texts(self, texts: list[bytes], width: int) -> Codes:
+    def add_texts(self, texts: list[bytes], width: int) -> Ints32:
         """The same of labels that are apart already, row after row, and are strings whatever they look like."""
         self._only_texts = True
         return self._add(texts).reshape(-1, width)
 
-    def add_integers(self, values: npt.NDArray[np.int64]) -> Codes:
+    def add_integers(self, values: npt.NDArray[np.int64]) -> Ints32:
         """The same of integers (rows x columns)."""
         distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
         order = np.argsort(first)  # so that they are numbered as they first appear, as texts are
@@ -109,7 +107,7 @@ class TypeLabels:
         codes[order] = self._add([b"%d" % x for x in distinct[order].tolist()])
         return codes[inverse].reshape(values.shape)
 
-    def finish(self) -> tuple[Labels, Codes | None]:
+    def finish(self) -> tuple[Nodes, Ints32 | None]:
         """The labels, and the new number of each old one where integers were put in ascending order."""
         texts = self._table.finish([])
         if self._only_texts or not all(is_integer(text.encode()) for text in texts):
@@ -118,9 +116,9 @@ class TypeLabels:
         order = np.argsort(values)
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        return Labels("int", {"ints": values[order]}), rank
+        return Nodes("int", {"ints": values[order]}), rank
 
-    def _add(self, texts: list[bytes]) -> Codes:
+    def _add(self, texts: list[bytes]) -> Ints32:
         bounds = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=bounds[1:])
         bounds += PAD

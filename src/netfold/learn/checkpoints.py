@@ -7,7 +7,8 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,22 @@ import torch
 from torch import Tensor
 
 from netfold.errors import InputError
-from netfold.io.files import staged_file
+from netfold.io.files import check_room, staged_file
+from netfold.io.locks import check_free, locked_file
 from netfold.io.tensors import (
     FORMAT,
     check_records,
-    describe,
+    file_facts,
     read_manifest,
+    read_records,
     read_tensors,
     write_records,
     write_tensors,
 )
 
 __all__ = ["Checkpoint", "is_finite"]
+
+_LOCK = ".lock"
 
 
 class Checkpoint:
@@ -36,11 +41,22 @@ class Checkpoint:
     old state goes. Whenever the process dies, the manifest names a whole state.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any], *, every: float = 30.0):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        run: Mapping[str, Any],
+        *,
+        every: float = 30.0,
+        renamed: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+    ):
         """`run` says what is trained on what (configuration, graph); another run's checkpoint is refused.
 
-        `every` is the least number of seconds between two states, so that writing never rules the training.
+        `every` is the least number of seconds between two states, so that writing never rules the training. `renamed`
+        gives a stored configuration's options the names that they have now.
         """
+        self._renamed = renamed
+        if not every >= 0:  # nor NaN, which would be no time ever
+            raise InputError(f"checkpoint_every={every!r} is not a number of seconds of at least 0")
         self._folder, self._every = Path(folder), every
         self._run: dict[str, Any] = json.loads(json.dumps(dict(run)))  # as it will be read back
         self._last = time.monotonic()
@@ -51,6 +67,13 @@ class Checkpoint:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise InputError(f"{self._folder} cannot be made: {e.strerror}") from None
+        check_free(self._folder / _LOCK)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The folder for this process alone: two that write to it would destroy each other's states."""
+        with locked_file(self._folder / _LOCK):
+            yield
 
     @property
     def folder(self) -> Path:
@@ -73,6 +96,8 @@ class Checkpoint:
             state = read_tensors(self._folder / name)
             _load(network, optimizers, {k: torch.from_numpy(v) for k, v in state.items()}, self._folder)
             self._saved = len(history)
+        else:
+            _check_room(self._folder, network)
         self._sweep(name)
         self._write_metrics(history)
         return history
@@ -103,14 +128,16 @@ class Checkpoint:
             write_tensors(part, _state(network, optimizers))
         facts = {"format": FORMAT, "kind": "checkpoint", "run": self._run, "history": history}
         with staged_file(self._folder / "manifest.json") as part:
-            part.write_text(json.dumps({**facts, "files": [describe(self._folder / name)]}), encoding="utf-8")
+            part.write_text(json.dumps({**facts, "files": [file_facts(self._folder / name)]}), encoding="utf-8")
         self._sweep(name)
         self._saved, self._last = len(history), time.monotonic()
 
     def _check_run(self, theirs: Any) -> None:
+        theirs = theirs if isinstance(theirs, dict) else {}
+        if isinstance(theirs.get("config"), dict):
+            theirs = {**theirs, "config": dict(self._renamed(theirs["config"]))}
         if theirs == self._run:
             return
-        theirs = theirs if isinstance(theirs, dict) else {}
         what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
         config, other = self._run.get("config"), theirs.get("config")
         if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
@@ -122,14 +149,27 @@ class Checkpoint:
         """Remove other states than the one that the manifest names, and what a killed run was just writing."""
         for state in self._folder.glob("state-[0-9]*.safetensors"):
             if state.name != keep:
-                state.unlink(missing_ok=True)
+                with suppress(OSError):  # a folder to read only
+                    state.unlink(missing_ok=True)
         for name in ("state-[0-9]", "manifest.json.", "metrics.jsonl."):
             for stage in self._folder.glob(f".{name}*"):
                 shutil.rmtree(stage, ignore_errors=True)
 
     def _write_metrics(self, history: list[dict[str, float]]) -> None:
-        with staged_file(self._folder / "metrics.jsonl") as part:
+        """Write the metrics of the epochs that led to the state; not where they are there, in a folder to read only."""
+        path = self._folder / "metrics.jsonl"
+        try:
+            if history and read_records(path) == history:
+                return
+        except (InputError, OSError):
+            pass
+        with staged_file(path) as part:
             write_records(part, history)
+
+
+def _check_room(folder: Path, network: Any) -> None:
+    """Refuse a disk that cannot hold two states, each as large as the network: optimizers add to that."""
+    check_room(folder / "state", 2 * sum(x.numel() * x.element_size() for x in network.state_dict().values()))
 
 
 def _state(network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:

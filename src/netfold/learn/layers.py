@@ -1,4 +1,8 @@
-"""Some rows of a table, with a gradient that holds those rows alone: a step costs what it reads, whatever n is."""
+"""Layers over sparse rows and tables of rows, whose gradients go where they are needed and nowhere else.
+
+The first layer reads a sparse row and the last is read at its entries, in time linear in those; some rows of a table
+(`take_rows`) have a gradient of those rows alone: a step costs what it reads, whatever n is.
+"""
 
 from __future__ import annotations
 

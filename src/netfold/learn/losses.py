@@ -14,6 +14,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+_MANY, _BLOCK = 1 << 20, 1 << 16
+"""More numbers than the first are summed in float32 as many as the second at a time."""
+
+
 def second_order_correction(found: Tensor, given: Tensor, beta: float, zeros: Tensor | float = 1.0) -> Tensor:
     """Σ over the non-zeros of β²(x̂ - x)² - x̂²: what turns Σ x̂² over ALL entries into `L_2nd` of Eq. (3).
 
@@ -37,7 +41,14 @@ def first_order(vectors: Tensor, pulled: Tensor) -> Tensor:
 
 def half_squares(weights: Iterable[Tensor]) -> Tensor:
     """`L_reg` = ½ Σ ‖W‖², over the weight matrices and not the biases."""
-    return 0.5 * torch.stack([torch.dot(w.flatten(), w.flatten()) for w in weights]).sum()
+    return 0.5 * torch.stack([_squares(w.flatten()) for w in weights]).sum()
+
+
+def _squares(x: Tensor) -> Tensor:
+    """Σ x², of many numbers in blocks: one sum in float32 of 50 million is off by 0.3%, as each new term is cut off."""
+    if len(x) <= _MANY:
+        return torch.dot(x, x)
+    return torch.stack([torch.dot(part, part) for part in torch.split(x, _BLOCK)]).double().sum().to(x.dtype)
 
 
 def tuple_cross_entropy(logits: Tensor, truth: Tensor) -> Tensor:

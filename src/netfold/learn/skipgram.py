@@ -1,6 +1,7 @@
-"""Batches for skip-gram, as plain values: windows of random walks or pairs of nodes, and nodes drawn against them.
+"""Skip-gram with negative samples: its batches as plain values, and its sums over them.
 
-A batch names the nodes that it reads and gives the objective for any vectors of those: from a table, or from a network.
+A batch holds windows of random walks, or pairs of nodes, and nodes drawn against them. It names the nodes that it reads
+and gives the objective for any vectors of those: from a table, or from a network.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = [
     "PRIOR",
     "Against",
     "Noise",
-    "Pairs",
+    "PairBatch",
     "Read",
     "Windows",
     "center_weights",
@@ -256,7 +257,7 @@ class Windows(Read):
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Read):
+class PairBatch(Read):
     """Pairs of a center and its context."""
 
     pairs: Tensor
@@ -300,7 +301,7 @@ def window_batches(
     walks: int,
     length: int,
     window: int,
-    negatives: int,
+    n_negatives: int,
     batch_size: int,
 ) -> Callable[[torch.Generator], Iterator[Windows]]:
     """The batches of an epoch for a generator: `walks` walks from each node that has links, in random order."""
@@ -312,18 +313,18 @@ def window_batches(
         for some in torch.split(starts[order.to(starts.device)], part):
             made = random_walks(links, some, length, generator, p=p, q=q)
             for batch in torch.split(made, batch_size):
-                yield _windows(batch, noise, window, negatives, generator)
+                yield _windows(batch, noise, window, n_negatives, generator)
 
     return of
 
 
-def _windows(walks: Tensor, noise: Noise, window: int, negatives: int, generator: torch.Generator) -> Windows:
+def _windows(walks: Tensor, noise: Noise, window: int, n_negatives: int, generator: torch.Generator) -> Windows:
     there = walks >= 0
     nodes, places = torch.unique(walks[there], return_inverse=True)
     met = torch.full_like(walks, -1)
     met[there] = places
     alone, drawn = _drawn(nodes, noise, math.ceil(walks.numel() / _GROUP), generator)
-    against = _against(met.clamp(min=0).flatten(), center_weights(walks, window).flatten(), drawn, negatives)
+    against = _against(met.clamp(min=0).flatten(), center_weights(walks, window).flatten(), drawn, n_negatives)
     return Windows(nodes, alone, met, window, against)
 
 
@@ -337,16 +338,16 @@ def _drawn(nodes: Tensor, noise: Noise, groups: int, generator: torch.Generator)
     return alone, at.view(groups, _DRAWN)
 
 
-def _against(centers: Tensor, weights: Tensor, drawn: Tensor, negatives: int) -> Against:
+def _against(centers: Tensor, weights: Tensor, drawn: Tensor, n_negatives: int) -> Against:
     """Centers and their weights in groups of equal size, the last one filled up with nothing."""
     missing = -len(centers) % _GROUP
     centers, weights = (torch.nn.functional.pad(x, (0, missing)).view(-1, _GROUP) for x in (centers, weights))
-    return Against(centers, weights * (negatives / _DRAWN), drawn)
+    return Against(centers, weights * (n_negatives / _DRAWN), drawn)
 
 
 def pair_batches(
-    links: Links, weights: Tensor, noise: Noise, *, samples: int, negatives: int, batch_size: int
-) -> Callable[[torch.Generator], Iterator[Pairs]]:
+    links: Links, weights: Tensor, noise: Noise, *, samples: int, n_negatives: int, batch_size: int
+) -> Callable[[torch.Generator], Iterator[PairBatch]]:
     """The batches of an epoch for a generator: `samples` links (i, j), drawn with probability in proportion to weight.
 
     `weights`: nnz. Of an undirected matrix an edge comes in either direction, half the time each.
@@ -354,17 +355,17 @@ def pair_batches(
     sums = weights.double().cumsum(0)
     sums = sums / sums[-1]
 
-    def of(generator: torch.Generator) -> Iterator[Pairs]:
+    def of(generator: torch.Generator) -> Iterator[PairBatch]:
         for start in range(0, samples, batch_size):
             uniform = torch.rand(min(batch_size, samples - start), dtype=torch.float64, generator=generator)
             at = torch.searchsorted(sums, uniform.to(sums.device), right=True).clamp_(max=len(sums) - 1)
-            yield _pairs(torch.stack([links.keys[at] // len(links), links.ends[at]]), noise, negatives, generator)
+            yield _pairs(torch.stack([links.keys[at] // len(links), links.ends[at]]), noise, n_negatives, generator)
 
     return of
 
 
-def _pairs(pairs: Tensor, noise: Noise, negatives: int, generator: torch.Generator) -> Pairs:
+def _pairs(pairs: Tensor, noise: Noise, n_negatives: int, generator: torch.Generator) -> PairBatch:
     count = pairs.shape[1]
     nodes, met = torch.unique(pairs, return_inverse=True)
     alone, drawn = _drawn(nodes, noise, math.ceil(count / _GROUP), generator)
-    return Pairs(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, negatives))
+    return PairBatch(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, n_negatives))

@@ -1,4 +1,7 @@
-"""`SparseRows`: rows of a sparse matrix as tensors, with products from both sides in time linear in the non-zeros."""
+"""`SparseRows`: rows of a sparse matrix as tensors, with products from both sides in time linear in the non-zeros.
+
+And what is done with such rows: walked in chunks, and read without a random share of their entries.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows", "in_chunks", "parts"]
+__all__ = ["PIECE", "SparseRows", "dropped", "generator_on", "in_chunks", "parts"]
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -99,6 +102,12 @@ class SparseRows:
             else:
                 _add_rows(out, self.touched[a:b], made)
 
+    def transposed_matmul(self, dense: Tensor) -> Tensor:
+        """Xᵀ D with D m x h: n x h."""
+        out = dense.new_zeros(self.width, dense.shape[1])
+        self.add_transposed_matmul(dense.contiguous(), out)
+        return out
+
     def _column_blocks(self, dense: Tensor) -> Iterator[tuple[int, int, int, int]]:
         """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
         starts = self.by_column[0]
@@ -168,3 +177,23 @@ def parts(n: int, size: int) -> Iterator[slice]:
     count = math.ceil(n / size)
     for i in range(count):
         yield slice(n * i // count, n * (i + 1) // count)
+
+
+def dropped(rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False) -> SparseRows:
+    """The rows without a random share of their entries, drawn where the rows are.
+
+    What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
+    what is left of each row sums to 1 again.
+    """
+    kept = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
+    if not sum_to_one:
+        return rows.with_values(rows.values * kept.div_(1 - share))
+    left = rows.values * kept
+    sums = rows.with_values(left).row_sums()
+    sums[sums == 0] = 1  # nothing is left: an empty row
+    return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))
+
+
+def generator_on(device: torch.device, generator: torch.Generator) -> torch.Generator:
+    """A generator for a device, seeded by a draw from another: for numbers too many to be brought from the CPU."""
+    return torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))

@@ -1,4 +1,8 @@
-"""Where skip-gram begins when it does not begin at random: the leading eigenvectors of the normalised adjacency."""
+"""Where training begins when it does not begin at random: an SVD, a deep belief network, or eigenvectors.
+
+The truncated SVD and the chapter's stack of restricted Boltzmann machines are for autoencoders over sparse rows, the
+leading eigenvectors of the normalised adjacency for skip-gram.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.learn.skipgram import distance_weights
+from netfold.learn.solvers import leading_eigenvectors
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
@@ -20,48 +25,9 @@ __all__ = [
     "SparseRBM",
     "contrastive_divergence",
     "deep_belief_network",
-    "leading_eigenvectors",
-    "orthonormal",
     "spectral_start",
-    "truncated_svd",
     "unit_scale",
 ]
-
-
-def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, rounds: int = 4) -> tuple[Tensor, Tensor]:
-    """The largest singular values s (rank) and right singular vectors V (n x rank) of sparse rows X.
-
-    Randomised subspace iteration (Halko, Martinsson, Tropp 2011): O(rounds (nnz + n rank) rank), never X in full.
-    """
-    wide = min(rank + 10, len(rows), rows.width)
-    basis = torch.randn(rows.width, wide, generator=generator, dtype=rows.values.dtype)
-    basis = orthonormal(basis)
-    for _ in range(rounds):
-        basis = orthonormal(_transposed(rows, rows.matmul(basis)))
-    found = rows.matmul(basis)
-    squares, v = torch.linalg.eigh((found.T @ found).double())  # of a small matrix: V of found, and its squared values
-    order = torch.argsort(squares, descending=True)[:rank]
-    return squares[order].clamp(min=0).sqrt().to(basis), basis @ v[:, order].to(basis)
-
-
-def orthonormal(x: Tensor) -> Tensor:
-    """An orthonormal basis of the columns: by two Cholesky factors of small Gram matrices, or by QR where those fail.
-
-    Several times faster than QR for long columns, and as exact where they are not nearly dependent.
-    """
-    for _ in range(2):
-        factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
-        if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
-            basis: Tensor = torch.linalg.qr(x).Q
-            return basis
-        x = x @ torch.linalg.inv(factor).T.to(x)
-    return x
-
-
-def _transposed(rows: SparseRows, dense: Tensor) -> Tensor:
-    out = dense.new_zeros(rows.width, dense.shape[1])
-    rows.add_transposed_matmul(dense, out)
-    return out
 
 
 @dataclass(eq=False)
@@ -116,7 +82,7 @@ class SparseRBM(RBM):
         drawn = torch.bernoulli(h, generator=generator)
         gram, bias = self.weight.T @ self.weight, self.visible @ self.weight
         h_again = torch.sigmoid(torch.addmm(bias + self.hidden, drawn, gram))
-        weight = _transposed(v, h)
+        weight = v.transposed_matmul(h)
         weight.addmm_(self.weight, drawn.T @ h_again, alpha=-1)
         weight.addr_(self.visible, h_again.sum(0), alpha=-1)
         again = len(v) * self.visible + self.weight @ drawn.sum(0)  # Σ_i v'_i
@@ -199,31 +165,8 @@ def deep_belief_network(
     return stack
 
 
-def leading_eigenvectors(
-    rows: SparseRows, rank: int, generator: torch.Generator, *, without: Tensor, rounds: int = 6
-) -> tuple[Tensor, Tensor]:
-    """The largest eigenvalues (rank) of a symmetric matrix X of norm 1 and their vectors (n x rank).
-
-    Those of X - u uᵀ for the unit eigenvector u given as `without`, whose value is 1. Subspace iteration with X + X²,
-    which holds negative values down, in O(rounds (nnz + n rank) rank).
-    """
-    wide = min(rank + 10, len(rows))
-    basis = orthonormal(torch.randn(len(rows), wide, generator=generator, dtype=rows.values.dtype))
-
-    def times(x: Tensor) -> Tensor:
-        return rows.matmul(x) - torch.outer(without, without @ x)
-
-    for _ in range(rounds):
-        once = times(basis)
-        basis = orthonormal(once + times(once))
-    small = (basis.T @ times(basis)).double()
-    values, turn = torch.linalg.eigh((small + small.T) / 2)
-    order = torch.argsort(values, descending=True)[:rank]
-    return values[order].to(basis), basis @ turn[:, order].to(basis)
-
-
 def spectral_start(
-    matrix: sparse.csr_array, dim: int, window: int, negatives: int, generator: torch.Generator
+    matrix: sparse.csr_array, dim: int, window: int, n_negatives: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """Vectors and contexts (n x dim) near which skip-gram over walks of a symmetric matrix ends.
 
@@ -248,7 +191,7 @@ def spectral_start(
         scale = torch.from_numpy(roots * math.sqrt(whole))[:, None]  # float64: a light node of a heavy graph is far out
         made = scale * made * _filtered(values, window).sqrt()
         first[:, 1 : rank + 1] = _shortened(made)
-    offset = torch.from_numpy(linked).float() * math.sqrt(math.log(negatives))
+    offset = torch.from_numpy(linked).float() * math.sqrt(math.log(n_negatives))
     noise = (torch.rand(n, dim, generator=generator) - 0.5) / dim
     second = first.clone()
     first[:, 0], second[:, 0] = offset, -offset

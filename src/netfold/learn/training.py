@@ -1,4 +1,4 @@
-"""One training loop for every model. It sees a network, batches and loss terms, never a graph."""
+"""One training loop for every model, and its optimizers. It sees a network, batches and loss terms, never a graph."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import torch
 from torch import Tensor
@@ -174,9 +174,13 @@ def train(
     returns True ends the training there.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
-    history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
     progress = progress or Progress.silent()
-    with progress.over(epochs, rows, done=len(history)), _interrupts(checkpoint is not None) as interrupted:
+    with ExitStack() as stack:
+        if checkpoint:
+            stack.enter_context(checkpoint.held())
+        history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
+        stack.enter_context(progress.over(epochs, rows, done=len(history)))
+        interrupted = stack.enter_context(_interrupts(checkpoint is not None))
         while len(history) < epochs and not converged(history, tolerance, patience):
             epoch = len(history)
             for block, optimizer in zip(blocks, optimizers, strict=True):
@@ -195,31 +199,55 @@ def train(
         if checkpoint:
             checkpoint.save(network, optimizers, history)
     if interrupted:
-        raise KeyboardInterrupt
+        _end_by(interrupted[0])
     if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
+    _remark(history, converged(history, tolerance, patience), patience, progress)
     return history
+
+
+def _remark(history: Sequence[Record], ended_early: bool, patience: int, progress: Progress) -> None:
+    """Say it where training led nowhere: vectors come out all the same, and nothing else would tell."""
+    if len(history) < 2:
+        return
+    first, last = history[0]["objective"], history[-1]["objective"]
+    if last > first:
+        progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help")(last, first)
+    elif ended_early and len(history) == patience + 1:
+        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help")(len(history))
 
 
 @contextmanager
 def _interrupts(wanted: bool) -> Iterator[list[int]]:
-    """With a checkpoint to write, the first Ctrl-C waits for the end of the epoch; the second does not."""
+    """With a checkpoint to write, the first Ctrl-C or SIGTERM waits for the end of the epoch; the second does not."""
     seen: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    ours = threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN)
-    if not wanted or not ours:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
+    if not wanted or threading.current_thread() is not threading.main_thread():
         yield seen
         return
 
+    def restore() -> None:
+        for number in ours:
+            signal.signal(number, before[number])
+
     def note(number: int, frame: object) -> None:
         seen.append(number)
-        signal.signal(signal.SIGINT, before)
+        restore()
 
-    signal.signal(signal.SIGINT, note)
+    for number in ours:
+        signal.signal(number, note)
     try:
         yield seen
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
+
+
+def _end_by(number: int) -> NoReturn:
+    """Now that the state is written, do what the signal would have done: SIGTERM ends what does not catch it."""
+    if number == signal.SIGTERM:
+        signal.raise_signal(signal.SIGTERM)
+    raise KeyboardInterrupt
 
 
 def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.optim.Optimizer], epoch: int) -> Record:

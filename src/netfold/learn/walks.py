@@ -1,4 +1,4 @@
-"""Random walks on links, all at once: the first-order ones of DeepWalk and the biased ones of node2vec."""
+"""Links as walks read them, and random walks on them, all at once: DeepWalk's of first order, node2vec's of second."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,17 +15,18 @@ import numpy as np
 
 import netfold as nf
 from netfold import plot, report
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
+from netfold.data.text import text_table
 from netfold.errors import InputError
 
-__all__ = ["SHOWS", "Show", "run"]
+__all__ = ["EXAMPLES", "Example", "run_demo"]
 
 
 _NOVEL = "Les Misérables"
 
 
 @dataclass(frozen=True, eq=False)
-class Show:
+class Example:
     """A model at work."""
 
     name: str
@@ -56,14 +58,14 @@ class Show:
         return f"{self.name.lower()}.png"
 
 
-def sdne() -> Show:
+def sdne() -> Example:
     """Who is near whom."""
     graph = _novel()
     options: dict[str, Any] = {"dim": 32, "alpha": 10}
     model = nf.SDNE(**options).fit(graph, progress=False)
-    untrained = nf.SDNE(**options, epochs=0, pretrain="none").fit(graph, progress=False)
+    untrained = nf.SDNE(**options, epochs=0, init="none").fit(graph, progress=False)
     near = ", ".join(str(label) for label, _ in model.embedding_.nearest("Valjean", k=5, metric="dot"))
-    return Show(
+    return Example(
         name="SDNE",
         idea="who is near whom: a point for each character, by whom they meet and whom those meet",
         data=_NOVEL,
@@ -78,14 +80,14 @@ def sdne() -> Show:
     )
 
 
-def drne() -> Show:
+def drne() -> Example:
     """Who plays the same role."""
     graph, barbell = nf.datasets.mirrored_karate(), nf.datasets.barbell()
     model, lifter = (nf.DRNE().fit(each, progress=False) for each in (graph, barbell))
     ends = lifter.embedding_.vectors[[0, -1]]
     first = graph.nodes[0]
     near = ", ".join(str(label) for label, _ in model.embedding_.nearest(first, k=3, metric="euclidean"))
-    return Show(
+    return Example(
         name="DRNE",
         idea="who plays the same role, however far apart: two karate clubs, one the mirror image of the other",
         data="mirrored karate",
@@ -99,7 +101,7 @@ def drne() -> Show:
     )
 
 
-def dhne() -> Show:
+def dhne() -> Example:
     """What belongs together in threes."""
     made = {"users": 30, "items": 30, "tags": 30, "edges": 5000}
     split = nf.evaluate.split_hyperedges(nf.datasets.planted_triples(**made), 0.2)
@@ -110,7 +112,7 @@ def dhne() -> Show:
     user, item, tag = (asked.nodes[i] for i in asked.kinds[0].rows[0])
     tags = [label[1] for label, _ in model.complete((user, item, None), k=40, exclude=known)]
     place = tags.index(tag[1]) + 1
-    return Show(
+    return Example(
         name="DHNE",
         idea="what belongs together in threes: users, items and tags; a pair of them says nothing, the triple all",
         data="planted triples",
@@ -121,11 +123,11 @@ def dhne() -> Show:
         before=float(found.baselines["pair co-occurrence"]["AUC"]),
         after=float(found.figures["AUC"]),
         draw=partial(plot.map, model, hypergraph=known, labels=6),
-        labels={"hidden group": nf.datasets.labels("planted_triples", **made)},
+        labels={"hidden group": nf.datasets.classes("planted_triples", **made)},
     )
 
 
-def dvne() -> Show:
+def dvne() -> Example:
     """How sure one can be."""
     graph = _novel()
     options: dict[str, Any] = {"dim": 16, "hidden": 64, "repulsion": 10.0, "batch_size": 64}
@@ -134,7 +136,7 @@ def dvne() -> Show:
     names = model.embedding_.nodes
     order = np.argsort(model.embedding_.uncertainty(names)).tolist()
     sure, unsure = (", ".join(str(names[i]) for i in part) for part in (order[:3], order[:-4:-1]))
-    return Show(
+    return Example(
         name="DVNE",
         idea="how sure one can be: a Gaussian for each character; its variance is what the data leave open",
         data=_NOVEL,
@@ -149,7 +151,7 @@ def dvne() -> Show:
     )
 
 
-def depthlgp() -> Show:
+def depthlgp() -> Example:
     """Where those who come later belong."""
     grown = _novel()
     split = nf.evaluate.split_nodes(grown, 10 / grown.n_nodes, seed=0)
@@ -159,7 +161,7 @@ def depthlgp() -> Show:
     found = nf.evaluate.out_of_sample(model, split)
     name = max(new.nodes, key=lambda label: grown.degrees[grown.positions([label])[0]])
     near = ", ".join(str(label) for label, _ in model.embedding_.nearest(new[name], k=4))
-    return Show(
+    return Example(
         name="DepthLGP",
         idea="where those who come later belong, over any embedding: ten characters held back, who then arrive",
         data=f"{_NOVEL}, {len(new)} held back",
@@ -174,7 +176,7 @@ def depthlgp() -> Show:
     )
 
 
-SHOWS: tuple[Callable[[], Show], ...] = (sdne, drne, dhne, dvne, depthlgp)
+EXAMPLES: tuple[Callable[[], Example], ...] = (sdne, drne, dhne, dvne, depthlgp)
 """In the order of the chapter."""
 
 
@@ -223,7 +225,7 @@ def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path
 
 def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, path: Path) -> None:
     """All nodes in one map, the new ones in a colour of their own."""
-    both = nf.Embedding(Labels.of([*known.nodes, *new.nodes]), np.vstack([known.vectors, new.vectors]))
+    both = nf.Embedding(Nodes.of([*known.nodes, *new.nodes]), np.vstack([known.vectors, new.vectors]))
     colors = {label: "arrived later" if label in new else "was there" for label in both.nodes}
     plot.map(both, path, graph=grown, colors=colors, labels=list(new.nodes), method="tsne", title="DepthLGP")
 
@@ -231,12 +233,12 @@ def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, pat
 _PICTURES, _REPORT = "pictures", "report.html"
 
 
-def run(folder: Path) -> None:
+def run_demo(folder: Path) -> None:
     """Fit the five models, measure each, and write models, pictures and a report into a folder, over what was there."""
     start = time.perf_counter()
     _make(folder / _PICTURES)
     _say("netfold folds a network into vectors. Five models, each for what the others cannot do:")
-    shows = [_shown(make, folder) for make in SHOWS]
+    shows = [_shown(make, folder) for make in EXAMPLES]
     _say(_table(shows))
     sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.labels) for show in shows]
     report.write(sheets, folder / _REPORT, title="netfold: five models on small data", force=True)
@@ -250,7 +252,7 @@ def run(folder: Path) -> None:
     )
 
 
-def _shown(make: Callable[[], Show], folder: Path) -> Show:
+def _shown(make: Callable[[], Example], folder: Path) -> Example:
     """One model: fitted, asked, saved and drawn."""
     start = time.perf_counter()
     show = make()
@@ -260,20 +262,15 @@ def _shown(make: Callable[[], Show], folder: Path) -> Show:
     return show
 
 
-def _pictures(shows: list[Show], folder: Path) -> list[str]:
+def _pictures(shows: list[Example], folder: Path) -> list[str]:
     return [p.name for show in shows for p in sorted(folder.glob(f"{show.name.lower()}*.png"), key=lambda p: p.stem)]
 
 
-def _table(shows: list[Show]) -> str:
+def _table(shows: list[Example]) -> str:
     """One line a model: what is asked of it, without learning and with."""
     rows = [("", "data", "what is measured", "without", "with it")]
     rows += [(show.name, show.data, show.measure, f"{show.before:.3f}", f"{show.after:.3f}") for show in shows]
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    lines = [
-        "  ".join(x.rjust(w) if i > 2 else x.ljust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
-    return "\n".join(f"    {line.rstrip()}" for line in lines)
+    return textwrap.indent(text_table(rows, right=(3, 4)), "    ")
 
 
 def _make(folder: Path) -> None:

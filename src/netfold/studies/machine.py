@@ -1,10 +1,9 @@
-"""What a piece of work costs here: seconds, and the most memory that it held beyond what was held before."""
+"""What this machine is, and what a piece of work costs on it: seconds, and the most memory beyond what was held."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import importlib.metadata
 import os
 import platform
 import sys
@@ -12,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Meter", "cores", "machine", "version"]
+__all__ = ["Meter", "cores", "machine"]
 
 
 def machine(device: str = "cpu") -> str:
@@ -28,14 +27,6 @@ def machine(device: str = "cpu") -> str:
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def version() -> str:
-    """The version of netfold that is installed."""
-    try:
-        return importlib.metadata.version("netfold")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _processor() -> str:

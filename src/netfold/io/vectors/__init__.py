@@ -3,7 +3,7 @@
 | ending | holds | labels |
 | --- | --- | --- |
 | `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
-| `.npz` | arrays `vectors`, `std`, labels as in `Labels.arrays` | any |
+| `.npz` | arrays `vectors`, `std`, labels as in `Nodes.arrays` | any |
 | `.npy` | `vectors`, with the labels line by line in NAME.labels.txt | strings without line breaks, integers |
 | `.csv`, `.tsv` | a line of names, which may be missing, then a label and its numbers on each line | as `.npy` |
 | `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |
@@ -28,11 +28,11 @@ from netfold.errors import InputError
 from netfold.io.files import check_writable
 from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
 from netfold.io.vectors.contents import Stored
-from netfold.io.vectors.delimited import read_table, write_table
+from netfold.io.vectors.delimited import read_delimited, write_delimited
 from netfold.io.vectors.parquet import read_parquet, write_parquet
 from netfold.io.vectors.word2vec import read_binary, read_text, write_binary, write_text
 
-__all__ = ["Stored", "check_ending", "damage_named", "read", "write"]
+__all__ = ["Stored", "check_vectors_ending", "damage_named", "read_vectors", "write_vectors"]
 
 _DAMAGE = (
     ValueError,  # and InputError, and text that is not UTF-8
@@ -58,8 +58,8 @@ _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
     ".parquet": (write_parquet, read_parquet),
     ".npz": (write_npz, read_npz),
     ".npy": (write_npy, read_npy),
-    ".csv": (write_table, read_table),
-    ".tsv": (write_table, read_table),
+    ".csv": (write_delimited, read_delimited),
+    ".tsv": (write_delimited, read_delimited),
     ".txt": (write_text, read_text),
     ".w2v": (write_text, read_text),
     ".vec": (write_text, read_text),
@@ -74,19 +74,19 @@ def _format(path: Path) -> tuple[Writer, Callable[[Path], Stored]]:
         raise InputError(f"{path} names no format of an embedding; end it with one of {', '.join(_FORMATS)}") from None
 
 
-def check_ending(path: Path) -> None:
+def check_vectors_ending(path: Path) -> None:
     """Refuse a name whose ending is that of no format."""
     _format(path)
 
 
-def write(path: Path, stored: Stored, *, force: bool = False) -> None:
+def write_vectors(path: Path, stored: Stored, *, force: bool = False) -> None:
     """Write a file of the format that its ending names."""
     written = _format(path)[0]
     check_writable(path, force=force)
     written(path, stored, force=force)
 
 
-def read(path: Path) -> Stored:
+def read_vectors(path: Path) -> Stored:
     """What a file holds, by its ending; for use within `damage_named`."""
     return _format(path)[1](path)
 

@@ -10,10 +10,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_file
-from netfold.io.vectors.contents import LINE, Stored, plain_labels, typed_labels, verified
+from netfold.io.vectors.contents import ONE_LINE, Stored, fingerprint, nodes_as_text, nodes_from_text, verified
 
 _FORMAT = 1
 _NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -24,6 +24,8 @@ def write_npz(path: Path, stored: Stored, *, force: bool) -> None:
     arrays: dict[str, npt.NDArray[Any]] = {"format": np.array(_FORMAT), "vectors": stored.vectors}
     if stored.std is not None:
         arrays["std"] = stored.std
+    if stored.fitted_to is not None:
+        arrays["fitted_to"] = np.frombuffer(stored.fitted_to.encode(), np.uint8)
     arrays |= {f"{stored.nodes.kind}_{name}": array for name, array in stored.nodes.arrays().items()}
     with staged_file(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's own keyword is not among our names
@@ -38,13 +40,15 @@ def read_npz(path: Path) -> Stored:
         if (version := int(_entry(archive, names["format"]).ravel()[0])) != _FORMAT:
             raise InputError(f"it has format {version}; this netfold reads format {_FORMAT}: update netfold")
         std = _entry(archive, names["std"]) if "std" in names else None
-        return Stored(_npz_labels(archive, names), _entry(archive, names["vectors"]), std)
+        graph = _entry(archive, names["fitted_to"]).tobytes() if "fitted_to" in names else b""
+        fitted_to = fingerprint(graph.decode(errors="replace"))
+        return Stored(_npz_labels(archive, names), _entry(archive, names["vectors"]), std, fitted_to)
 
 
-def _npz_labels(archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) -> Labels:
+def _npz_labels(archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) -> Nodes:
     for kind, parts in {"int": ["ints"], "text": ["offsets", "bytes"], "json": ["offsets", "bytes"]}.items():
         if all(f"{kind}_{x}" in names for x in parts):
-            return verified(Labels(kind, {x: _entry(archive, names[f"{kind}_{x}"]) for x in parts}))
+            return verified(Nodes(kind, {x: _entry(archive, names[f"{kind}_{x}"]) for x in parts}))
     raise InputError("it holds no labels")
 
 
@@ -57,13 +61,14 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npt.NDArray[Any]:
 
 def write_npy(path: Path, stored: Stored, *, force: bool) -> None:
     """The vectors, and the labels in a file beside them."""
-    labels = plain_labels(stored.nodes, LINE, "is empty or has a line break")
+    labels = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break")
     beside = _labels_path(path)
     check_writable(beside, force=force)
-    with staged_file(path) as part, staged_file(beside) as text:  # both are whole before either takes its name
+    with staged_file(path) as part:  # both are whole before either takes its name
         with part.open("wb") as file:
             np.save(file, stored.vectors, allow_pickle=False)
-        text.write_bytes("".join(f"{x}\n" for x in labels).encode())
+        with staged_file(beside) as text:
+            text.write_bytes("".join(f"{x}\n" for x in labels).encode())
 
 
 def read_npy(path: Path) -> Stored:
@@ -71,7 +76,7 @@ def read_npy(path: Path) -> Stored:
     with path.open("rb") as file:
         vectors = _array(file, path.stat().st_size)
     lines = _labels_path(path).read_bytes().decode().replace("\r\n", "\n").removesuffix("\n")
-    return Stored(typed_labels(lines.split("\n") if lines else []), vectors, None)
+    return Stored(nodes_from_text(lines.split("\n") if lines else []), vectors, None)
 
 
 def _labels_path(path: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 __all__ = []
@@ -16,28 +16,35 @@ __all__ = []
 class Stored(NamedTuple):
     """What a file holds."""
 
-    nodes: Labels
+    nodes: Nodes
     vectors: npt.NDArray[Any]
     std: npt.NDArray[Any] | None
+    fitted_to: str | None = None
+    """The fingerprint of a graph."""
 
 
-def columns(dim: int, with_std: bool) -> list[str]:
+def column_names(dim: int, with_std: bool) -> list[str]:
     """The names of the columns of numbers in a table."""
     return [f"{letter}{j}" for letter in ("vs" if with_std else "v") for j in range(dim)]
 
 
-def verified(labels: Labels) -> Labels:
+def verified(labels: Nodes) -> Nodes:
     """Labels from a file once more from what they say: readable, distinct, and each of a kind that labels have."""
-    return Labels.of(labels.arrays()["ints"] if labels.kind == "int" else list(labels))
+    return Nodes.of(labels.arrays()["ints"] if labels.kind == "int" else list(labels))
+
+
+def fingerprint(text: str) -> str | None:
+    """What a file says that its vectors were fitted to, if that is a fingerprint."""
+    return text if re.fullmatch("[0-9a-f]{64}", text) else None
 
 
 WORD = re.compile(r"\S+")
-LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+ONE_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
-def plain_labels(nodes: Labels, whole: re.Pattern[str], otherwise: str) -> list[str]:
-    """The labels as text, where the format can hold it and `typed_labels` makes the same labels of it."""
+def nodes_as_text(nodes: Nodes, whole: re.Pattern[str], otherwise: str) -> list[str]:
+    """The labels as text, where the format can hold it and `nodes_from_text` makes the same labels of it."""
     if nodes.kind == "json":
         odd = next(x for x in nodes if not isinstance(x, str))
         raise InputError(f"the label {odd!r} would become text among others in this format; use .parquet or .npz")
@@ -48,10 +55,10 @@ def plain_labels(nodes: Labels, whole: re.Pattern[str], otherwise: str) -> list[
     return texts
 
 
-def typed_labels(texts: list[str]) -> Labels:
+def nodes_from_text(texts: list[str]) -> Nodes:
     """Integers where every label reads as one, as it does where they were written; strings otherwise."""
     if texts and all(map(_INTEGER.fullmatch, texts)):
-        made = Labels.of(map(int, texts))
+        made = Nodes.of(map(int, texts))
         if made.kind == "int":
             return made
-    return Labels.of(texts)
+    return Nodes.of(texts)

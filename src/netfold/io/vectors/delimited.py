@@ -11,26 +11,26 @@ import numpy.typing as npt
 
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.vectors.contents import LINE, Stored, columns, plain_labels, typed_labels
+from netfold.io.vectors.contents import ONE_LINE, Stored, column_names, nodes_as_text, nodes_from_text
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
-def write_table(path: Path, stored: Stored, *, force: bool) -> None:
+def write_delimited(path: Path, stored: Stored, *, force: bool) -> None:
     """A line of names, then a line for each node: its label, its vector and, where there is one, its `std`."""
-    labels, (_, vectors, std) = plain_labels(stored.nodes, LINE, "is empty or has a line break"), stored
+    labels, (_, vectors, std, _) = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
     numbers = vectors if std is None else np.hstack([vectors, std])
     with staged_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
-        writer.writerow(["node", *columns(vectors.shape[1], std is not None)])
+        writer.writerow(["node", *column_names(vectors.shape[1], std is not None)])
         rows = zip(labels, numbers.tolist(), strict=True)
         writer.writerows([label, *(f"{x:.9g}" for x in row)] for label, row in rows)
 
 
-def read_table(path: Path) -> Stored:
+def read_delimited(path: Path) -> Stored:
     """The first column is the label and all others are numbers, whoever wrote it; the line of names may be missing.
 
-    Where the names are those of `write_table`, the second half may be standard deviations.
+    Where the names are those of `write_delimited`, the second half may be standard deviations.
     """
     labels: list[str] = []
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -46,8 +46,8 @@ def read_table(path: Path) -> Stored:
     if odd is not None:
         raise InputError(f"{labels[odd]!r} has {len(vectors[odd])} numbers, and {labels[0]!r} {len(vectors[0])}")
     made, half = np.stack(vectors), len(vectors[0]) // 2
-    with_std = bool(names) and names == columns(half, True)
-    return Stored(typed_labels(labels), made[:, :half] if with_std else made, made[:, half:] if with_std else None)
+    with_std = bool(names) and names == column_names(half, True)
+    return Stored(nodes_from_text(labels), made[:, :half] if with_std else made, made[:, half:] if with_std else None)
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.vectors.contents import Stored, columns, verified
+from netfold.io.vectors.contents import Stored, column_names, fingerprint, verified
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,25 +25,35 @@ _COLUMNS_AT_ONCE = 16
 
 def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
     """A row for each node: its label, its vector and, where there is one, its `std`."""
-    nodes, vectors, std = stored
+    nodes, vectors, std, fitted_to = stored
     table: dict[str, npt.NDArray[Any]] = {"node": _node_column(nodes)}
     parts = [vectors] if std is None else [vectors, std]
     numbers = (part[:, j] for part in parts for j in range(part.shape[1]))
-    table |= dict(zip(columns(vectors.shape[1], std is not None), numbers, strict=True))
+    table |= dict(zip(column_names(vectors.shape[1], std is not None), numbers, strict=True))
     node = "node::BIGINT" if nodes.kind == "int" else "node::VARCHAR"
+    facts = f"netfold_labels: '{nodes.kind}'"
+    if fitted_to is not None and fingerprint(fitted_to):
+        facts += f", netfold_fitted_to: '{fitted_to}'"
     with _duckdb() as connection, staged_file(path) as part:
+        import duckdb
+
         connection.register("embedding", table)
-        connection.execute(
-            f"COPY (SELECT {node} AS node, * EXCLUDE node FROM embedding) TO {_quoted(part)} "
-            f"(FORMAT parquet, KV_METADATA {{netfold_labels: '{nodes.kind}'}})"
-        )
+        try:
+            connection.execute(
+                f"COPY (SELECT {node} AS node, * EXCLUDE node FROM embedding) TO {_quoted(part)} "
+                f"(FORMAT parquet, KV_METADATA {{{facts}}})"
+            )
+        except duckdb.OutOfMemoryException:
+            raise MemoryError from None
+        except duckdb.Error as e:  # a full disk, most of all
+            raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
 
 
-def _node_column(nodes: Labels) -> npt.NDArray[Any]:
+def _node_column(nodes: Nodes) -> npt.NDArray[Any]:
     if nodes.kind == "int":
         return nodes.arrays()["ints"]
     column = np.empty(len(nodes), dtype=object)
-    column[:] = list(Labels("text", nodes.arrays()))  # the stored text of labels of either kind
+    column[:] = list(Nodes("text", nodes.arrays()))  # the stored text of labels of either kind
     return column
 
 
@@ -64,7 +74,7 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
     source = f"read_parquet({one}, hive_partitioning = false)"
     found = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
     dims = [sum(re.fullmatch(rf"{letter}\d+", name) is not None for name in found) for letter in "vs"]
-    names = columns(dims[0], dims[1] > 0)
+    names = column_names(dims[0], dims[1] > 0)
     if "node" not in found or not dims[0] or not set(names) <= set(found) or dims[1] not in (0, dims[0]):
         raise InputError("its columns are not node, v0, v1, ... and, for standard deviations, as many s0, s1, ...")
     sizes = f"SELECT coalesce(sum(total_uncompressed_size), 0)::BIGINT FROM parquet_metadata({one})"
@@ -74,10 +84,11 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
     for a in range(0, len(names), _COLUMNS_AT_ONCE):
         some = names[a : a + _COLUMNS_AT_ONCE]
         _fill(numbers[:, a : a + len(some)], connection.execute(f"SELECT {_floats(some)} FROM {source}").fetchnumpy())
-    kind = connection.execute(f"SELECT value FROM parquet_kv_metadata({one}) WHERE key = 'netfold_labels'").fetchone()
+    kept = dict(connection.execute(f"SELECT key, value FROM parquet_kv_metadata({one})").fetchall())
+    fitted_to = fingerprint(kept.get(b"netfold_fitted_to", b"").decode(errors="replace"))
     labels = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
-    nodes = _from_column(labels, found["node"], json_text=kind == (b"json",))
-    return Stored(nodes, numbers[:, : dims[0]], numbers[:, dims[0] :] if dims[1] else None)
+    nodes = _from_column(labels, found["node"], json_text=kept.get(b"netfold_labels") == b"json")
+    return Stored(nodes, numbers[:, : dims[0]], numbers[:, dims[0] :] if dims[1] else None, fitted_to)
 
 
 def _floats(names: list[str]) -> str:
@@ -108,21 +119,23 @@ def _check_complete(column: npt.NDArray[Any], name: str) -> None:
         raise InputError(f"the column {name} has no value in row {int(np.argmax(np.ma.getmaskarray(column)))}")
 
 
-def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Labels:
+def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Nodes:
     _check_complete(column, "node")
     if column.dtype.kind in "iu":
-        return Labels.of(np.asarray(column))
+        return Nodes.of(np.asarray(column))
     if str(kind) != "VARCHAR":
         raise InputError(f"the column node holds {kind}; labels are integers or text")
-    texts = Labels.of(column.tolist())
-    return verified(Labels("json", texts.arrays())) if json_text else texts
+    texts = Nodes.of(column.tolist())
+    return verified(Nodes("json", texts.arrays())) if json_text else texts
 
 
 def _duckdb() -> duckdb.DuckDBPyConnection:
     try:
         import duckdb
-    except ImportError:
+    except ModuleNotFoundError:
         raise InputError("parquet needs duckdb (pip install duckdb), which is missing; .npz needs nothing") from None
+    except ImportError as e:  # it is there, and there is no memory to load it
+        raise InputError(f"duckdb, which parquet needs, cannot be loaded: {e}; .npz needs nothing") from None
     return duckdb.connect()
 
 

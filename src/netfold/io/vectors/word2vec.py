@@ -11,14 +11,14 @@ import numpy as np
 
 from netfold.errors import InputError
 from netfold.io.files import staged_file
-from netfold.io.vectors.contents import WORD, Stored, plain_labels, typed_labels
+from netfold.io.vectors.contents import WORD, Stored, nodes_as_text, nodes_from_text
 
 _MAX_HEADER = 64
 
 
 def write_text(path: Path, stored: Stored, *, force: bool) -> None:
     """A line for each node."""
-    labels = plain_labels(stored.nodes, WORD, "is empty or has white space")
+    labels = nodes_as_text(stored.nodes, WORD, "is empty or has white space")
     n, dim = stored.vectors.shape
     numbers = " %.9g" * dim + "\n"  # nine digits tell any two float32 apart
     with staged_file(path) as part, part.open("wb") as file:
@@ -36,7 +36,7 @@ def read_text(path: Path) -> Stored:
         vectors = np.loadtxt(rows, np.float32, comments=None, ndmin=2) if n else np.array([*rows]).reshape(0, dim)
     if vectors.shape != (n, dim):
         raise InputError(f"it declares {n:,} rows of {dim:,} numbers, and holds {' of '.join(map(str, vectors.shape))}")
-    return Stored(typed_labels(labels), vectors, None)
+    return Stored(nodes_from_text(labels), vectors, None)
 
 
 def _numbers_of_lines(file: IO[bytes], labels: list[str], n: int) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _numbers_of_lines(file: IO[bytes], labels: list[str], n: int) -> Iterator[st
 
 def write_binary(path: Path, stored: Stored, *, force: bool) -> None:
     """A row for each node, ended by a line feed as word2vec itself does."""
-    labels = plain_labels(stored.nodes, WORD, "is empty or has white space")
+    labels = nodes_as_text(stored.nodes, WORD, "is empty or has white space")
     n, dim = stored.vectors.shape
     with staged_file(path) as part, part.open("wb") as file:
         file.write(f"{n} {dim}\n".encode())
@@ -76,7 +76,7 @@ def read_binary(path: Path) -> Stored:
         at = space + 1 + 4 * dim
     if content[at:] not in (b"", b"\n"):
         raise InputError(f"it goes on after the {n:,} rows that it declares")
-    return Stored(typed_labels(labels), vectors, None)
+    return Stored(nodes_from_text(labels), vectors, None)
 
 
 def _header(line: bytes, path: Path, *, least: Callable[[int], int]) -> tuple[int, int]:

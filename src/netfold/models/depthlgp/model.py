@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import listed
-from netfold.embedder.options import option
+from netfold.embedder.options import attribute, option
+from netfold.embedder.problem import Problem
+from netfold.embedder.training_options import training
 from netfold.errors import InputError
-from netfold.models.lgp.embedder import LGPEmbedder
+from netfold.models.lgp.model import LGPEmbedder, Linked
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
     from netfold.models.depthlgp.network import Batch, DepthLGPNetwork
 
 __all__ = ["DepthLGP"]
@@ -27,8 +29,21 @@ _MEASURED = 256
 """Subgraphs from whose errors is learned how sure an answer is."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Embedded(Linked):
+    """A graph, and an embedding that has a vector for each of its nodes, in the same order."""
+
+    embedding: Embedding
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With the width of the vectors, and a hash of them."""
+        vectors = self.embedding.vectors
+        return super().facts | {"dim": self.embedding.dim, "vectors": hashlib.sha256(vectors.tobytes()).hexdigest()}
+
+
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class DepthLGP(LGPEmbedder):
+class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
     """Vectors for nodes that come later, in the space of any embedding of the nodes that were there.
 
     Each node has a latent state h, whose dimensions follow Gaussian processes over the graph with the kernel
@@ -60,101 +75,92 @@ class DepthLGP(LGPEmbedder):
         "what is expected of a node without links: the mean of the given vectors, or the chapter's zero",
         choices=("mean", "zero"),
     )
-    seeds: int = option(
+    roots: int = option(
         4,
         "nodes of a subgraph that count as new: the first that a random walk meets; never more than an eighth of all",
         at_least=1,
+        was="seeds",
     )
     samples: int = option(1024, "subgraphs an epoch", at_least=1)
-    batch_size: int = option(32, "subgraphs a step", at_least=1)
-    lr: float = option(0.003, "learning rate of Adam, for eta, zeta and g", above=0)
+    batch_size: int = training("batch_size", default=32, help="subgraphs a step")
+    lr: float = training("lr", default=0.003, help="learning rate of Adam, for eta, zeta and g")
     node_lr: float = option(
         0.01,
         "learning rate of row-wise Adagrad, for h and a of each node; 0 keeps h at f, and a where it starts",
         at_least=0,
     )
-    schedule: str = option(
-        "cosine", "how the learning rates fall over the epochs", choices=("constant", "linear", "cosine")
-    )
+    schedule: str = training("schedule", help="how the learning rates fall over the epochs")
+
+    embedding_: Embedding = attribute("the vectors that `fit` was given, and those of nodes that `partial_fit` took in")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _take(self, graph: Graph, embedding: Any) -> None:
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Linked:
+        data = super()._read(graph, later=later)
+        return data if later else _Embedded(data.graph, data.unit, self._checked_embedding(data.graph, embedding))
+
+    def _checked_embedding(self, graph: Graph, embedding: Any) -> Embedding:
+        """The embedding that is to be extended, of the nodes of this graph, in order."""
         from netfold.data.embedding import Embedding
 
-        self._check_links(graph)
-        found = getattr(embedding, "embedding_", embedding)
-        if not isinstance(found, Embedding):
-            given = "none was given" if found is None else f"a {type(found).__name__} was given"
-            raise InputError(f"DepthLGP extends an embedding and {given}; call fit(graph, embedding)")
-        if self.dim and self.dim != found.dim:
-            raise InputError(f"the embedding has {found.dim} numbers a node and dim={self.dim}; leave dim at 0")
-        at = found.nodes.find(graph.nodes)
+        whole = getattr(embedding, "embedding_", embedding)
+        if not isinstance(whole, Embedding):
+            was = "none was given" if whole is None else f"a {type(whole).__name__} was given"
+            raise InputError(f"DepthLGP extends an embedding and {was}; call fit(graph, embedding)")
+        if self.dim and self.dim != whole.dim:
+            raise InputError(f"the embedding has {whole.dim} numbers a node and dim={self.dim}; leave dim at 0")
+        at = whole.nodes.find(graph.nodes)
         missing = [graph.nodes[i] for i in (at < 0).nonzero()[0]]
         if missing:
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
-        self._given = Embedding(graph.nodes, found.vectors[at])
+        return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
 
-    def _facts(self, graph: Graph) -> dict[str, Any]:
-        vectors = self._given.vectors
-        return super()._facts(graph) | {
-            "dim": self._given.dim,
-            "vectors": hashlib.sha256(vectors.tobytes()).hexdigest(),
-        }
-
-    def _check_facts(self, facts: dict[str, Any]) -> None:
-        super()._check_facts(facts)
-        if facts.get("dim") != self.embedding_.dim:
-            raise TypeError(f"its vectors have {self.embedding_.dim} numbers, not {facts.get('dim')!r}")
-
-    def _network_for(self, facts: dict[str, Any]) -> DepthLGPNetwork:
-        from netfold.models.depthlgp.network import DepthLGPNetwork
-
-        size = facts["n_nodes"], facts["dim"], facts["entries"]
-        return DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
-
-    def _start(self, network: DepthLGPNetwork, graph: Graph, progress: Progress) -> None:
-        self._start_kernel(network, graph)
-        network.start(self._vectors(), self._generator(0), mean=self.prior == "mean")
-
-    def _vectors(self) -> torch.Tensor:
+    def _problem(
+        self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DepthLGPNetwork]:
         import torch
 
-        return torch.tensor(self._given.vectors)
+        from netfold.learn.training import Block
 
-    def _batches(self, graph: Graph, network: DepthLGPNetwork) -> Callable[[int], Iterable[Batch]]:
-        network.graph.keep(self._linked(graph))  # here, as a run that goes on is not started
-        of = self._sampler(network, self.samples, self.batch_size)
-        return lambda epoch: of(self._generator(1, epoch))
+        network = self._network(data.facts)
+        network.graph.keep(data.links)
+        if not resumed:
+            self._start_kernel(network, data.links)
+            vectors = torch.tensor(data.embedding.vectors)
+            network.start(vectors, self._generator(0), mean=self.prior == "mean")
+        network.to(device)
+        of = self._sampler(network, data.embedding, self.samples, self.batch_size)
+        block = Block(network.shared, "adam", self.lr)
+        if self.node_lr:
+            both = [*network.shared, *network.tables]
+            block = Block(both, "adam_and_rows", self.lr, {"row_lr": self.node_lr})
+        return Problem(network, lambda epoch: of(self._generator(1, epoch)), [block], self.schedule)
 
-    def _sampler(self, network: DepthLGPNetwork, samples: int, batch_size: int) -> Any:
+    def _sampler(
+        self, network: DepthLGPNetwork, embedding: Embedding, samples: int, batch_size: int
+    ) -> Callable[[torch.Generator], Iterator[Batch]]:
+        """So many subgraphs of the graph that the network keeps, for a generator."""
+        import torch
+
         from netfold.models.depthlgp.network import batches
 
         return batches(
             network.graph.matrix(),
-            self._vectors(),
+            torch.tensor(embedding.vectors),
             samples=samples,
-            seeds=max(1, min(self.seeds, len(network.latent) // 8)),
+            roots=max(1, min(self.roots, len(network.latent) // 8)),
             caps=self._caps(),
             batch_size=batch_size,
             device=network.device,
         )
 
-    def _blocks(self, network: DepthLGPNetwork) -> list[Block]:
-        from netfold.learn.training import Block
-
-        if not self.node_lr:
-            return [Block(network.shared, "adam", self.lr)]
-        return [Block([*network.shared, *network.tables], "adam_and_rows", self.lr, {"row_lr": self.node_lr})]
-
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule}
-
-    def _embed(self, graph: Graph) -> Embedding:
+    def _network(self, facts: dict[str, Any]) -> DepthLGPNetwork:
         from netfold.models.depthlgp.network import DepthLGPNetwork
 
-        network = self.network_
-        assert isinstance(network, DepthLGPNetwork)
-        for batch in self._sampler(network, _MEASURED, _MEASURED)(self._generator(2)):
-            network.measure(batch, self._generator(3))
-        return self._given
+        size = facts["n_nodes"], facts["dim"], self._entries(facts)
+        return DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
+
+    def _embed(self, data: _Embedded) -> Embedding:
+        for batch in self._sampler(self.network_, data.embedding, _MEASURED, _MEASURED)(self._generator(2)):
+            self.network_.measure(batch, self._generator(3))
+        return data.embedding

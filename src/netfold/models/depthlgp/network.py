@@ -1,4 +1,4 @@
-"""DepthLGP's tensors: the process over known nodes, and the risk of its answers."""
+"""DepthLGP's tensors: the process over known nodes, subgraphs to train it on, and the risk of its answers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from torch import Tensor
 
 from netfold.learn import losses
 from netfold.learn.walks import Links
-from netfold.models.lgp.neighborhoods import Caps, Surroundings, read_around, walked_seeds
+from netfold.models.lgp.neighborhoods import Caps, Surroundings, read_around, walked_roots
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import solved
-from netfold.models.lgp.spread import posterior_variances
+from netfold.models.lgp.solve import posterior_variances, solved
 
 __all__ = ["Batch", "DepthLGPNetwork", "batches"]
 
@@ -33,12 +32,12 @@ def batches(
     vectors: Tensor,
     *,
     samples: int,
-    seeds: int,
+    roots: int,
     caps: Caps,
     batch_size: int,
     device: torch.device,
 ) -> Callable[[torch.Generator], Iterator[Batch]]:
-    """The batches of an epoch for a generator: `samples` subgraphs, each around `seeds` nodes along a random walk.
+    """The batches of an epoch for a generator: `samples` subgraphs, each around `roots` nodes along a random walk.
 
     `matrix`: n x n, symmetric; `vectors`: n x d, on the CPU. All is drawn there, so that devices agree.
     """
@@ -46,7 +45,7 @@ def batches(
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         for start in range(0, samples, batch_size):
-            drawn = walked_seeds(links, min(batch_size, samples - start), seeds, generator)
+            drawn = walked_roots(links, min(batch_size, samples - start), roots, generator)
             around = read_around(matrix, *drawn, caps, generator, device=device, dtype=vectors.dtype)
             yield Batch(around, vectors[around.new.cpu()].to(device))
 

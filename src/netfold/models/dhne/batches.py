@@ -4,147 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from itertools import permutations
 
+import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-from netfold.learn.sparse_rows import PIECE, SparseRows
-from netfold.models.dhne.autoencoder import HeldOut
-from netfold.models.dhne.schema import Form
+from netfold.data.hypergraph import Hypergraph
+from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
+from netfold.models.dhne.network import Autoencoder, DHNENetwork
+from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
-__all__ = ["Batch", "Negatives", "Noise", "Piece", "Rows", "Source", "TupleSet", "Tuples", "batches", "tuple_rows"]
-
-
-_LARGEST = 1 << 62
-_ROUNDS = 100
-"""How often a tuple that will not do is drawn anew before it is given up."""
-
-
-class TupleSet:
-    """The tuples of one form, to be asked for many at once; nothing is hashed, so that no answer is wrong.
-
-    A tuple is one number, its places read as digits, in a sorted array. Where the digits would overflow, those so far
-    are replaced by their rank among those that occur.
-    """
-
-    def __init__(self, rows: Tensor, sizes: Sequence[int], alike: Sequence[Sequence[int]]):
-        self._sizes, self._alike = sizes, alike
-        self._ranks: dict[int, Tensor] = {}
-        rows = self.ordered(rows)
-        keys, most = rows[:, 0], sizes[0]
-        for column, size in list(enumerate(sizes))[1:]:
-            if most > _LARGEST // max(1, size):
-                self._ranks[column], keys = torch.unique(keys, return_inverse=True)
-                most = len(self._ranks[column])
-            keys, most = keys * size + rows[:, column], most * size
-        self.rows = rows[torch.argsort(keys, stable=True)]
-        """The tuples, in an order that is theirs and not that of the file they came in."""
-        self._keys = torch.unique(keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def ordered(self, rows: Tensor) -> Tensor:
-        """Tuples with the nodes that may change places in order: m x N."""
-        rows = rows.clone()
-        for positions in self._alike:
-            rows[:, positions] = rows[:, positions].sort(dim=1).values
-        return rows
-
-    def holds(self, rows: Tensor) -> Tensor:
-        """Whether each tuple, m x N, is among them."""
-        rows = self.ordered(rows)
-        keys, found = rows[:, 0], torch.ones(len(rows), dtype=torch.bool, device=rows.device)
-        for column, size in list(enumerate(self._sizes))[1:]:
-            if column in self._ranks:
-                keys, here = _looked_up(self._ranks[column], keys)
-                found &= here
-            keys = keys * size + rows[:, column]
-        return found & _looked_up(self._keys, keys)[1]
-
-
-def _looked_up(values: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Where keys stand in sorted values, and whether they do."""
-    at = torch.searchsorted(values, keys.contiguous()).clamp_(max=len(values) - 1)
-    return at, values[at] == keys
-
-
-class Noise:
-    """A distribution over the nodes of a type: all alike, or with probability proportional to given weights."""
-
-    def __init__(self, count: int, weights: Tensor | None = None):
-        self._count, self._cumulative = count, None
-        if weights is not None and float(weights.sum()) > 0:
-            self._cumulative = weights.double().cumsum(0) / weights.double().sum()
-
-    def at(self, uniform: Tensor) -> Tensor:
-        """The nodes that numbers between 0 and 1 stand for."""
-        if self._cumulative is None:
-            found = (uniform * self._count).long()
-        else:
-            found = torch.searchsorted(self._cumulative, uniform, right=True)
-        return found.clamp_(max=self._count - 1)
-
-
-class Negatives:
-    """Draws for each hyperedge tuples in which some positions, chosen at random, get another node.
-
-    `replaced` is how many positions, on average: 1.1 is one, and two in a tenth of the cases. None of what is drawn is
-    a hyperedge, or names a node twice. What will not do is drawn anew, positions too, up to 100 times; a tuple for
-    which nothing was found by then is left out: where every tuple is a hyperedge, there are no others.
-    """
-
-    def __init__(self, form: Form, known: TupleSet, noise: Sequence[Noise], replaced: float, possible: int):
-        self._known, self._noise, self._replaced = known, noise, replaced
-        self._same = [(a, b) for a, b in combinations(range(len(form.types)), 2) if form.types[a] == form.types[b]]
-        self._rounds = 0 if len(known) >= possible else _ROUNDS
-
-    def draw(self, positives: Tensor, per_positive: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """So many tuples for each hyperedge, at most per_positive · m x N, and for which each was drawn, in order."""
-        models = positives.repeat_interleave(per_positive, dim=0)
-        made, left = torch.empty_like(models), torch.arange(len(models), device=models.device)
-        good = torch.zeros(len(models), dtype=torch.bool, device=models.device)
-        for _ in range(self._rounds):
-            drawn = self._changed(models[left], generator)
-            fine = self._will_do(drawn)
-            made[left[fine]] = drawn[fine]
-            good[left[fine]] = True
-            left = left[~fine]
-            if not len(left):
-                break
-        return made[good], good.nonzero()[:, 0] // max(1, per_positive)
-
-    def _changed(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Random numbers come from the CPU, so that every device draws the same."""
-        m, n = rows.shape
-        uniform = torch.rand(m, 2 * n + 1, generator=generator, dtype=torch.float64).to(rows.device)
-        keys, draws, more = uniform[:, :n], uniform[:, n:-1], uniform[:, -1]
-        count = int(self._replaced) + (more < self._replaced % 1).long()
-        chosen = (keys[:, None, :] < keys[:, :, None]).sum(dim=2) < count[:, None]  # the `count` smallest keys
-        nodes = torch.stack([noise.at(draws[:, i].contiguous()) for i, noise in enumerate(self._noise)], dim=1)
-        return torch.where(chosen, nodes, rows)
-
-    def _will_do(self, rows: Tensor) -> Tensor:
-        good = ~self._known.holds(rows)
-        for a, b in self._same:
-            good &= rows[:, a] != rows[:, b]
-        return good
-
-
-def possible_tuples(form: Form, counts: Sequence[int]) -> int:
-    """How many tuples of distinct nodes there are of a form.
-
-    >>> possible_tuples(Form(("node", "node_2"), (0, 0), ordered=False), [4])
-    6
-    """
-    choose = math.perm if form.ordered else math.comb
-    return math.prod(choose(counts[t], k) for t, k in Counter(form.types).items())
-
+__all__ = [
+    "Batch",
+    "Drawing",
+    "HeldOut",
+    "Piece",
+    "Source",
+    "Tuples",
+    "TypeRows",
+    "batches",
+    "counts_by_type",
+    "source",
+    "tuple_rows",
+]
 
 _STEPS, _LEAST, _FEWEST = 128, 64, 16
 """Without a batch size: so many steps an epoch, or fewer of so many hyperedges, but never fewer than so many."""
@@ -152,10 +38,12 @@ _DRAWN = 1 << 18
 """About how many tuples are drawn at a time."""
 _MOST_HELD_OUT = 0.1
 """The share of all hyperedges that the encoder does without, at the most."""
+POWER = 0.75
+"""Of the degrees, where noise goes by degree: word2vec's."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
+class TypeRows:
     """Nodes of one type: those that the batch's tuples name, and those whose rows it is to write."""
 
     seen: SparseRows
@@ -186,7 +74,7 @@ class Piece:
 class Batch:
     """A part of an epoch."""
 
-    types: Sequence[Rows]
+    types: Sequence[TypeRows]
     """For each type."""
     forms: Sequence[Sequence[Piece]]
     """For each form."""
@@ -200,7 +88,7 @@ class Tuples:
 
     form: Form
     rows: Tensor
-    negatives: Negatives
+    negatives: TupleNegatives
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -225,6 +113,119 @@ class Source:
     def dtype(self) -> torch.dtype:
         """The kind of numbers in its rows."""
         return self.written[0].values.dtype
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawing:
+    """How tuples that are no hyperedges are drawn, and whether the encoder does without a step's hyperedges."""
+
+    negatives: str = "uniform"
+    replaced: float = 1.1
+    hold_out: bool = False
+
+
+def counts_by_type(hypergraph: Hypergraph, places: Places) -> list[sparse.csr_array]:
+    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in."""
+    a = hypergraph.adjacency()
+    return [places.rows(a[members], t) for t, members in enumerate(places.members)]
+
+
+def source(
+    hypergraph: Hypergraph,
+    places: Places,
+    counts: Sequence[sparse.csr_array],
+    network: DHNENetwork,
+    drawing: Drawing,
+    dtype: torch.dtype = torch.float32,
+) -> Source:
+    """What batches are made of, on the network's device."""
+    coders = [network.autoencoder(t) for t in range(len(counts))]
+    written = [coder.scaled(rows) for coder, rows in zip(coders, counts, strict=True)]
+    seen = [coder.seen(rows) for coder, rows in zip(coders, written, strict=True)]
+    rows = [SparseRows.from_scipy(x, dtype=dtype, device=network.device) for x in written]
+    values = [torch.tensor(x.data, dtype=dtype, device=network.device) for x in seen]
+    return Source(
+        rows,
+        [r.with_values(v) for r, v in zip(rows, values, strict=True)],
+        _tuples(hypergraph, places, network.device, drawing),
+        HeldOut(counts, coders, places, network.device, dtype) if drawing.hold_out else None,
+    )
+
+
+def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
+    schema = places.schema
+    weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
+    drawn = [TypeNoise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
+    made = []
+    for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
+        known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
+        possible = possible_tuples(form, schema.counts)
+        negatives = TupleNegatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
+        made.append(Tuples(form, known.rows, negatives))
+    return made
+
+
+class HeldOut:
+    """For all types, the rows that the encoder sees, less what some hyperedges put there.
+
+    A hyperedge adds 1 to A at each two of its nodes. Which entry of which type's rows that is, is found by a search
+    among the entries; the counts there are scaled anew. A row is divided by the length that it has in full.
+    """
+
+    def __init__(
+        self,
+        counts: Sequence[sparse.csr_array],
+        coders: Sequence[Autoencoder],
+        places: Places,
+        device: torch.device,
+        dtype: torch.dtype,
+    ):
+        self._forms = places.schema.forms
+        self._rows = [_Entries(c, coder, device, dtype) for c, coder in zip(counts, coders, strict=True)]
+        self._columns = {}
+        for t, columns in enumerate(places.columns):
+            place = np.full(len(places.type_codes), -1, np.int64)
+            place[columns] = np.arange(len(columns))
+            for u in places.schema.near(t):
+                self._columns[t, u] = torch.from_numpy(place[places.members[u]]).to(device)
+
+    def values(self, tuples: Sequence[Tensor]) -> list[Tensor]:
+        """What the encoder sees, nnz for each type, without these hyperedges of each form (m x N)."""
+        found: list[list[Tensor]] = [[] for _ in self._rows]
+        for form, rows in zip(self._forms, tuples, strict=True):
+            self._add_entries(form, rows, found)
+        return [rows.less(torch.cat(at)) if at else rows.seen for rows, at in zip(self._rows, found, strict=True)]
+
+    def _add_entries(self, form: Form, rows: Tensor, found: list[list[Tensor]]) -> None:
+        for a, b in permutations(range(len(form.types)), 2):
+            t, u = form.types[a], form.types[b]
+            found[t].append(self._rows[t].find(rows[:, a], self._columns[t, u][rows[:, b]]))
+
+
+class _Entries:
+    """The entries of one type's rows: where they are, their counts, and how those are scaled."""
+
+    def __init__(self, counts: sparse.csr_array, coder: Autoencoder, device: torch.device, dtype: torch.dtype):
+        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        self._width, self._coder = counts.shape[1], coder
+        self._keys = torch.from_numpy(row * counts.shape[1] + counts.indices).to(device)
+        self._counts = torch.tensor(counts.data, dtype=dtype, device=device)
+        self._largest = coder.largest[torch.from_numpy(counts.indices.astype(np.int64)).to(device)].to(dtype)
+        scaled = coder.scaled(counts)
+        self.seen = torch.tensor(coder.seen(scaled).data, dtype=dtype, device=device)
+        """What the encoder sees of all of them."""
+        self._factors = self.seen / torch.tensor(scaled.data, dtype=dtype, device=device)
+
+    def find(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """The entries at these rows and columns, which are there."""
+        return torch.searchsorted(self._keys, rows * self._width + columns)
+
+    def less(self, entries: Tensor) -> Tensor:
+        """What the encoder sees when each of these entries, one named twice twice, counts 1 less: nnz."""
+        seen, ones = self.seen.clone(), torch.ones(len(entries), dtype=self._counts.dtype, device=entries.device)
+        left = self._counts.clone().index_add_(0, entries, ones, alpha=-1)[entries]
+        seen[entries] = self._coder.scale(left, self._largest[entries]) * self._factors[entries]
+        return seen
 
 
 def batches(
@@ -298,7 +299,9 @@ def _batch(
         nodes, place = _distinct([part, *named], len(seen))
         few = _are_few(nodes, seen)
         types.append(
-            Rows(seen.take(nodes) if few else seen, None if few else nodes, source.written[t].take(part), place[part])
+            TypeRows(
+                seen.take(nodes) if few else seen, None if few else nodes, source.written[t].take(part), place[part]
+            )
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
@@ -368,11 +371,6 @@ def _by_column(col: Tensor, width: int, n: int) -> tuple[Tensor, Tensor, Tensor]
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    device = batch.types[0].seen.values.device
-    own = torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
-
-    def seen(rows: SparseRows) -> SparseRows:
-        kept = torch.empty_like(rows.values).bernoulli_(1 - share, generator=own)
-        return rows.with_values(rows.values * kept.div_(1 - share))
-
-    return dataclasses.replace(batch, types=[dataclasses.replace(r, seen=seen(r.seen)) for r in batch.types])
+    own = generator_on(batch.types[0].seen.values.device, generator)
+    types = [dataclasses.replace(rows, seen=dropped(rows.seen, share, own)) for rows in batch.types]
+    return dataclasses.replace(batch, types=types)

@@ -3,31 +3,66 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import training
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import torch
     from scipy import sparse
 
     from netfold.data.embedding import Embedding
     from netfold.data.hypergraph import Hypergraph
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
-    from netfold.models.dhne.batches import Batch
     from netfold.models.dhne.network import DHNENetwork
     from netfold.models.dhne.scores import Scorer
+    from netfold.models.dhne.tuples import Places, Schema
 
 __all__ = ["DHNE"]
 
 
+class _Counted(Input["Hypergraph"]):
+    """A hypergraph, its schema, and its counts as DHNE reads them."""
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Which kinds of tuples it has, over nodes of which types."""
+        from netfold.models.dhne.tuples import Schema
+
+        return Schema.of(self.graph)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The hypergraph's fingerprint, its size and its schema."""
+        return {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+
+    @cached_property
+    def places(self) -> Places:
+        """Where its nodes stand."""
+        import numpy as np
+
+        from netfold.models.dhne.tuples import Places
+
+        return Places(np.asarray(self.graph.type_codes, np.int64), self.schema)
+
+    @cached_property
+    def counts(self) -> list[sparse.csr_array]:
+        """A by type: expensive to make."""
+        from netfold.models.dhne.batches import counts_by_type
+
+        return counts_by_type(self.graph, self.places)
+
+
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class DHNE(Embedder):
+class DHNE(Embedder["DHNENetwork"]):
     """Vectors that keep which nodes belong together in a tuple, where no pair of them need belong.
 
     Each type of node has an autoencoder over its rows of A = H Hᵀ - D_v, the counts of hyperedges that two nodes share
@@ -70,14 +105,18 @@ class DHNE(Embedder):
     )
     alpha: float = option(1.0, "weight of L_2, the reconstruction of rows of A", at_least=0)
     nu: float = option(0.0, "weight of L_reg, half the squared weights", at_least=0)
-    negatives: int = option(5, "tuples drawn for each hyperedge that are none", at_least=0)
-    noise: str = option(
+    n_negatives: int = option(5, "tuples drawn for each hyperedge that are none", at_least=0, was="negatives")
+    negatives: str = option(
         "uniform",
         "how the node that replaces another is drawn: all alike, or by degree^0.75",
         choices=("uniform", "degree"),
+        was="noise",
     )
     replaced: float = option(
-        1.1, "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases", at_least=1
+        1.1,
+        "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases",
+        at_least=1,
+        below=1000,
     )
     scale: str = option(
         "log",
@@ -89,6 +128,7 @@ class DHNE(Embedder):
         0.5,
         "the encoder reads a row divided by its length to this power: 0 leaves it, 1 makes all rows alike",
         at_least=0,
+        below=3,
     )
     hold_out: bool = option(
         True,
@@ -103,15 +143,11 @@ class DHNE(Embedder):
         below=1,
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
-    lr: float = option(0.01, "learning rate", above=0)
-    schedule: str = option(
-        "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
-    )
-    batch_size: int | None = option(
-        None,
-        "hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at the most",
-        type=int,
-        at_least=1,
+    lr: float = training("lr")
+    schedule: str = training("schedule")
+    batch_size: int | None = training(
+        "batch_size",
+        help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at the most",
     )
 
     def score(
@@ -146,41 +182,62 @@ class DHNE(Embedder):
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _read(self, graph: Any) -> Hypergraph:  # type: ignore[override]
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
         from netfold.data.hypergraph import Hypergraph
+        from netfold.models.dhne.scores import check_types
 
-        found = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
-        if not isinstance(found, Hypergraph):
+        whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
+        if not isinstance(whole, Hypergraph):
             raise InputError(
                 f"DHNE reads a Hypergraph, not a {type(graph).__name__}; make one with nf.read_hyperedges or "
                 "Hypergraph.from_tuples"
             )
-        if found.n_edges == 0:
+        if whole.n_edges == 0:
             raise InputError("the hypergraph has no hyperedges; there is nothing to learn from")
-        return found
+        if embedding is not None:
+            raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
+        if later:
+            check_types(whole, self.network_, self.embedding_.nodes)
+        return _Counted(whole)
 
-    def _facts(self, graph: Hypergraph) -> dict[str, Any]:
-        from netfold.models.dhne.schema import Schema
+    def _problem(
+        self, data: _Counted, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DHNENetwork]:
+        import torch
 
-        return Schema.of(graph).facts()
+        from netfold.learn.training import Block
+        from netfold.models.dhne.batches import Drawing, batches, source
 
-    def _check_facts(self, facts: dict[str, Any]) -> None:
-        from netfold.models.dhne.schema import Schema
+        network = self._network(data.facts)
+        network.type_codes.copy_(torch.tensor(data.graph.type_codes))
+        coders = [network.autoencoder(t) for t in range(len(data.counts))]
+        for coder, counts in zip(coders, data.counts, strict=True):
+            coder.measure(counts)
+        if not resumed:
+            typical = [coder.typical_squares(counts) for coder, counts in zip(coders, data.counts, strict=True)]
+            network.start(self._generator(0), typical)
+        network.to(device)
+        of = batches(
+            source(
+                data.graph, data.places, data.counts, network, Drawing(self.negatives, self.replaced, self.hold_out)
+            ),
+            self.batch_size,
+            per_positive=self.n_negatives,
+            hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
+            dropout=self.dropout,
+        )
+        blocks = [Block(list(network.parameters()), self.optimizer, self.lr)]
+        return Problem(network, lambda epoch: of(self._generator(1, epoch)), blocks, self.schedule)
 
-        if sum(Schema.from_facts(facts).counts) != facts["n_nodes"]:
-            raise TypeError(f"its {facts['n_nodes']} nodes are not those of its types")
-
-    def _check_later(self, graph: Hypergraph) -> None:
-        from netfold.models.dhne.scores import check_types
-
-        check_types(graph, self._fitted_network(), self.embedding_.nodes)
-
-    def _network_for(self, facts: dict[str, Any]) -> DHNENetwork:
+    def _network(self, facts: dict[str, Any]) -> DHNENetwork:
         from netfold.models.dhne.network import DHNENetwork
-        from netfold.models.dhne.schema import Schema
+        from netfold.models.dhne.tuples import Schema
 
+        schema = Schema.from_facts(facts)
+        if sum(schema.counts) != facts["n_nodes"]:
+            raise TypeError(f"its {facts['n_nodes']} nodes are not those of its types")
         return DHNENetwork(
-            Schema.from_facts(facts),
+            schema,
             dim=self.dim,
             hidden=self.hidden,
             activation=self.activation,
@@ -191,79 +248,29 @@ class DHNE(Embedder):
             products=self.products,
         )
 
-    def _start(self, network: DHNENetwork, graph: Hypergraph, progress: Progress) -> None:
-        counts = self._counts(graph, network)
-        encoders = [network.autoencoder(t) for t in range(len(counts))]
-        network.start(self._generator(0), [e.typical_squares(c) for e, c in zip(encoders, counts, strict=True)])
-
-    def _batches(self, graph: Hypergraph, network: DHNENetwork) -> Callable[[int], Iterable[Batch]]:
-        from netfold.models.dhne.batches import batches
-        from netfold.models.dhne.scores import Drawing, source
-
-        counts = self._counts(graph, network)
-        drawn = Drawing(self.noise, self.replaced, self.hold_out)
-        of = batches(
-            source(graph, network.places(), counts, network, drawn),
-            self.batch_size,
-            per_positive=self.negatives,
-            hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
-            dropout=self.dropout,
-        )
-        return lambda epoch: of(self._generator(1, epoch))
-
-    def _counts(self, graph: Hypergraph, network: DHNENetwork) -> list[sparse.csr_array]:
-        """A by type; the network takes its types and scale from it. Kept until `fit` ends: A is dear to make."""
-        import torch
-
-        from netfold.models.dhne.scores import counts_by_type
-
-        network.type_codes.copy_(torch.tensor(graph.type_codes))
-        if self.__dict__.get("_kept", (None,))[0] is not graph:
-            self._kept = graph, counts_by_type(graph, network.places())
-        for t, counts in enumerate(self._kept[1]):
-            network.autoencoder(t).measure(counts)
-        return self._kept[1]
-
-    def _blocks(self, network: DHNENetwork) -> list[Block]:
-        from netfold.learn.training import Block
-
-        return [Block(list(network.parameters()), self.optimizer, self.lr)]
-
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule}
-
-    def _embed(self, graph: Hypergraph) -> Embedding:
+    def _embed(self, data: _Counted) -> Embedding:
         import numpy as np
 
         from netfold.data.embedding import Embedding
 
-        network = self._fitted_network()
-        vectors = np.empty((graph.n_nodes, self.dim), np.float32)
-        for t, counts in enumerate(self._counts(graph, network)):
-            vectors[network.places().members[t]] = network.embed(counts, t)
-        del self._kept
-        return Embedding(graph.nodes, vectors)
+        vectors = np.empty((data.graph.n_nodes, self.dim), np.float32)
+        for t, counts in enumerate(data.counts):
+            vectors[data.places.members[t]] = self.network_.embed(counts, t)
+        return Embedding(data.graph.nodes, vectors)
 
-    def _extend(self, graph: Hypergraph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+    def _extend(self, data: _Counted, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         from netfold.data.embedding import Embedding
         from netfold.models.dhne.scores import new_vectors
 
-        return Embedding(graph.nodes.take(new), new_vectors(graph, self._fitted_network(), new, known))
+        return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known))
 
     def _scorer(self, later: Any) -> Scorer:
         from netfold.models.dhne.scores import Scorer, type_codes_of
 
         self._check_fitted()
-        network = self._fitted_network()
         if later is None:
-            return Scorer(network, self.embedding_)
-        hypergraph = self._read(later)
+            return Scorer(self.network_, self.embedding_)
+        hypergraph = self._read(later, later=True).graph
         new = self.transform(hypergraph)
-        types = type_codes_of(hypergraph, network.schema)[hypergraph.nodes.positions(new.nodes)]
-        return Scorer(network, self.embedding_, new, types)
-
-    def _fitted_network(self) -> DHNENetwork:
-        from netfold.models.dhne.network import DHNENetwork
-
-        assert isinstance(self.network_, DHNENetwork)
-        return self.network_
+        types = type_codes_of(hypergraph, self.network_.schema)[hypergraph.nodes.positions(new.nodes)]
+        return Scorer(self.network_, self.embedding_, new, types)

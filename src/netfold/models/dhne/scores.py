@@ -1,8 +1,7 @@
-"""Scores of tuples of labels: which kind a tuple is of, how likely it is, and what completes it."""
+"""What a trained DHNE says: vectors of new nodes, how likely a tuple of labels is, and what completes it."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any
@@ -13,81 +12,17 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
-from netfold.embedder.embedder import listed
+from netfold.data.nodes import Nodes
+from netfold.embedder.new_nodes import check_placed
 from netfold.errors import InputError
-from netfold.learn.sparse_rows import PIECE, SparseRows
-from netfold.models.dhne.autoencoder import HeldOut
-from netfold.models.dhne.batches import Negatives, Noise, Source, Tuples, TupleSet, possible_tuples
+from netfold.learn.sparse_rows import PIECE
 from netfold.models.dhne.network import DHNENetwork
-from netfold.models.dhne.schema import Form, Ints, Places, Schema
+from netfold.models.dhne.tuples import Form, Schema
 
-__all__ = [
-    "Drawing",
-    "Scorer",
-    "check_types",
-    "counts_by_type",
-    "new_vectors",
-    "rows_over_known",
-    "source",
-    "type_codes_of",
-]
-
-
-POWER = 0.75
-"""Of the degrees, where noise goes by degree: word2vec's."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Drawing:
-    """How tuples that are no hyperedges are drawn, and whether the encoder does without a step's hyperedges."""
-
-    noise: str = "uniform"
-    replaced: float = 1.1
-    hold_out: bool = False
-
-
-def counts_by_type(hypergraph: Hypergraph, places: Places) -> list[sparse.csr_array]:
-    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in."""
-    a = hypergraph.adjacency()
-    return [places.rows(a[members], t) for t, members in enumerate(places.members)]
-
-
-def source(
-    hypergraph: Hypergraph,
-    places: Places,
-    counts: Sequence[sparse.csr_array],
-    network: DHNENetwork,
-    drawing: Drawing,
-    dtype: torch.dtype = torch.float32,
-) -> Source:
-    """What batches are made of, on the network's device."""
-    coders = [network.autoencoder(t) for t in range(len(counts))]
-    written = [coder.scaled(rows) for coder, rows in zip(coders, counts, strict=True)]
-    seen = [coder.seen(rows) for coder, rows in zip(coders, written, strict=True)]
-    rows = [SparseRows.from_scipy(x, dtype=dtype, device=network.device) for x in written]
-    values = [torch.tensor(x.data, dtype=dtype, device=network.device) for x in seen]
-    return Source(
-        rows,
-        [r.with_values(v) for r, v in zip(rows, values, strict=True)],
-        _tuples(hypergraph, places, network.device, drawing),
-        HeldOut(counts, coders, places, network.device, dtype) if drawing.hold_out else None,
-    )
-
-
-def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
-    schema = places.schema
-    weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
-    drawn = [Noise(len(w), w if drawing.noise == "degree" else None) for w in weights]
-    made = []
-    for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
-        known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
-        possible = possible_tuples(form, schema.counts)
-        negatives = Negatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
-        made.append(Tuples(form, known.rows, negatives))
-    return made
+__all__ = ["Scorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
 
 
 def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> sparse.csr_array:
@@ -115,7 +50,7 @@ def type_codes_of(hypergraph: Hypergraph, schema: Schema) -> Ints:
     return made
 
 
-def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Labels) -> None:
+def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Nodes) -> None:
     """Refuse a type that was not learned, and a known node (`nodes`) that is of another type now."""
     types = network.schema.types
     odd = next((name for name in hypergraph.types if name not in types), None)
@@ -135,21 +70,14 @@ def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: 
     """The vectors of the nodes `new`, from their rows over known nodes; `known` has each node's place then, or -1."""
     places, types = network.places(), type_codes_of(hypergraph, network.schema)[new]
     over_known = rows_over_known(hypergraph, new, known, len(places.type_codes))
-    vectors, lost = np.empty((len(new), network.dim), np.float32), []
+    vectors, lost = np.empty((len(new), network.dim), np.float32), list[int]()
     for t in np.unique(types).tolist():
         at = np.flatnonzero(types == t)
         counts = places.rows(over_known[at], t)
         lost += new[at[np.diff(network.autoencoder(t).scaled(counts).indptr) == 0]].tolist()
         vectors[at] = network.embed(counts, t)
-    if lost:
-        names = listed([hypergraph.nodes[i] for i in sorted(lost)])
-        raise InputError(
-            f"{names}: in no hyperedge with a known node, and DHNE can place a new node only by such hyperedges"
-        )
+    check_placed("DHNE", hypergraph.nodes, np.sort(lost), lack="in no hyperedge with a known node", by="hyperedges")
     return vectors
-
-
-Floats = npt.NDArray[np.float64]
 
 
 class Scorer:

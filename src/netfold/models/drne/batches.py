@@ -12,7 +12,7 @@ from torch import Tensor
 
 from netfold.models.drne.sequences import Sequences, starts_of
 
-__all__ = ["Batch", "Packed", "Piece", "Ties", "batches", "distinct", "exponential", "packed_pieces", "tied"]
+__all__ = ["Batch", "Packed", "SequencePiece", "Ties", "batches", "distinct", "exponential", "packed_pieces", "tied"]
 
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many nodes."""
@@ -72,7 +72,7 @@ class Ties:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Piece:
+class SequencePiece:
     """Some nodes of a batch whose sequences are walked together."""
 
     rows: Tensor
@@ -91,7 +91,7 @@ class Batch:
     """The nodes that are read, in order."""
     ties: Ties
     """Groups of places among those."""
-    pieces: list[Piece]
+    pieces: list[SequencePiece]
 
 
 def batches(
@@ -140,7 +140,9 @@ def _batch(sequences: Sequences, color: Tensor, log_degrees: Tensor, rows: Tenso
     mine = sequences.take(rows)
     nodes, place = distinct(len(sequences), rows, mine.nodes)
     local, ties = tied(Sequences(mine.starts, place[mine.nodes]), color[nodes])
-    pieces = [Piece(place[rows[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)]
+    pieces = [
+        SequencePiece(place[rows[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)
+    ]
     return Batch(nodes, ties, pieces)
 
 

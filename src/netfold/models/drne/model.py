@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.embedder import Embedder, listed
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.new_nodes import check_placed, over_known
 from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import training
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import torch
     from scipy import sparse
     from torch import Tensor
 
     from netfold.data.embedding import Embedding
-    from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
-    from netfold.models.drne.batches import Batch
     from netfold.models.drne.network import DRNENetwork
     from netfold.models.drne.sequences import Sequences
 
 __all__ = ["DRNE"]
 
 
+class _Neighbors(Input):
+    """A graph, and its links as DRNE reads them."""
+
+    @cached_property
+    def linked(self) -> sparse.csr_array:
+        """Who is a neighbor of whom: n x n."""
+        from netfold.models.drne.sequences import neighbors
+
+        return neighbors(self.graph)
+
+
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class DRNE(Embedder):
+class DRNE(Embedder["DRNENetwork"]):
     """Vectors that keep what role a node plays, wherever in the network it plays it (regular equivalence).
 
     A node's vector is to be what a layer-normalised LSTM makes of its neighbors' vectors, read in the order of their
@@ -58,12 +70,13 @@ class DRNE(Embedder):
         "with probability proportional to their degrees",
         at_least=1,
     )
-    start: str = option(
+    init: str = option(
         "degree",
         "what X is before training: a random vector, the same for all nodes, plus another times the logarithm of the "
         "degree; the first alone, so that only the network's structure tells nodes apart (common); or a random one for "
         "each node (the chapter's)",
         choices=("degree", "common", "random"),
+        was="start",
     )
     rounds: int = option(
         1,
@@ -77,21 +90,50 @@ class DRNE(Embedder):
         "dim / (rounds + 1) wide",
         choices=("last", "all"),
     )
-    lr: float = option(0.0025, "learning rate of Adam", above=0)
-    schedule: str = option(
-        "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
-    )
-    batch_size: int | None = option(
-        None, "nodes a step; None takes a sixteenth of all, and at least 64", type=int, at_least=1
-    )
-    tolerance: float = option(
-        1e-4, "training has converged when the objective improves by less than this share", at_least=0
-    )
-    patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+    lr: float = training("lr", default=0.0025, help="learning rate of Adam")
+    schedule: str = training("schedule")
+    batch_size: int | None = training("batch_size", help="nodes a step; None takes a sixteenth of all, and at least 64")
+    tolerance: float = training("tolerance")
+    patience: int = training("patience")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _network(self, n_nodes: int) -> DRNENetwork:
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Neighbors:
+        return _Neighbors(super()._read(graph, embedding, later=later).graph)
+
+    def _problem(
+        self, data: _Neighbors, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DRNENetwork]:
+        import numpy as np
+        import torch
+
+        from netfold.learn.training import Block
+        from netfold.models.drne.batches import batches
+        from netfold.models.drne.sequences import Sequences, colors
+
+        network, degrees, color = self._network(data.facts), np.diff(data.linked.indptr), colors(data.linked)
+        network.degrees.copy_(torch.from_numpy(degrees))  # what new nodes will need of the order of neighbors
+        network.colors.copy_(torch.from_numpy(color))
+        if not resumed:
+            network.start(self._generator(0), torch.from_numpy(degrees), self.init)
+        network.to(device)
+        of = batches(
+            Sequences.of(data.linked, color, device),
+            network.colors.clone(),
+            most=self.max_neighbors,
+            batch_size=self.batch_size,
+            piece=network.piece,
+        )
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block([network.table], "adam", self.lr), Block(network.theta, "adam", self.lr)],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> DRNENetwork:
         from netfold.models.drne.network import DRNENetwork
 
         parts = self.rounds + 1 if self.vectors == "all" else 1
@@ -100,112 +142,46 @@ class DRNE(Embedder):
                 f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors='all' and "
                 f"rounds={self.rounds} take a multiple of {parts}"
             )
-        return DRNENetwork(n_nodes, self.dim // parts, lambda_=self.lambda_, rounds=self.rounds)
+        return DRNENetwork(facts["n_nodes"], self.dim // parts, lambda_=self.lambda_, rounds=self.rounds)
 
-    def _start(self, network: DRNENetwork, graph: Graph, progress: Progress) -> None:
-        import numpy as np
-        import torch
-
-        from netfold.models.drne.sequences import linked
-
-        degrees = np.diff(linked(graph.adjacency, directed=graph.directed).indptr)
-        network.start(self._generator(0), torch.from_numpy(degrees), self.start)
-
-    def _batches(self, graph: Graph, network: DRNENetwork) -> Callable[[int], Iterable[Batch]]:
-        from netfold.models.drne.batches import batches
-
-        sequences = self._sequences(network, graph)
-        of = batches(
-            sequences,
-            network.colors.clone(),
-            most=self.max_neighbors,
-            batch_size=self.batch_size,
-            piece=network.piece,
-        )
-        return lambda epoch: of(self._generator(1, epoch))
-
-    def _sequences(self, network: DRNENetwork, graph: Graph) -> Sequences:
-        """The graph's neighborhoods in order; the network keeps what new nodes will need of that order."""
-        import torch
-
-        from netfold.models.drne.sequences import Sequences, colors, linked
-
-        matrix = linked(graph.adjacency, directed=graph.directed)
-        color = colors(matrix)
-        sequences = Sequences.of(matrix, color, network.device)
-        network.colors.copy_(torch.from_numpy(color))
-        network.degrees.copy_(sequences.lengths)
-        return sequences
-
-    def _blocks(self, network: DRNENetwork) -> list[Block]:
-        from netfold.learn.training import Block
-
-        return [Block([network.table], "adam", self.lr), Block(network.theta, "adam", self.lr)]
-
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
-
-    def _embed(self, graph: Graph) -> Embedding:
+    def _embed(self, data: _Neighbors) -> Embedding:
         from netfold.data.embedding import Embedding
-        from netfold.models.drne.sequences import linked
 
-        network = self._fitted_network()
-        drawn = self._drawn(linked(graph.adjacency, directed=graph.directed))
-        made = [network.table.detach()]
+        drawn = self._drawn(data.linked)
+        rounds = [self.network_.table.detach()]
         for _ in range(self.rounds):
-            made.append(network.aggregate(drawn, made[-1]))
-        for kept, vectors in zip(network.passed, made[1:], strict=False):
-            kept.copy_(vectors)
-        return Embedding(graph.nodes, self._given(made))
+            rounds.append(self.network_.aggregate(drawn, rounds[-1]))
+        for passed, vectors in zip(self.network_.passed, rounds[1:], strict=False):
+            passed.copy_(vectors)
+        return Embedding(data.graph.nodes, self._chosen(rounds))
 
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+    def _extend(self, data: _Neighbors, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
 
         from netfold.data.embedding import Embedding
 
-        over_known = self._over_known(graph, new, known)
-        lost = np.flatnonzero(np.diff(over_known.indptr) == 0)
-        if len(lost):
-            names = listed([graph.nodes[i] for i in new[lost]])
-            raise InputError(f"{names}: no links to any known node, and DRNE can place a new node only by such links")
-        network = self._fitted_network()
-        drawn = self._drawn(over_known)
-        made = [network.aggregate(drawn, vectors) for vectors in (network.table.detach(), *network.passed)]
-        return Embedding(graph.nodes.take(new), self._given([made[0], *made]))
+        rows = over_known(data.linked[new], known, len(self.embedding_))
+        check_placed("DRNE", data.graph.nodes, new[np.diff(rows.indptr) == 0])
+        network, drawn = self.network_, self._drawn(rows)
+        rounds = [network.aggregate(drawn, vectors) for vectors in (network.table.detach(), *network.passed)]
+        return Embedding(data.graph.nodes.take(new), self._chosen([rounds[0], *rounds]))
 
-    def _given(self, made: list[Tensor]) -> npt.NDArray[np.float32]:
+    def _chosen(self, rounds: list[Tensor]) -> npt.NDArray[np.float32]:
         """What nodes with these vectors are given: X (of a new node what its neighbors make), then each round's."""
         import torch
 
-        chosen = torch.cat(made, dim=1) if self.vectors == "all" else made[self.rounds]
+        chosen = torch.cat(rounds, dim=1) if self.vectors == "all" else rounds[self.rounds]
         return chosen.numpy(force=True)
 
-    def _drawn(self, over_known: sparse.csr_array) -> Sequences:
-        """The known neighbors that are read of these rows, in order.
+    def _drawn(self, rows: sparse.csr_array) -> Sequences:
+        """The known neighbors that are read of these rows over known nodes, in order.
 
         One key per known node, so that a node's draw is the same whichever others are asked for with it.
         """
         from netfold.models.drne.batches import exponential
         from netfold.models.drne.sequences import Sequences
 
-        network = self._fitted_network()
-        sequences = Sequences.of(over_known, network.colors.numpy(force=True), network.device)
+        network = self.network_
+        sequences = Sequences.of(rows, network.colors.numpy(force=True), network.device)
         keys = exponential(len(network.degrees), self._generator(2)).to(network.device) / network.degrees
         return sequences.sampled(self.max_neighbors, lambda nodes: keys[nodes])
-
-    def _over_known(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> sparse.csr_array:
-        """Which known nodes these rows of a later graph are linked with: m x n."""
-        from scipy import sparse
-
-        from netfold.models.drne.sequences import linked
-
-        picked = linked(graph.adjacency, directed=graph.directed)[new].tocoo()
-        at = known[picked.coords[1]]
-        entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
-        return sparse.coo_array(entries, shape=(len(new), len(self.embedding_))).tocsr()
-
-    def _fitted_network(self) -> DRNENetwork:
-        from netfold.models.drne.network import DRNENetwork
-
-        assert isinstance(self.network_, DRNENetwork)
-        return self.network_

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from netfold.learn.layers import xavier_
 from netfold.learn.sparse_rows import PIECE
-from netfold.models.drne.batches import Batch, Packed, Piece, Ties, distinct, packed_pieces, tied
+from netfold.models.drne.batches import Batch, Packed, SequencePiece, Ties, distinct, packed_pieces, tied
 from netfold.models.drne.sequences import Sequences
 
 __all__ = ["EPS", "Cell", "DRNENetwork"]
@@ -223,7 +223,7 @@ class DRNENetwork(nn.Module):
                 _grad(self.table)[batch.nodes] += _grad(near)
         return {"recursive": recursive, "regularization": regular}
 
-    def _errors(self, piece: Piece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
+    def _errors(self, piece: SequencePiece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
         """X_v - Agg(N(v)), m x k, and log(d_v + 1) - MLP(Agg(N(v))), m."""
         made = self._aggregated(projected, piece.packed, len(piece.rows))
         said = functional.relu(made @ self.degree_weight + self.degree_bias)[:, 0]

@@ -11,9 +11,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-__all__ = ["Sequences", "colors", "linked", "starts_of"]
+from netfold.data.arrays import Ints
+from netfold.data.edges import links
+from netfold.data.graph import Graph
 
-Ints = npt.NDArray[np.int64]
+__all__ = ["Sequences", "colors", "neighbors", "starts_of"]
+
 
 _ROUNDS = 16
 """How many steps away from a node its color reaches, at the most."""
@@ -22,9 +25,9 @@ _ROUNDS = 16
 # -------------------------------------------------------------------- the order of neighbors
 
 
-def linked(matrix: sparse.csr_array, *, directed: bool) -> sparse.csr_array:
-    """Who is a neighbor of whom: linked in either direction, whatever the weight; a self-loop makes a node its own."""
-    return sparse.csr_array(matrix + matrix.T) if directed else matrix
+def neighbors(graph: Graph) -> sparse.csr_array:
+    """Who is a neighbor of whom: linked in either direction, a self-loop makes a node its own; weights are not read."""
+    return links(graph, directed=False, weights=True, loops="keep", dtype=np.float32)  # the graph's own, where it can
 
 
 def colors(matrix: sparse.csr_array) -> Ints:

@@ -10,17 +10,17 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from netfold.learn.sparse_rows import SparseRows, parts
+from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 from netfold.models.dvne.triplets import Triplets
 
-__all__ = ["Batch", "Chunk", "batches", "dropped"]
+__all__ = ["Batch", "NodeChunk", "batches"]
 
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Chunk:
+class NodeChunk:
     """Some nodes of a batch, walked together."""
 
     rows: SparseRows
@@ -35,14 +35,14 @@ class Chunk:
 class Batch:
     """Triplets, and the nodes that they name or that are to be written: each once, the latter first."""
 
-    chunks: Sequence[Chunk]
+    chunks: Sequence[NodeChunk]
     triplets: Tensor
     """3 x b: i, j and k as places among the nodes."""
     times: float
     """M / n: how many triplets an epoch draws for each node that it writes."""
 
 
-class Network(Protocol):
+class _Network(Protocol):
     """What batches must know of the network that reads them."""
 
     dim: int
@@ -56,7 +56,7 @@ def batches(
     rows: SparseRows,
     triplets: Triplets,
     count: int,
-    network: Network,
+    network: _Network,
     batch_size: int | None,
     *,
     dropout: float = 0.0,
@@ -76,7 +76,7 @@ def batches(
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = torch.randint(max(1, len(triplets)), shape, generator=generator)
         order = torch.randperm(n if network.alpha else 0, generator=generator)
-        dropper = torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
+        dropper = generator_on(device, generator)
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
             noise = torch.randn(len(own), network.dim, generator=generator).to(device, dtype)
@@ -101,18 +101,11 @@ def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size:
     return Batch(chunks, place[triplets], times)
 
 
-def _chunk(rows: SparseRows, noise: Tensor | None) -> Chunk:
-    return Chunk(rows, rows, noise)
+def _chunk(rows: SparseRows, noise: Tensor | None) -> NodeChunk:
+    return NodeChunk(rows, rows, noise)
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    chunks = [dataclasses.replace(chunk, seen=dropped(chunk.rows, share, generator)) for chunk in batch.chunks]
+    seen = [dropped(chunk.rows, share, generator, sum_to_one=True) for chunk in batch.chunks]  # as rows of P do
+    chunks = [dataclasses.replace(chunk, seen=rows) for chunk, rows in zip(batch.chunks, seen, strict=True)]
     return dataclasses.replace(batch, chunks=chunks)
-
-
-def dropped(rows: SparseRows, share: float, generator: torch.Generator) -> SparseRows:
-    """The rows without a random share of their entries; what is left of a row sums to 1 again, as rows of P do."""
-    left = rows.values * torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
-    sums = rows.with_values(left).row_sums()
-    sums[sums == 0] = 1  # nothing is left: an empty row
-    return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))

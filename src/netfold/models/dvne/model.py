@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.embedder import Embedder, listed
-from netfold.embedder.options import option
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.new_nodes import check_placed, over_known
+from netfold.embedder.options import attribute, option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import training
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import torch
     from scipy import sparse
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
-    from netfold.data.nodes import Labels
+    from netfold.data.nodes import Nodes
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
-    from netfold.models.dvne.batches import Batch
     from netfold.models.dvne.network import DVNENetwork
 
 __all__ = ["DVNE"]
 
 
+class _Rows(Input):
+    """A graph, and its rows as DVNE reads them."""
+
+    @cached_property
+    def steps(self) -> sparse.csr_array:
+        """P: n x n."""
+        from netfold.models.dvne.rows import steps
+
+        return steps(self.graph.adjacency, self.graph.adjacency.T if self.graph.directed else None)
+
+
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class DVNE(Embedder):
+class DVNE(Embedder["DVNENetwork"]):
     """A Gaussian for every node: where it is, and how far that is left open.
 
     An autoencoder reads each node's row of the transition matrix P = D⁻¹S, and its code is N(μ, σ²). Linked nodes are
@@ -80,17 +93,15 @@ class DVNE(Embedder):
         "help to find links that are not there yet",
         at_least=1,
     )
-    lr: float = option(0.002, "learning rate of Adam", above=0)
-    schedule: str = option(
-        "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
+    lr: float = training("lr", default=0.002, help="learning rate of Adam")
+    schedule: str = training("schedule")
+    batch_size: int | None = training(
+        "batch_size", help="triplets a step; None takes a sixteenth of an epoch's, and at least 64"
     )
-    batch_size: int | None = option(
-        None, "triplets a step; None takes a sixteenth of an epoch's, and at least 64", type=int, at_least=1
-    )
-    tolerance: float = option(
-        1e-4, "training has converged when the objective improves by less than this share", at_least=0
-    )
-    patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+    tolerance: float = training("tolerance")
+    patience: int = training("patience")
+
+    embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
 
     def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
         """W2 of the Gaussians of known nodes: two labels, a label and a list of them, or two lists of one length.
@@ -108,7 +119,7 @@ class DVNE(Embedder):
         found = np.linalg.norm(left - right, axis=-1)
         return found if found.ndim else float(found)
 
-    def doubt(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
+    def mean_variance(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
         """How far each node of a graph would be elsewhere if half of its links were not known: a variance of its mean.
 
         The mean of |μ - μ'|², μ' being made of the node's row with each entry hidden or not by a coin, over `draws`
@@ -118,34 +129,31 @@ class DVNE(Embedder):
 
         >>> from netfold.data.graph import Graph
         >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcdz")
-        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).doubt(graph)
+        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).mean_variance(graph)
         >>> graph.nodes[found.argmax()], float(found.max())
         ('z', inf)
         """
         import numpy as np
 
-        from netfold.models.dvne.network import DVNENetwork
         from netfold.models.dvne.rows import steps
 
         self._check_fitted()
         if draws < 1:
             raise InputError(f"draws={draws!r} is no number of times; give 1 or more")
-        asked = self._read(graph)
-        self._check_later(asked)
-        known = self.embedding_.nodes.find(asked.nodes)
-        out = self._over_known(asked.adjacency, known)
-        rows = steps(out, self._over_known(asked.adjacency.T, known) if asked.directed else None)
-        assert isinstance(self.network_, DVNENetwork)
-        found = self.network_.sway(rows, draws, self._generator(2))
+        asked = self._read(graph, later=True).graph
+        known, n = self.embedding_.nodes.find(asked.nodes), len(self.embedding_)
+        into = over_known(asked.adjacency.T, known, n) if asked.directed else None
+        rows = steps(over_known(asked.adjacency, known, n), into)
+        found = self.network_.mean_variance(rows, draws, self._generator(2))
         return np.where(np.diff(rows.indptr) > 0, found, np.inf)
 
     def _coordinates(self, labels: Any) -> npt.NDArray[np.float64]:
         """[μ, σ] of a label, or of each of a list: (m x) 2 dim."""
         import numpy as np
 
-        from netfold.data.nodes import Labels
+        from netfold.data.nodes import Nodes
 
-        several = isinstance(labels, list | Labels) or (isinstance(labels, np.ndarray) and labels.ndim > 0)
+        several = isinstance(labels, list | Nodes) or (isinstance(labels, np.ndarray) and labels.ndim > 0)
         emb = self.embedding_
         rows = emb.nodes.positions(labels if several else [labels])
         assert emb.std is not None
@@ -154,30 +162,36 @@ class DVNE(Embedder):
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _network(self, n_nodes: int) -> DVNENetwork:
-        from netfold.models.dvne.network import DVNENetwork
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Rows:
+        return _Rows(super()._read(graph, embedding, later=later).graph)
 
-        return DVNENetwork(
-            n_nodes, self.hidden, self.dim, alpha=self.alpha, repulsion=self.repulsion, energy=self.energy
-        )
-
-    def _start(self, network: DVNENetwork, graph: Graph, progress: Progress) -> None:
-        network.start(self._generator(0))
-
-    def _batches(self, graph: Graph, network: DVNENetwork) -> Callable[[int], Iterable[Batch]]:
+    def _problem(
+        self, data: _Rows, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DVNENetwork]:
+        from netfold.data.edges import links
         from netfold.learn.sparse_rows import SparseRows
+        from netfold.learn.training import Block
         from netfold.models.dvne.batches import batches
-        from netfold.models.dvne.rows import steps
-        from netfold.models.dvne.triplets import Triplets, linked
+        from netfold.models.dvne.triplets import Triplets
 
-        links = linked(graph.adjacency, directed=graph.directed)
-        triplets = Triplets.of(links, network.device)
-        count = (links.nnz - graph.n_nodes) // 2
+        graph, network = data.graph, self._network(data.facts)
+        if not resumed:
+            network.start(self._generator(0))
+        network.to(device)
+        near = links(graph, directed=False, weights=False, loops="all")
+        triplets = Triplets.of(near, device)
+        count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
-        matrix = steps(graph.adjacency, graph.adjacency.T if graph.directed else None)
-        rows = SparseRows.from_scipy(matrix, device=network.device)
+        rows = SparseRows.from_scipy(data.steps, device=device)
         of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)
-        return lambda epoch: of(self._generator(1, epoch))
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block(list(network.parameters()), "adam", self.lr)],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
 
     def _check(self, graph: Graph, links: int, triplets: int) -> None:
         if not links:
@@ -188,47 +202,32 @@ class DVNE(Embedder):
                 "above 0 the rows can still be learned"
             )
 
-    def _blocks(self, network: DVNENetwork) -> list[Block]:
-        from netfold.learn.training import Block
+    def _network(self, facts: dict[str, Any]) -> DVNENetwork:
+        from netfold.models.dvne.network import DVNENetwork
 
-        return [Block(list(network.parameters()), "adam", self.lr)]
+        return DVNENetwork(
+            facts["n_nodes"], self.hidden, self.dim, alpha=self.alpha, repulsion=self.repulsion, energy=self.energy
+        )
 
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
-
-    def _embed(self, graph: Graph) -> Embedding:
+    def _embed(self, data: _Rows) -> Embedding:
         from netfold.models.dvne.rows import widened
 
-        made = self._gaussians(graph.nodes, graph.adjacency, graph.adjacency.T if graph.directed else None)
-        return widened(made, graph)
+        return widened(self._gaussians(data.graph.nodes, data.steps), data.graph)
 
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+    def _extend(self, data: _Rows, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
 
-        out = self._over_known(graph.adjacency[new], known)
-        into = self._over_known(graph.adjacency[:, new].T, known) if graph.directed else None
-        linked = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
-        if not linked.all():
-            names = listed([graph.nodes[i] for i in new[linked == 0]])
-            raise InputError(f"{names}: no links to any known node, and DVNE can place a new node only by such links")
-        return self._gaussians(graph.nodes.take(new), out, into)
-
-    def _over_known(self, matrix: Any, known: npt.NDArray[np.int64]) -> sparse.csr_array:
-        """Rows over a later graph's nodes as rows over the known ones: m x n."""
-        from scipy import sparse
-
-        picked = matrix.tocoo()
-        at = known[picked.coords[1]]
-        entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
-        made = sparse.coo_array(entries, shape=(matrix.shape[0], len(self.embedding_))).tocsr()
-        made.sort_indices()
-        return made
-
-    def _gaussians(self, nodes: Labels, out: sparse.csr_array, into: Any) -> Embedding:
-        from netfold.data.embedding import Embedding
-        from netfold.models.dvne.network import DVNENetwork
         from netfold.models.dvne.rows import steps
 
-        assert isinstance(self.network_, DVNENetwork)
-        made = self.network_.embed(steps(out, into))
+        graph, n = data.graph, len(self.embedding_)
+        out = over_known(graph.adjacency[new], known, n)
+        into = over_known(graph.adjacency[:, new].T, known, n) if graph.directed else None
+        links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
+        check_placed("DVNE", graph.nodes, new[links == 0])
+        return self._gaussians(graph.nodes.take(new), steps(out, into))
+
+    def _gaussians(self, nodes: Nodes, rows: sparse.csr_array) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        made = self.network_.embed(rows)
         return Embedding(nodes, made[:, : self.dim], made[:, self.dim :])

@@ -13,10 +13,10 @@ from torch.nn import functional
 
 from netfold.learn import losses
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
-from netfold.models.dvne.batches import Batch, Chunk, dropped
+from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on, in_chunks, parts
+from netfold.models.dvne.batches import Batch, NodeChunk
 
-__all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2", "w2_squared"]
+__all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2_of_rows", "w2_squared"]
 
 LEAST = 1e-6
 """The smallest standard deviation."""
@@ -30,7 +30,7 @@ def deviation(x: Tensor) -> Tensor:
     return torch.exp(x.clamp(max=0)).clamp(min=LEAST) + functional.relu(x)
 
 
-def w2(a: Tensor, b: Tensor) -> Tensor:
+def w2_of_rows(a: Tensor, b: Tensor) -> Tensor:
     """W2 of Gaussians with diagonal covariances: the Euclidean distance of [μ, σ]. Both m x 2 dim, made m.
 
     Where the two are the same its gradient is taken to be 0, one of its subgradients.
@@ -51,7 +51,7 @@ def kl(a: Tensor, b: Tensor) -> Tensor:
     return 0.5 * (ratio.square() + ((mean_a - mean_b) / std_a).square() - 1 - 2 * ratio.log()).sum(1)
 
 
-ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2, "w2_squared": w2_squared, "kl": kl}
+ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2_of_rows, "w2_squared": w2_squared, "kl": kl}
 """E of two nodes, by name."""
 
 
@@ -107,7 +107,7 @@ class DVNENetwork(nn.Module):
                     pull.index_add_(0, at, grad)
         return total, pull
 
-    def _second_order(self, chunk: Chunk, code: Tensor) -> Tensor:
+    def _second_order(self, chunk: NodeChunk, code: Tensor) -> Tensor:
         if chunk.noise is None:
             return code.new_zeros(())
         mean, std = code.chunk(2, dim=1)
@@ -121,14 +121,16 @@ class DVNENetwork(nn.Module):
         return made
 
     @torch.no_grad()
-    def sway(self, matrix: sparse.csr_array, draws: int, generator: torch.Generator) -> npt.NDArray[np.float64]:
+    def mean_variance(
+        self, matrix: sparse.csr_array, draws: int, generator: torch.Generator
+    ) -> npt.NDArray[np.float64]:
         """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is hidden or not by a coin."""
-        coins = torch.Generator(self.device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
+        coins = generator_on(self.device, generator)
         made = []
         for rows in self._walk(matrix):
             mean, moved = self._means(rows), torch.zeros(len(rows), dtype=torch.float64, device=self.device)
             for _ in range(draws):
-                moved += (self._means(dropped(rows, 0.5, coins)) - mean).square().sum(1)
+                moved += (self._means(dropped(rows, 0.5, coins, sum_to_one=True)) - mean).square().sum(1)
             made.append(moved.cpu() / draws)
         return torch.cat(made).numpy()
 

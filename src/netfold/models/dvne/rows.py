@@ -1,4 +1,4 @@
-"""Nodes without links: of them nothing is known, and their Gaussians say so."""
+"""The rows that DVNE reads, P = D⁻¹ S; and nodes without links, of which nothing is known: their Gaussians say so."""
 
 from __future__ import annotations
 

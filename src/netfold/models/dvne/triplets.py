@@ -9,15 +9,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-__all__ = ["Triplets", "linked"]
-
-
-def linked(matrix: sparse.csr_array, *, directed: bool) -> sparse.csr_array:
-    """Who is linked with whom: in either direction, whatever the weight, and everybody with itself; sorted."""
-    links = matrix + matrix.T if directed else matrix
-    made = sparse.csr_array(links + sparse.eye_array(matrix.shape[0], dtype=np.float32))
-    made.sort_indices()
-    return made
+__all__ = ["Triplets"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,7 +34,7 @@ class Triplets:
 
     @staticmethod
     def of(links: sparse.csr_array, device: torch.device | str = "cpu") -> Triplets:
-        """Of a matrix that `linked` made."""
+        """Of who is linked with whom, every node with itself (`links(..., directed=False, loops="all")`)."""
         n, crow = links.shape[0], links.indptr.astype(np.int64)
         sizes = np.diff(crow)
         row = np.repeat(np.arange(n), sizes)

@@ -1,4 +1,7 @@
-"""What is read of a large graph to place some of its nodes as if they were new: their neighbors, and those of these."""
+"""The links that a process reads: all of a graph's, in a unit of weight, and in training those around a few nodes.
+
+Around nodes that count as new are their neighbors, and those of these; of many, some are drawn.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,27 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.arrays import Floats, Ints
+from netfold.data.edges import links
+from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
 from netfold.learn.walks import Links, random_walks
 
-__all__ = ["Caps", "Surroundings", "linked", "read_around", "unit_of", "walked_seeds"]
+__all__ = ["Caps", "Surroundings", "links_in", "read_around", "unit_of", "walked_roots"]
 
-Rows = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float64]
 _WALK = 4
-"""A walk goes so many times as many steps as seeds are wanted, for it comes by nodes again."""
+"""A walk goes so many times as many steps as roots are wanted, for it comes by nodes again."""
 
 
-def linked(matrix: sparse.csr_array, *, directed: bool, unit: float = 1.0) -> sparse.csr_array:
+def links_in(graph: Graph, unit: float = 1.0) -> sparse.csr_array:
     """The weights between two nodes in either direction, without self-loops, which a Laplacian does not see.
 
     They are in a unit; what is too light to be a float32 in it is left out.
     """
-    scaled = matrix if unit == 1 else matrix * np.float32(1 / unit)
-    both = sparse.csr_array(scaled + scaled.T) if directed else sparse.csr_array(scaled, copy=True)
-    if both.diagonal().any():
-        both.setdiag(0)
+    both = links(graph, directed=False, weights=True, loops="drop") * (1 / unit)
+    with np.errstate(over="ignore"):  # a later graph's weights: infinity is refused where it is read
+        both = sparse.csr_array(both.astype(np.float32))
     both.eliminate_zeros()
-    both.sort_indices()
     return both
 
 
@@ -86,25 +88,25 @@ class Surroundings:
         return len(self.new)
 
 
-def walked_seeds(links: Links, count: int, seeds: int, generator: torch.Generator) -> tuple[Rows, Rows]:
-    """The first `seeds` nodes that each of `count` random walks meets: the nodes, and the walk of each.
+def walked_roots(links: Links, count: int, roots: int, generator: torch.Generator) -> tuple[Ints, Ints]:
+    """The first `roots` nodes that each of `count` random walks meets: the nodes, and the walk of each.
 
     A walk starts at any node that has links; in a small component it meets fewer nodes.
     """
     some = links.degrees.nonzero()[:, 0]
     starts = some[torch.randint(len(some), (count,), generator=generator)]
-    walks = random_walks(links, starts, 1 + _WALK * (seeds - 1), generator).numpy()
+    walks = random_walks(links, starts, 1 + _WALK * (roots - 1), generator).numpy()
     keys = np.arange(count)[:, None] * len(links) + walks
     first = np.sort(np.unique(keys.ravel(), return_index=True)[1])  # where each walk meets each node first
     group = first // walks.shape[1]
     rank = np.arange(len(group)) - np.searchsorted(group, group)
-    return walks.ravel()[first[rank < seeds]], group[rank < seeds]
+    return walks.ravel()[first[rank < roots]], group[rank < roots]
 
 
 def read_around(
     matrix: sparse.csr_array,
-    new: Rows,
-    group: Rows,
+    new: Ints,
+    group: Ints,
     caps: Caps,
     generator: torch.Generator,
     *,
@@ -129,13 +131,13 @@ def read_around(
     onward = _read(matrix, beside % n, caps.two_step, generator)
     others = ~_among(own, (beside // n)[onward.at] * n + onward.to)
     onward = onward.where(others & (onward.to < (n if n_known is None else n_known)))
-    links = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
+    between = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
     known, columns = np.unique(np.concatenate([outward.to, onward.to]), return_inverse=True)
     at, values = np.concatenate([outward.at, len(new) + onward.at]), np.concatenate([outward.values, onward.values])
-    rows = _csr(_Entries(at, columns, values), (links.shape[1], len(known)))
+    rows = _csr(_Entries(at, columns, values), (between.shape[1], len(known)))
     return Surroundings(
         torch.from_numpy(new).to(device),
-        SparseRows.from_scipy(links, dtype=dtype, device=device),
+        SparseRows.from_scipy(between, dtype=dtype, device=device),
         SparseRows.from_scipy(rows, dtype=dtype, device=device),
         torch.from_numpy(known).to(device),
         torch.from_numpy(np.searchsorted(known, beside % n)).to(device),
@@ -146,9 +148,9 @@ def read_around(
 class _Entries(NamedTuple):
     """Some entries of a sparse matrix, by row."""
 
-    at: Rows
-    to: Rows
-    values: Weights
+    at: Ints
+    to: Ints
+    values: Floats
 
     def where(self, good: npt.NDArray[np.bool_]) -> _Entries:
         """Those that are good."""
@@ -162,7 +164,7 @@ class _Entries(NamedTuple):
         return _Entries(owner, self.to[entries], self.values[entries] * times)
 
 
-def _read(matrix: sparse.csr_array, rows: Rows, most: int | None, generator: torch.Generator) -> _Entries:
+def _read(matrix: sparse.csr_array, rows: Ints, most: int | None, generator: torch.Generator) -> _Entries:
     """At most so many entries of each of these rows, each row known by its place among them."""
     starts = matrix.indptr[rows].astype(np.int64)
     owner, place, times = _picked(matrix.indptr[rows + 1] - starts, most, generator)
@@ -170,7 +172,7 @@ def _read(matrix: sparse.csr_array, rows: Rows, most: int | None, generator: tor
     return _Entries(owner, matrix.indices[entries].astype(np.int64), matrix.data[entries] * times)
 
 
-def _picked(counts: Rows, most: int | None, generator: torch.Generator) -> tuple[Rows, Rows, Weights]:
+def _picked(counts: Ints, most: int | None, generator: torch.Generator) -> tuple[Ints, Ints, Floats]:
     """Which entries of rows of so many are read: the row, the place in it, and how often an entry counts.
 
     Of a row of D > `most` entries one is drawn from each of `most` equal parts, and counts D / most times.
@@ -184,7 +186,7 @@ def _picked(counts: Rows, most: int | None, generator: torch.Generator) -> tuple
     return owner, np.minimum((place * part).astype(np.int64), counts[owner] - 1), part
 
 
-def _links(inner: _Entries, outer: _Entries, new: Rows, group: Rows, beside: int) -> sparse.csr_array:
+def _links(inner: _Entries, outer: _Entries, new: Ints, group: Ints, beside: int) -> sparse.csr_array:
     """From new nodes to themselves, all of a group's links whatever else was drawn, and to those beside them."""
     order = np.lexsort((new, group))
     n = int(max(new.max(initial=0), inner.to.max(initial=0))) + 1
@@ -193,7 +195,7 @@ def _links(inner: _Entries, outer: _Entries, new: Rows, group: Rows, beside: int
     return _csr(_Entries(*(np.concatenate(part) for part in parts)), (len(new), len(new) + beside))
 
 
-def _among(ordered: Rows, keys: Rows) -> npt.NDArray[np.bool_]:
+def _among(ordered: Ints, keys: Ints) -> npt.NDArray[np.bool_]:
     """Which keys are among those in order."""
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
     found: npt.NDArray[np.bool_] = ordered[at] == keys

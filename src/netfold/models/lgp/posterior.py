@@ -1,4 +1,7 @@
-"""New nodes placed among known ones: all at once, exactly, or component by component from sampled neighborhoods."""
+"""New nodes placed among known ones by a trained process: what arrives, what is kept ready of known nodes, and where.
+
+All at once, exactly, or component by component from sampled neighborhoods.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,21 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
+from netfold.data.arrays import Ints
 from netfold.learn.sparse_rows import SparseRows
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import solved
-from netfold.models.lgp.spread import posterior_variances
+from netfold.models.lgp.solve import posterior_variances, solved
 from netfold.models.lgp.system import System, precision
 
 __all__ = ["Arrivals", "Known", "Placed", "arrivals", "grown", "placed_at_once", "placed_by_component"]
-
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
     """m new nodes among n known ones, k of which they have links with."""
 
-    near: Rows
+    near: Ints
     """k: the known neighbors of new nodes, in order."""
     to_near: sparse.csr_array
     """m x k"""
@@ -50,7 +50,7 @@ class Arrivals:
         return np.bincount(component, beside, minlength=count)[component] > 0
 
 
-def arrivals(later: sparse.csr_array, new: Rows, known: Rows, fitted: sparse.csr_array) -> Arrivals:
+def arrivals(later: sparse.csr_array, new: Ints, known: Ints, fitted: sparse.csr_array) -> Arrivals:
     """The rows `new` of a later graph, beside the graph that was `fitted`.
 
     `known` has each later row's position there, or -1. Both matrices are symmetric and without self-loops. A link among
@@ -72,7 +72,7 @@ def arrivals(later: sparse.csr_array, new: Rows, known: Rows, fitted: sparse.csr
     return Arrivals(known[beside], _sorted(to_near), _sorted(among), added)
 
 
-def _added(rows: sparse.csr_array, known: Rows, near: Rows, fitted: sparse.csr_array) -> sparse.csr_array:
+def _added(rows: sparse.csr_array, known: Ints, near: Ints, fitted: sparse.csr_array) -> sparse.csr_array:
     """What rows of a later graph give to links among known nodes beyond what the fitted one does."""
     shape, ends = (len(near), fitted.shape[0]), known[rows.indices]
     among = ends >= 0
@@ -87,7 +87,7 @@ def _added(rows: sparse.csr_array, known: Rows, near: Rows, fitted: sparse.csr_a
     return made
 
 
-def grown(fitted: sparse.csr_array, later: sparse.csr_array, new: Rows, known: Rows) -> sparse.csr_array:
+def grown(fitted: sparse.csr_array, later: sparse.csr_array, new: Ints, known: Ints) -> sparse.csr_array:
     """The fitted graph with all that a later one adds: its known nodes first, then the new ones, in order."""
     n, place = fitted.shape[0], known.copy()
     place[new] = n + np.arange(len(new))
@@ -249,7 +249,7 @@ def _among_themselves(process: Process, among: sparse.csr_array) -> System:
     return System(links, one, torch.zeros_like(one), nothing, process.kernel.eta, process.kernel.zeta)
 
 
-def _pieces(new: Arrivals) -> Iterator[tuple[Rows, Rows]]:
+def _pieces(new: Arrivals) -> Iterator[tuple[Ints, Ints]]:
     """New nodes that a path leads to, whole components at a time, and the component of each."""
     _, component = connected_components(new.among, directed=False)
     some = np.flatnonzero(new.reached())

@@ -1,4 +1,8 @@
-"""`Process`: latent states, kernel and g as one network, which places nodes among known ones."""
+"""`Process`: the whole as a network, which places nodes among known ones.
+
+Its parts: the `Kernel` of the prior (eta, zeta, a), g (`Residual`) from latent states to vectors, `Spread`, which says
+how sure a vector is, and the graph that it keeps for nodes that come later.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,25 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 from torch import Tensor, nn
+from torch.nn import functional
 
 from netfold.errors import InputError
-from netfold.learn.layers import take_rows
+from netfold.learn.layers import take_rows, xavier_
+from netfold.learn.sparse_rows import PIECE
 from netfold.models.lgp.neighborhoods import Surroundings
 from netfold.models.lgp.solve import solved
-from netfold.models.lgp.spread import Residual, Spread
 from netfold.models.lgp.system import System, times
 
-__all__ = ["Kernel", "Process", "StoredGraph"]
+__all__ = ["Kernel", "Process", "Residual", "Spread", "StoredGraph"]
 
-
+_SLOPE = 0.01
+"""Of the leaky rectifier, where it leaks."""
+_LEAST_SHARE = 0.1
+"""Of the variance, at least so much depends on the links."""
 _START = 3.0
 """Node weights start at σ(3) = 0.95: near the 1 of new nodes, where the sigmoid still moves."""
+_TOP = 17.0
+"""The raw weight of a node whose a is 1 in float32."""
 
 
 class Kernel(nn.Module):
@@ -77,6 +87,107 @@ class Kernel(nn.Module):
         return torch.cat([raw[:1].expand(half), raw[1:].expand(self.dim - half)])
 
 
+class Residual(nn.Module):
+    """g(x) = x + W₂ᵀ φ(W₁ᵀ x + b₁) + b₂, φ the leaky rectifier; the identity where there are no hidden units.
+
+    W₂ and b₂ start at 0, so that g starts as the identity.
+    """
+
+    def __init__(self, dim: int, hidden: int):
+        super().__init__()
+        self.hidden = hidden
+        if hidden:
+            self.inward = nn.Parameter(torch.zeros(dim, hidden))
+            self.inward_bias = nn.Parameter(torch.zeros(hidden))
+            self.outward = nn.Parameter(torch.zeros(hidden, dim))
+            self.outward_bias = nn.Parameter(torch.zeros(dim))
+
+    def start(self, generator: torch.Generator) -> None:
+        """Give W₁ its first values; all others are 0."""
+        if self.hidden:
+            xavier_(self.inward, generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """m x d to m x d."""
+        if not self.hidden:
+            return x
+        inner = functional.leaky_relu(torch.addmm(self.inward_bias, x, self.inward), _SLOPE)
+        return x + torch.addmm(self.outward_bias, inner, self.outward)
+
+    @torch.no_grad()
+    def spread(self, x: Tensor, variances: Tensor) -> Tensor:
+        """The variances of g(x) where x has these, to first order: Σ_k J_jk² var_k with the Jacobian J at x: m x d.
+
+        J is dense, d x d for each node; it is made for some nodes at a time.
+        """
+        if not self.hidden:
+            return variances.expand_as(x)
+        size = max(1, PIECE[x.device.type] // x.shape[1] ** 2)
+        parts = zip(torch.split(x, size), torch.split(variances.expand_as(x), size), strict=True)
+        return torch.cat([self._spread(*part) for part in parts])
+
+    def _spread(self, x: Tensor, variances: Tensor) -> Tensor:
+        inner = torch.addmm(self.inward_bias, x, self.inward)
+        slopes = torch.where(inner > 0, 1.0, _SLOPE).to(x.dtype)  # m x h
+        jacobian = (slopes[:, :, None] * self.outward).transpose(1, 2) @ self.inward.t()  # m x d x d
+        jacobian.diagonal(dim1=1, dim2=2).add_(1)
+        return torch.einsum("mjk,mk->mj", jacobian.square_(), variances)
+
+
+class Spread(nn.Module):
+    """From the posterior variance c of a latent state to the variances of a vector.
+
+    var_j = share Σ_k J_jk² v_k c_k / c̄ + (1 - share) v_j with the Jacobian J of g: v are the mean squared errors of
+    predicted vectors, c̄ what the c of these come to through J, on average, and `share` how much of the errors goes with
+    it; the rest is the chapter's σ².
+    """
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.register_buffer("errors", torch.ones(dim))
+        self.register_buffer("usual", torch.ones(()))
+        self.register_buffer("share", torch.ones(()))
+        self.errors: Tensor
+        self.usual: Tensor
+        self.share: Tensor
+
+    @torch.no_grad()
+    def measure(self, g: Residual, latent: Tensor, variances: Tensor, wrong: Tensor) -> None:
+        """Take errors, m x d, of predictions for nodes with these posteriors as what is usual."""
+        squares = wrong.double().square()
+        self.errors.copy_(squares.mean(dim=0).clamp(min=torch.finfo(self.errors.dtype).tiny))
+        expected = (g.spread(latent, variances * self.errors) / self.errors).double().mean(dim=1)
+        found = (squares / self.errors.double()).mean(dim=1)
+        self.usual.copy_(expected.mean())
+        self.share.copy_(_share(expected / expected.mean(), found))
+
+    @torch.no_grad()
+    def of_process(self, latent: Tensor, predicted: Tensor, diagonal: Tensor) -> None:
+        """Take the process at its word: h_v given all others has the variance A / M_vv, A being what fits best.
+
+        `latent`, `predicted`: h of known nodes, and what each would be if it were new, n x d; `diagonal`: M_vv.
+        """
+        scale = ((latent - predicted).double().square() * diagonal.double()).mean(dim=0)
+        self.errors.copy_(scale.clamp(min=torch.finfo(self.errors.dtype).tiny))
+        self.usual.fill_(1)
+        self.share.fill_(1)
+
+    @torch.no_grad()
+    def deviations(self, g: Residual, latent: Tensor, variances: Tensor) -> Tensor:
+        """The standard deviations of vectors: m x d."""
+        through = g.spread(latent, variances * self.errors) / self.usual
+        made = self.share * through + (1 - self.share) * self.errors
+        return made.sqrt().clamp(min=torch.finfo(made.dtype).tiny)
+
+
+def _share(expected: Tensor, found: Tensor) -> Tensor:
+    """s of found ≈ s expected + (1 - s), both of mean 1, where large values weigh less, for they scatter more."""
+    weights = 1 / (1 + expected).square()
+    away = expected - 1
+    slope = (weights * away * (found - 1)).sum() / (weights * away.square()).sum().clamp(min=1e-12)
+    return slope.clamp(_LEAST_SHARE, 1)
+
+
 class StoredGraph(nn.Module):
     """A symmetric sparse matrix as buffers, so that it is saved and loaded with the rest."""
 
@@ -105,10 +216,6 @@ class StoredGraph(nn.Module):
             raise InputError(f"the model is damaged: the graph in it is none ({e})") from None
         made.sort_indices()
         return made
-
-
-_TOP = 17.0
-"""The raw weight of a node whose a is 1 in float32."""
 
 
 class Process(nn.Module):

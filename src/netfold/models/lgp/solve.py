@@ -1,11 +1,12 @@
-"""Solving for the latent states of new nodes: conjugate gradients, sparse factors where those stall, exact gradients.
+"""The latent states of new nodes, and their variances: what the equations of a `System` say.
+
+Solved by conjugate gradients, by sparse factors where those stall; with exact gradients.
 
 All dimensions are solved together, each a column with its own steps, so that a product with the links serves them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,20 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 from torch import Tensor
 
+from netfold.errors import TrainingError
+from netfold.learn.solvers import conjugate_gradients
 from netfold.models.lgp.system import System
 
-__all__ = ["conjugate_gradients", "factorised", "matrices_of", "solved"]
+__all__ = ["factorised", "matrices_of", "posterior_variances", "solved"]
 
-_TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-13}
-"""The residual at which a solution is one, in units of the solution and as a share of its largest number."""
-_STEPS = 100
-"""Of conjugate gradients, before factors are looked at; M is well conditioned, and 4 to 20 are the rule."""
 _PATIENCE = 20_000
 """Steps in all where factors would not fit."""
 _ENTRIES = 5_000_000
 """Of M_** for its factors to be worth a try."""
+_WORK = 2e9
+"""m³ times the number of matrices up to which M_** is inverted; above, its inverse's diagonal is estimated."""
+_PROBES = 32
+"""Vectors of random signs from which that diagonal is estimated."""
 
 
 def solved(system: System) -> Tensor:
@@ -47,40 +50,16 @@ def solved(system: System) -> Tensor:
     return found + made
 
 
-def conjugate_gradients(
-    product: Callable[[Tensor], Tensor], right: Tensor, diagonal: Tensor, *, steps: int = _STEPS
-) -> tuple[Tensor, bool]:
-    """x with M x = right, column by column, M being known by its product and its diagonal; and whether it is found.
-
-    The diagonal is the preconditioner, and the start x = right / diagonal is the answer already where M has no more.
-    """
-    x = right / diagonal
-    if len(right) < 2:
-        return x, True
-    limit = _TOLERANCE[right.dtype] * x.abs().amax(dim=0)
-    rest = right - product(x)
-    step = ahead = rest / diagonal
-    energy = (rest * ahead).sum(0)
-    for _ in range(steps):
-        if bool((ahead.abs().amax(dim=0) <= limit).all()):
-            return x, True
-        through = product(step)
-        length = energy / (step * through).sum(0).clamp(min=torch.finfo(x.dtype).tiny)
-        x = x + length * step
-        rest = rest - length * through
-        ahead = rest / diagonal
-        before, energy = energy, (rest * ahead).sum(0)
-        step = ahead + energy / before.clamp(min=torch.finfo(x.dtype).tiny) * step
-    return x, bool((ahead.abs().amax(dim=0) <= limit).all())
-
-
 def factorised(system: System, right: Tensor) -> Tensor:
     """x with M_** x = right by sparse LU, in float64, one factorisation for each different M_**."""
     matrices, columns = matrices_of(system), right.double().numpy(force=True)
-    if len(matrices) == 1:
-        made = splu(matrices[0]).solve(columns)
-    else:
-        made = np.stack([splu(m).solve(columns[:, k]) for k, m in enumerate(matrices)], axis=1)
+    try:
+        if len(matrices) == 1:
+            made = splu(matrices[0]).solve(columns)
+        else:
+            made = np.stack([splu(m).solve(columns[:, k]) for k, m in enumerate(matrices)], axis=1)
+    except RuntimeError as e:  # scipy's word for a matrix that training has made singular
+        raise TrainingError(f"the new nodes' system has no solution any more ({e}); lower lr and node_lr") from None
     return torch.from_numpy(np.ascontiguousarray(made)).to(right)
 
 
@@ -131,3 +110,27 @@ def _expected_entries(system: System) -> int:
 
 def _needs_grad(system: System) -> bool:
     return any(x.requires_grad for x in (system.weights, system.mass, system.pull, system.eta, system.zeta))
+
+
+@torch.no_grad()
+def posterior_variances(system: System, generator: torch.Generator) -> Tensor:
+    """The diagonal of M_**⁻¹: the variances of new nodes' latent states, given the known ones: m x 1 or m x s.
+
+    Exactly for few nodes. For many by Hutchinson's estimate, the mean of v ∘ M_**⁻¹ v over 32 vectors v of random
+    signs, kept within what is known: a variance is at least 1 / M_ii, and at most the prior's 1.
+    """
+    wide = system.precise()
+    if wide is not system:
+        return posterior_variances(wide, generator).to(system.pull.dtype)
+    if len(system) < 2:
+        return 1 / system.diagonal()
+    if len(system) ** 3 * system.widest() <= _WORK:
+        exact = [np.diag(np.linalg.inv(m.toarray())) for m in matrices_of(system)]
+        return torch.from_numpy(np.stack(exact, axis=1)).to(system.pull)
+    diagonal = system.diagonal()
+    total = torch.zeros_like(diagonal)
+    for _ in range(_PROBES):
+        signs = torch.randint(2, (len(system), 1), generator=generator).to(system.pull) * 2 - 1
+        right = signs.expand_as(diagonal)
+        total += right * conjugate_gradients(system.times, right, diagonal)[0]
+    return torch.minimum(torch.maximum(total / _PROBES, 1 / diagonal), torch.ones_like(diagonal))

@@ -36,12 +36,6 @@ def transposed_times(rows: SparseRows, dense: Tensor) -> Tensor:
     return made
 
 
-def _transposed(rows: SparseRows, dense: Tensor) -> Tensor:
-    out = dense.new_zeros(rows.width, dense.shape[1])
-    rows.add_transposed_matmul(dense.contiguous(), out)
-    return out
-
-
 class _Times(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: SparseRows, dense: Tensor) -> Tensor:
@@ -50,14 +44,14 @@ class _Times(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return None, _transposed(ctx.rows, grad)
+        return None, ctx.rows.transposed_matmul(grad)
 
 
 class _TransposedTimes(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: SparseRows, dense: Tensor) -> Tensor:
         ctx.rows = rows
-        return _transposed(rows, dense)
+        return rows.transposed_matmul(dense)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:

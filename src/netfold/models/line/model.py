@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
-from netfold.embedder.skipgram_options import declared
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import skipgram
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    import torch
+
     from netfold.data.embedding import Embedding
-    from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.skipgram import Pairs
-    from netfold.learn.training import Block
     from netfold.models.line.network import LINENetwork
 
 __all__ = ["LINE"]
@@ -26,7 +25,7 @@ _LEAST = 10_000
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class LINE(Embedder):
+class LINE(Embedder["LINENetwork"]):
     """Vectors that tell who is linked with whom (first order), and whose links lead to the same nodes (second).
 
     Links (i, j) are drawn in proportion to their weights; linked nodes are told from nodes drawn at random:
@@ -58,62 +57,58 @@ class LINE(Embedder):
         type=int,
         at_least=1,
     )
-    negatives: int = declared("negatives", help="k: nodes drawn at random against each link, in expectation")
-    lr: float = declared("lr", default=0.3)
-    schedule: str = declared("schedule")
-    batch_size: int = declared("batch_size", default=4096, help="links a step")
-    tolerance: float = declared("tolerance")
-    patience: int = declared("patience")
+    n_negatives: int = skipgram("n_negatives", help="k: nodes drawn at random against each link, in expectation")
+    lr: float = skipgram("lr", default=0.3)
+    schedule: str = skipgram("schedule")
+    batch_size: int = skipgram("batch_size", default=4096, help="links a step")
+    tolerance: float = skipgram("tolerance")
+    patience: int = skipgram("patience")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _read(self, graph: Any) -> Graph:
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
         if self.order == "both" and self.dim % 2:
             raise InputError(f"dim={self.dim} does not halve; order='both' needs an even one, or take order='second'")
-        return super()._read(graph)
+        return super()._read(graph, embedding, later=later)
 
-    def _network(self, n_nodes: int) -> LINENetwork:
+    def _problem(
+        self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[LINENetwork]:
+        import torch
+
+        from netfold.data.edges import linked_nodes
+        from netfold.learn.skipgram import PRIOR, Noise, pair_batches
+        from netfold.learn.training import Block
+        from netfold.learn.walks import Links
+
+        network, matrix = self._network(data.facts), data.graph.adjacency
+        if not resumed:
+            network.start(self._generator(0), torch.from_numpy(linked_nodes(data.graph)))
+        network.to(device)
+        of = pair_batches(
+            Links.from_scipy(matrix, device),
+            torch.tensor(matrix.data, device=device),
+            Noise.of(matrix, device),
+            samples=self.samples or max(_LEAST, matrix.nnz),
+            n_negatives=self.n_negatives,
+            batch_size=self.batch_size,
+        )
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block(network.tables, "row_adagrad", self.lr, {"prior": PRIOR})],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> LINENetwork:
         from netfold.models.line.network import LINENetwork
 
         widths = {"first": (self.dim, 0), "second": (0, self.dim), "both": (self.dim // 2, self.dim // 2)}
-        return LINENetwork(n_nodes, *widths[self.order])
+        return LINENetwork(facts["n_nodes"], *widths[self.order])
 
-    def _start(self, network: LINENetwork, graph: Graph, progress: Progress) -> None:
-        import numpy as np
-        import torch
-
-        linked = np.diff(graph.adjacency.indptr) > 0
-        linked[graph.adjacency.indices] = True
-        network.start(self._generator(0), torch.from_numpy(linked))
-
-    def _batches(self, graph: Graph, network: LINENetwork) -> Callable[[int], Iterable[Pairs]]:
-        import torch
-
-        from netfold.learn.skipgram import Noise, pair_batches
-        from netfold.learn.walks import Links
-
-        of = pair_batches(
-            Links.from_scipy(graph.adjacency, network.device),
-            torch.tensor(graph.adjacency.data, device=network.device),
-            Noise.of(graph.adjacency, network.device),
-            samples=self.samples or max(_LEAST, graph.adjacency.nnz),
-            negatives=self.negatives,
-            batch_size=self.batch_size,
-        )
-        return lambda epoch: of(self._generator(1, epoch))
-
-    def _blocks(self, network: LINENetwork) -> list[Block]:
-        from netfold.learn.skipgram import PRIOR
-        from netfold.learn.training import Block
-
-        return [Block(network.tables, "row_adagrad", self.lr, {"prior": PRIOR})]
-
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
-
-    def _embed(self, graph: Graph) -> Embedding:
+    def _embed(self, data: Input) -> Embedding:
         from netfold.data.embedding import Embedding
-        from netfold.models.line.network import LINENetwork
 
-        assert isinstance(self.network_, LINENetwork)
-        return Embedding(graph.nodes, self.network_.embed().numpy(force=True))
+        return Embedding(data.graph.nodes, self.network_.embed().numpy(force=True))

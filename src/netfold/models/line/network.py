@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from netfold.learn.layers import take_rows
-from netfold.learn.skipgram import Pairs
+from netfold.learn.skipgram import PairBatch
 
 __all__ = ["LINENetwork"]
 
@@ -36,7 +36,7 @@ class LINENetwork(nn.Module):
         """Those that have numbers."""
         return [table for table in (self.first, self.second, self.contexts) if table.shape[1]]
 
-    def loss(self, batch: Pairs) -> dict[str, Tensor]:
+    def loss(self, batch: PairBatch) -> dict[str, Tensor]:
         """The objectives of the orders, whose parameters have nothing in common, over a batch of links."""
         terms: dict[str, Tensor] = {}
         if self.first.shape[1]:

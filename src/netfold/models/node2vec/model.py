@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
-from netfold.embedder.skipgram_options import declared
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import skipgram
 
 if TYPE_CHECKING:
+    import torch
+
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.skipgram import Windows
-    from netfold.learn.training import Block
     from netfold.models.node2vec.network import Node2VecNetwork
 
 __all__ = ["Node2Vec"]
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Node2Vec(Embedder):
+class Node2Vec(Embedder["Node2VecNetwork"]):
     """Vectors that tell which nodes a random walk meets near one another; DeepWalk is p = q = 1.
 
     Walks start from every node; a node's vector z is to tell the nodes within a window of it, by their context vectors
@@ -42,79 +42,77 @@ class Node2Vec(Embedder):
     """
 
     epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
-    p: float = declared("p")
-    q: float = declared("q")
+    p: float = skipgram("p")
+    q: float = skipgram("q")
     walks: int = option(
         1, "walks from each node in an epoch; the papers' number of walks is this times epochs", at_least=1
     )
-    length: int = declared("length")
-    window: int = declared("window")
-    negatives: int = declared("negatives")
-    pretrain: str = declared("pretrain")
-    lr: float = declared("lr")
-    schedule: str = declared("schedule")
-    batch_size: int = declared("batch_size")
-    tolerance: float = declared("tolerance")
-    patience: int = declared("patience")
+    length: int = skipgram("length")
+    window: int = skipgram("window")
+    n_negatives: int = skipgram("n_negatives")
+    init: str = skipgram("init")
+    lr: float = skipgram("lr")
+    schedule: str = skipgram("schedule")
+    batch_size: int = skipgram("batch_size")
+    tolerance: float = skipgram("tolerance")
+    patience: int = skipgram("patience")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _network(self, n_nodes: int) -> Node2VecNetwork:
-        from netfold.models.node2vec.network import Node2VecNetwork
-
-        return Node2VecNetwork(n_nodes, self.dim)
-
-    def _start(self, network: Node2VecNetwork, graph: Graph, progress: Progress) -> None:
-        import numpy as np
-        import torch
-        from scipy import sparse
-
-        from netfold.learn.starts import spectral_start
-
-        matrix = graph.adjacency.astype(np.float64)
-        matrix = sparse.csr_array(matrix + matrix.T) if graph.directed else matrix
-        if self.pretrain == "none":
-            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
-            return
-        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.negatives, self._generator(0))
-        with torch.no_grad():
-            network.vectors.copy_(vectors)
-            network.contexts.copy_(contexts)
-
-    def _batches(self, graph: Graph, network: Node2VecNetwork) -> Callable[[int], Iterable[Windows]]:
-        from netfold.learn.skipgram import Noise, window_batches
+    def _problem(
+        self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[Node2VecNetwork]:
+        from netfold.learn.skipgram import PRIOR, Noise, window_batches
+        from netfold.learn.training import Block
         from netfold.learn.walks import Links
 
+        network, matrix = self._network(data.facts), data.graph.adjacency
+        if not resumed:
+            self._start(network, data.graph)
+        network.to(device)
         of = window_batches(
-            Links.from_scipy(graph.adjacency, network.device),
-            Noise.of(graph.adjacency, network.device),
+            Links.from_scipy(matrix, device),
+            Noise.of(matrix, device),
             p=self.p,
             q=self.q,
             walks=self.walks,
             length=self.length,
             window=self.window,
-            negatives=self.negatives,
+            n_negatives=self.n_negatives,
             batch_size=self.batch_size,
         )
-        return lambda epoch: of(self._generator(1, epoch))
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block([network.vectors, network.contexts], "row_adagrad", self.lr, {"prior": PRIOR})],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
 
-    def _blocks(self, network: Node2VecNetwork) -> list[Block]:
-        from netfold.learn.skipgram import PRIOR
-        from netfold.learn.training import Block
+    def _start(self, network: Node2VecNetwork, graph: Graph) -> None:
+        """Give vectors and contexts their first values, from links in either direction."""
+        import numpy as np
+        import torch
 
-        tables = [network.vectors, network.contexts]
-        return [Block(tables, "row_adagrad", self.lr, {"prior": PRIOR})]
+        from netfold.data.edges import links
+        from netfold.learn.starts import spectral_start
 
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "tolerance": self.tolerance, "patience": self.patience}
+        matrix = links(graph, directed=False, weights=True, loops="keep")
+        if self.init == "none":
+            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
+            return
+        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.n_negatives, self._generator(0))
+        with torch.no_grad():
+            network.vectors.copy_(vectors)
+            network.contexts.copy_(contexts)
 
-    def _embed(self, graph: Graph) -> Embedding:
-        from netfold.data.embedding import Embedding
-
-        return Embedding(graph.nodes, self._fitted_network().vectors.numpy(force=True))
-
-    def _fitted_network(self) -> Node2VecNetwork:
+    def _network(self, facts: dict[str, Any]) -> Node2VecNetwork:
         from netfold.models.node2vec.network import Node2VecNetwork
 
-        assert isinstance(self.network_, Node2VecNetwork)
-        return self.network_
+        return Node2VecNetwork(facts["n_nodes"], self.dim)
+
+    def _embed(self, data: Input) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        return Embedding(data.graph.nodes, self.network_.vectors.numpy(force=True))

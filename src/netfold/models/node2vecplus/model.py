@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.options import option
-from netfold.embedder.skipgram_options import declared
+from netfold.embedder.problem import Problem
+from netfold.embedder.training_options import skipgram
 from netfold.errors import InputError
-from netfold.models.lgp.embedder import LGPEmbedder
+from netfold.models.lgp.model import LGPEmbedder, Linked
 
 if TYPE_CHECKING:
+    import torch
+    from scipy import sparse
+
     from netfold.data.embedding import Embedding
-    from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
-    from netfold.models.node2vecplus.network import Batch, Node2VecPlusNetwork
+    from netfold.models.node2vecplus.network import Node2VecPlusNetwork
 
 __all__ = ["Node2VecPlus"]
 
@@ -25,7 +26,7 @@ _LINKS = 16
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Node2VecPlus(LGPEmbedder):
+class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
     """node2vec whose vectors are predicted from a node's neighborhood, so that new nodes have them as well as known.
 
     A node's vector is not its own but f_φ(v) = g(z_v): what DepthLGP would predict for v if it were new, from the
@@ -53,35 +54,48 @@ class Node2VecPlus(LGPEmbedder):
         "whose objective it is: node2vec, or line (both orders, half of the dimensions each)",
         choices=("node2vec", "line"),
     )
-    p: float = declared("p", help="return parameter of the walks, as in Node2Vec")
-    q: float = declared("q", help="in-out parameter of the walks, as in Node2Vec")
-    length: int = declared("length", help="nodes in a walk; one starts at each node in an epoch")
-    window: int = declared("window", help="steps within which two nodes of a walk are a pair, as in Node2Vec")
-    negatives: int = declared("negatives")
-    pretrain: str = declared(
-        "pretrain", help="the start of node2vec's h and contexts: spectral, as in Node2Vec, or none; LINE's is random"
+    p: float = skipgram("p", help="return parameter of the walks, as in Node2Vec")
+    q: float = skipgram("q", help="in-out parameter of the walks, as in Node2Vec")
+    length: int = skipgram("length", help="nodes in a walk; one starts at each node in an epoch")
+    window: int = skipgram("window", help="steps within which two nodes of a walk are a pair, as in Node2Vec")
+    n_negatives: int = skipgram("n_negatives")
+    init: str = skipgram(
+        "init", help="the start of node2vec's h and contexts: spectral, as in Node2Vec, or none; LINE's is random"
     )
-    lr: float = declared("lr", help="learning rate of row-wise Adagrad, for h, a and the contexts")
+    lr: float = skipgram("lr", help="learning rate of row-wise Adagrad, for h, a and the contexts")
     shared_lr: float = option(0.003, "learning rate of Adam, for eta, zeta and g", above=0)
-    schedule: str = declared("schedule", help="how the learning rates fall over the epochs")
-    batch_size: int = declared(
+    schedule: str = skipgram("schedule", help="how the learning rates fall over the epochs")
+    batch_size: int = skipgram(
         "batch_size", default=256, help="walks a step; of links, with base='line', 16 times as many"
     )
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _read(self, graph: Any) -> Graph:
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Linked:
         if self.base == "line" and self.dim % 2:
             raise InputError(f"dim={self.dim} does not halve; base='line' needs an even one")
-        return super()._read(graph)
+        return super()._read(graph, embedding, later=later)
 
-    def _network_for(self, facts: dict[str, Any]) -> Node2VecPlusNetwork:
-        from netfold.models.node2vecplus.network import Node2VecPlusNetwork
+    def _problem(
+        self, data: Linked, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[Node2VecPlusNetwork]:
+        from netfold.learn.skipgram import PRIOR
+        from netfold.learn.training import Block
+        from netfold.models.node2vecplus.network import surrounded
 
-        size, first = (facts["n_nodes"], self.dim, facts["entries"]), self.dim // 2 if self.base == "line" else 0
-        return Node2VecPlusNetwork(*size, first=first, sharing=self.sharing, hidden=self.hidden)
+        network, links = self._network(data.facts), data.links
+        network.graph.keep(links)
+        if not resumed:
+            self._start(network, links)
+        network.to(device)
+        pairs = self._pairs(links, device)
+        of = surrounded(pairs, links, self._caps(), device, contexts=self.base == "line")
+        parameters, rows = [*network.shared, *network.tables], {"row_lr": self.lr, "prior": PRIOR}
+        blocks = [Block(parameters, "adam_and_rows", self.shared_lr, rows)]
+        return Problem(network, lambda epoch: of(self._generator(1, epoch)), blocks, self.schedule)
 
-    def _start(self, network: Node2VecPlusNetwork, graph: Graph, progress: Progress) -> None:
+    def _start(self, network: Node2VecPlusNetwork, links: sparse.csr_array) -> None:
+        """Give h, the contexts and the kernel their first values."""
         import numpy as np
         import torch
         from scipy import sparse
@@ -90,62 +104,50 @@ class Node2VecPlus(LGPEmbedder):
 
         generator, width = self._generator(0), self.dim**0.5 if self.base == "line" else self.dim
         vectors = (torch.rand(network.latent.shape, generator=generator) - 0.5) / width
-        if self.base == "node2vec" and self.pretrain == "spectral":
-            matrix = sparse.csr_array(self._linked(graph).astype(np.float64))
-            vectors, contexts = spectral_start(matrix, self.dim, self.window, self.negatives, generator)
+        if self.base == "node2vec" and self.init == "spectral":
+            matrix = sparse.csr_array(links.astype(np.float64))
+            vectors, contexts = spectral_start(matrix, self.dim, self.window, self.n_negatives, generator)
             with torch.no_grad():
                 network.contexts.copy_(contexts)
-        self._start_kernel(network, graph)
+        self._start_kernel(network, links)
         network.start(vectors, generator, mean=False)
 
-    def _batches(self, graph: Graph, network: Node2VecPlusNetwork) -> Callable[[int], Iterable[Batch]]:
-        from netfold.models.node2vecplus.network import surrounded
-
-        matrix = self._linked(graph)
-        network.graph.keep(matrix)  # here, as a run that goes on is not started
-        made = surrounded(
-            self._pairs(matrix, network), matrix, self._caps(), network.device, contexts=self.base == "line"
-        )
-        return lambda epoch: made(self._generator(1, epoch))
-
-    def _pairs(self, matrix: Any, network: Node2VecPlusNetwork) -> Any:
+    def _pairs(self, links: sparse.csr_array, device: torch.device) -> Any:
         """What the base draws in an epoch, for a generator."""
         import torch
 
         from netfold.learn.skipgram import Noise, pair_batches, window_batches
         from netfold.learn.walks import Links
 
-        links, noise = Links.from_scipy(matrix, network.device), Noise.of(matrix, network.device)
+        walked, noise = Links.from_scipy(links, device), Noise.of(links, device)
         if self.base == "line":
-            weights = torch.tensor(matrix.data, device=network.device)
-            size = self.batch_size * _LINKS
-            return pair_batches(links, weights, noise, samples=matrix.nnz, negatives=self.negatives, batch_size=size)
+            weights, size = torch.tensor(links.data, device=device), self.batch_size * _LINKS
+            return pair_batches(
+                walked, weights, noise, samples=links.nnz, n_negatives=self.n_negatives, batch_size=size
+            )
         return window_batches(
-            links,
+            walked,
             noise,
             p=self.p,
             q=self.q,
             walks=1,
             length=self.length,
             window=self.window,
-            negatives=self.negatives,
+            n_negatives=self.n_negatives,
             batch_size=self.batch_size,
         )
 
-    def _blocks(self, network: Node2VecPlusNetwork) -> list[Block]:
-        from netfold.learn.skipgram import PRIOR
-        from netfold.learn.training import Block
+    def _network(self, facts: dict[str, Any]) -> Node2VecPlusNetwork:
+        from netfold.models.node2vecplus.network import Node2VecPlusNetwork
 
-        parameters, rows = [*network.shared, *network.tables], {"row_lr": self.lr, "prior": PRIOR}
-        return [Block(parameters, "adam_and_rows", self.shared_lr, rows)]
+        size = facts["n_nodes"], self.dim, self._entries(facts)
+        first = self.dim // 2 if self.base == "line" else 0
+        return Node2VecPlusNetwork(*size, first=first, sharing=self.sharing, hidden=self.hidden)
 
-    def _stopping(self) -> dict[str, Any]:
-        return {"schedule": self.schedule}
-
-    def _embed(self, graph: Graph) -> Embedding:
+    def _embed(self, data: Linked) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        process = self._process()
-        predicted, diagonal = self._known().each_as_new()
+        process = self.network_
+        predicted, diagonal = self._sums().each_as_new()
         process.spread.of_process(process.latent.detach(), predicted, diagonal)
-        return Embedding(graph.nodes, process.vectors(predicted).numpy(force=True))
+        return Embedding(data.graph.nodes, process.vectors(predicted).numpy(force=True))

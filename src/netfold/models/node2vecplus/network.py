@@ -1,4 +1,4 @@
-"""Node2VecPlus's tensors: a process whose answers are the vectors, and contexts for them."""
+"""Node2VecPlus's tensors: a process whose answers are the vectors, contexts for them, and batches with surroundings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold.learn.layers import take_rows
-from netfold.learn.skipgram import Pairs, Windows
+from netfold.learn.skipgram import PairBatch, Windows
 from netfold.models.lgp.neighborhoods import Caps, Surroundings, read_around
 from netfold.models.lgp.process import Process
 
@@ -22,12 +22,12 @@ __all__ = ["Batch", "Node2VecPlusNetwork", "surrounded"]
 class Batch:
     """Walks or pairs, and the surroundings of their nodes, in the order in which these read them."""
 
-    read: Windows | Pairs
+    read: Windows | PairBatch
     around: Surroundings
 
 
 def surrounded(
-    of: Callable[[torch.Generator], Iterator[Windows | Pairs]],
+    of: Callable[[torch.Generator], Iterator[Windows | PairBatch]],
     matrix: sparse.csr_array,
     caps: Caps,
     device: torch.device,

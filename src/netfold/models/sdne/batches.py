@@ -13,9 +13,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.learn.sparse_rows import SparseRows, parts
+from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
-__all__ = ["COLUMNS", "DENSE_LIMIT", "Chunk", "Rows", "batches"]
+__all__ = ["COLUMNS", "DENSE_LIMIT", "RowBatch", "RowChunk", "batches"]
 
 DENSE_LIMIT = 20_000
 """Up to so many nodes a sigmoid output is summed exactly over all columns."""
@@ -24,7 +24,7 @@ COLUMNS = 2_048
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Chunk:
+class RowChunk:
     """Some rows of a batch, walked together."""
 
     rows: SparseRows
@@ -40,17 +40,17 @@ class Chunk:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
+class RowBatch:
     """A batch: the nodes U, which are the batch B and then the neighbors of B outside it, in chunks."""
 
-    chunks: Sequence[Chunk]
+    chunks: Sequence[RowChunk]
     share: float
     """|B| / n: the batch's part in what is counted once an epoch."""
     columns: Tensor | None = None
     """The columns that stand for all in a sigmoid output; None: all do."""
 
 
-class Network(Protocol):
+class _Network(Protocol):
     """What batches must know of the network that reads them."""
 
     alpha: float
@@ -66,13 +66,13 @@ class Network(Protocol):
 
 def batches(
     matrix: sparse.csr_array,
-    network: Network,
+    network: _Network,
     batch_size: int | None,
     dtype: torch.dtype = torch.float32,
     *,
     targets: sparse.csr_array | None = None,
     dropout: float = 0.0,
-) -> Callable[[torch.Generator], Iterator[Rows]]:
+) -> Callable[[torch.Generator], Iterator[RowBatch]]:
     """The batches of an epoch for a generator: random nodes in steps of `batch_size`, or all at once.
 
     The decoder is to write the rows themselves, or those of `targets`. With `dropout`, that share of the entries, drawn
@@ -83,7 +83,7 @@ def batches(
     make = functools.partial(_batch, matrix, targets, network.chunk_rows(), network.alpha > 0, device, dtype)
     whole = make(None) if batch_size is None or batch_size >= n else None
 
-    def of(generator: torch.Generator) -> Iterator[Rows]:
+    def of(generator: torch.Generator) -> Iterator[RowBatch]:
         order = np.arange(n) if whole else torch.randperm(n, generator=generator).numpy()
         for start in range(0, n, n if whole else batch_size or n):
             batch = whole or make(np.sort(order[start : start + (batch_size or n)]))
@@ -94,15 +94,9 @@ def batches(
     return of
 
 
-def _dropped(chunks: Sequence[Chunk], share: float, generator: torch.Generator) -> list[Chunk]:
-    device = chunks[0].seen.values.device
-    own = torch.Generator(device).manual_seed(int(torch.randint(1 << 62, (), generator=generator)))
-
-    def seen(rows: SparseRows) -> SparseRows:
-        kept = torch.empty_like(rows.values).bernoulli_(1 - share, generator=own)
-        return rows.with_values(rows.values * kept.div_(1 - share))
-
-    return [dataclasses.replace(chunk, seen=seen(chunk.seen)) for chunk in chunks]
+def _dropped(chunks: Sequence[RowChunk], share: float, generator: torch.Generator) -> list[RowChunk]:
+    own = generator_on(chunks[0].seen.values.device, generator)
+    return [dataclasses.replace(chunk, seen=dropped(chunk.seen, share, own)) for chunk in chunks]
 
 
 def _batch(
@@ -113,16 +107,16 @@ def _batch(
     device: Any,
     dtype: Any,
     part: npt.NDArray[np.int64] | None,
-) -> Rows:
+) -> RowBatch:
     """The batch of the nodes `part`, in order (None: of all), in chunks of `size` rows."""
     chunks = functools.partial(_chunks, size=size, device=device, dtype=dtype)
     if part is None:
         links = sparse.csr_array(matrix + matrix.T) if linked else None
-        return Rows(chunks(matrix, targets, links), 1.0)
+        return RowBatch(chunks(matrix, targets, links), 1.0)
     share = len(part) / matrix.shape[0]
     mine, written = matrix[part], None if targets is None else targets[part]
     if not linked:
-        return Rows(chunks(mine, written, None), share)
+        return RowBatch(chunks(mine, written, None), share)
     others = np.setdiff1d(mine.indices, part)
     place = np.empty(matrix.shape[0], np.int32)
     place[part], place[others] = np.arange(len(part)), np.arange(len(others)) + len(part)
@@ -132,7 +126,7 @@ def _batch(
     links = sparse.csr_array(edges + edges.T)
     links.sort_indices()
     near = chunks(mine, written, links[: len(part)])
-    return Rows(near + chunks(matrix[others], None, links[len(part) :], decoded=False), share)
+    return RowBatch(near + chunks(matrix[others], None, links[len(part) :], decoded=False), share)
 
 
 def _chunks(
@@ -144,7 +138,7 @@ def _chunks(
     device: Any,
     dtype: Any,
     decoded: bool = True,
-) -> list[Chunk]:
+) -> list[RowChunk]:
     twice = links is not None and links.shape == seen.shape and _is_twice(links, seen)
     made = []
     for part in parts(seen.shape[0], size):
@@ -153,7 +147,7 @@ def _chunks(
         near = own if twice else None
         if links is not None and not twice:
             near = SparseRows.from_scipy(links[part], dtype=dtype, device=device)
-        made.append(Chunk(rows, own, near, 2.0 if twice else 1.0, decoded))
+        made.append(RowChunk(rows, own, near, 2.0 if twice else 1.0, decoded))
     return made
 
 

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.embedder import Embedder, listed
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.new_nodes import check_placed, over_known
 from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import training
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from scipy import sparse
+    import torch
 
     from netfold.data.embedding import Embedding
-    from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
-    from netfold.learn.training import Block
-    from netfold.models.sdne.batches import Rows
     from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["SDNE"]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Weighted(Input):
+    """A graph, and what its weights are multiplied by where they are extreme."""
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With that number, where it is not 1."""
+        from netfold.models.sdne.weighing import extreme_unit
+
+        unit = extreme_unit(self.graph.adjacency)
+        return super().facts | ({} if unit == 1 else {"unit": unit})
+
+
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class SDNE(Embedder):
+class SDNE(Embedder["SDNENetwork"]):
     """Vectors that keep who is near whom, to the first and to the second order.
 
     A deep autoencoder reads each node's row of the adjacency matrix and writes it again (second order: nodes with like
@@ -68,12 +82,14 @@ class SDNE(Embedder):
         "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
         "brought to a mean weight of 1",
         at_least=0,
+        below=3,
     )
     column_damping: float = option(
         0.0,
         "the same where it is the column: p; 0 and 0 leave the weights as they are, 0.5 and 0.5 are the symmetric "
         "normalisation",
         at_least=0,
+        below=3,
     )
     overlap: float = option(
         0.0,
@@ -88,22 +104,19 @@ class SDNE(Embedder):
         at_least=0,
         below=1,
     )
-    pretrain: str = option(
+    init: str = option(
         "svd",
         "the start: svd (where a linear autoencoder would end), dbn (the chapter's deep belief network, for sigmoid "
         "activations) or none (random)",
         choices=("svd", "dbn", "none"),
+        was="pretrain",
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
-    lr: float = option(0.003, "learning rate", above=0)
-    schedule: str = option(
-        "cosine", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
-    )
-    batch_size: int | None = option(None, "nodes a step; None takes all at once", type=int, at_least=1)
-    tolerance: float = option(
-        1e-4, "training has converged when the objective improves by less than this share", at_least=0
-    )
-    patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+    lr: float = training("lr", default=0.003)
+    schedule: str = training("schedule")
+    batch_size: int | None = training("batch_size")
+    tolerance: float = training("tolerance")
+    patience: int = training("patience")
 
     def reconstruct(self, graph: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the decoder makes of these rows of a graph: x̂ over the known nodes, in the order of `embedding_.nodes`.
@@ -114,7 +127,11 @@ class SDNE(Embedder):
         from netfold.data.graph import Graph
 
         self._check_fitted()
-        return self._fitted_network().reconstruct(self._over_known(Graph.of(graph), rows))
+        whole, nodes = Graph.of(graph), self.embedding_.nodes
+        picked = whole.adjacency[rows]
+        if whole.nodes != nodes:
+            picked = over_known(picked, nodes.find(whole.nodes), len(nodes))
+        return self.network_.reconstruct(picked)
 
     def pair_decoder(self, graph: Any) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
         """From some nodes to what the decoder makes of their pairs with all: len(rows) x n.
@@ -125,16 +142,16 @@ class SDNE(Embedder):
         from netfold.data.graph import Graph
 
         self._check_fitted()
-        given = Graph.of(graph)
-        if given.nodes != self.embedding_.nodes:
+        whole = Graph.of(graph)
+        if whole.nodes != self.embedding_.nodes:
             raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
-        return self._fitted_network().pair_decoder(given.adjacency, both_ways=not given.directed)
+        return self.network_.pair_decoder(whole.adjacency, both_ways=not whole.directed)
 
     # ---------------------------------------------------------------- what an Embedder asks
 
-    def _read(self, graph: Any) -> Graph:
-        found = super()._read(graph)
-        heaviest = float(found.adjacency.data.max())
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
+        data = _Weighted(super()._read(graph, embedding, later=later).graph)
+        heaviest = float(data.graph.adjacency.data.max())
         if self.output == "sigmoid" and heaviest > 1:
             raise InputError(
                 f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; "
@@ -145,15 +162,45 @@ class SDNE(Embedder):
                 "output='sigmoid' can write weights up to 1, and damping or overlap makes larger ones; "
                 "use output='linear'"
             )
-        if self.pretrain == "dbn" and self.activation != "sigmoid":
-            raise InputError(f"pretrain='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
-        return found
+        if self.init == "dbn" and self.activation != "sigmoid":
+            raise InputError(f"init='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
+        return data
 
-    def _network(self, n_nodes: int) -> SDNENetwork:
+    def _problem(
+        self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[SDNENetwork]:
+        from netfold.learn.training import Block
+        from netfold.models.sdne.batches import batches
+        from netfold.models.sdne.network import start_network
+        from netfold.models.sdne.weighing import overlap
+
+        network = self._network(data.facts)
+        if network.damping is not None:
+            network.damping.measure(data.graph.adjacency)
+        rows = network.weighed(data.graph.adjacency)
+        if not resumed:
+            report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
+            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report)
+        network.to(device)
+        targets = rows + self.overlap * overlap(rows) if self.overlap else None
+        of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout)
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(2, epoch)),
+            [Block(list(network.parameters()), self.optimizer, self.lr)],
+            self.schedule,
+            0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
+            self.patience,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> SDNENetwork:
         from netfold.models.sdne.network import SDNENetwork
 
-        return SDNENetwork(
-            n_nodes,
+        unit = facts.get("unit", 1.0)
+        if type(unit) is not float or not 0 < unit < 2.0**200:
+            raise TypeError(f"its weights were multiplied by {unit!r}")
+        network = SDNENetwork(
+            facts["n_nodes"],
             (*self.hidden, self.dim),
             self.activation,
             self.output,
@@ -162,79 +209,21 @@ class SDNE(Embedder):
             nu=self.nu,
             damping=(self.row_damping, self.column_damping),
         )
+        network.unit = unit
+        return network
 
-    def _start(self, network: SDNENetwork, graph: Graph, progress: Progress) -> None:
-        from netfold.models.sdne import network as starts
-
-        rows = self._rows(graph, network)
-        typical = float(rows.multiply(rows).sum()) / graph.n_nodes  # Σ_j x_ij² of a usual row
-        network.start(self._generator(0), typical)
-        if self.pretrain == "dbn":
-            report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
-            starts.start_from_dbn(network, rows, self._generator(1), report)
-        elif self.pretrain == "svd":
-            starts.start_from_svd(network, rows, self._generator(1))
-
-    def _batches(self, graph: Graph, network: SDNENetwork) -> Callable[[int], Iterable[Rows]]:
-        from netfold.models.sdne.batches import batches
-        from netfold.models.sdne.weighing import overlap
-
-        rows = self._rows(graph, network)
-        targets = rows + self.overlap * overlap(rows) if self.overlap else None
-        of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout)
-        return lambda epoch: of(self._generator(2, epoch))
-
-    def _rows(self, graph: Graph, network: SDNENetwork) -> sparse.csr_array:
-        if network.damping is not None:
-            network.damping.measure(graph.adjacency)
-        return network.weighed(graph.adjacency)
-
-    def _blocks(self, network: SDNENetwork) -> list[Block]:
-        from netfold.learn.training import Block
-
-        return [Block(list(network.parameters()), self.optimizer, self.lr)]
-
-    def _stopping(self) -> dict[str, Any]:
-        tolerance = 0.0 if self.dropout else self.tolerance  # what is dropped moves the objective up and down
-        return {"schedule": self.schedule, "tolerance": tolerance, "patience": self.patience}
-
-    def _embed(self, graph: Graph) -> Embedding:
+    def _embed(self, data: Input) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        return Embedding(graph.nodes, self._encode(graph.adjacency))
+        return Embedding(data.graph.nodes, self.network_.embed(data.graph.adjacency))
 
-    def _extend(self, graph: Graph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+    def _extend(self, data: Input, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
 
         from netfold.data.embedding import Embedding
 
-        over_known = self._over_known(graph, new)
-        lost = np.flatnonzero(np.diff(over_known.indptr) == 0)
-        if len(lost):
-            names = listed([graph.nodes[i] for i in new[lost]])
-            links = "link to" if graph.directed else "links to"
-            raise InputError(f"{names}: no {links} any known node, and SDNE can place a new node only by such links")
-        return Embedding(graph.nodes.take(new), self._encode(over_known))
-
-    def _over_known(self, graph: Graph, rows: npt.NDArray[np.int64]) -> sparse.csr_array:
-        """Rows of a graph's adjacency matrix with one column per known node: m x n."""
-        from scipy import sparse
-
-        known = self.embedding_.nodes
-        if graph.nodes == known:
-            return graph.adjacency[rows]
-        picked = graph.adjacency[rows].tocoo()
-        at = known.find(graph.nodes)[picked.coords[1]]
-        entries = picked.data[at >= 0], (picked.coords[0][at >= 0], at[at >= 0])
-        made = sparse.coo_array(entries, shape=(len(rows), len(known))).tocsr()
-        made.sort_indices()
-        return made
-
-    def _encode(self, matrix: Any) -> npt.NDArray[np.float32]:
-        return self._fitted_network().embed(matrix)
-
-    def _fitted_network(self) -> SDNENetwork:
-        from netfold.models.sdne.network import SDNENetwork
-
-        assert isinstance(self.network_, SDNENetwork)
-        return self.network_
+        graph = data.graph
+        rows = over_known(graph.adjacency[new], known, len(self.embedding_))
+        lack = f"no {'link' if graph.directed else 'links'} to any known node"
+        check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
+        return Embedding(graph.nodes.take(new), self.network_.embed(rows))

@@ -1,4 +1,4 @@
-"""Where SDNE's training begins: the chapter's deep belief network, or the truncated SVD."""
+"""SDNE's tensors: the autoencoder over sparse rows, its loss, and where it starts (a truncated SVD, or a DBN)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from torch import Tensor, nn
 
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
+from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
-from netfold.learn.starts import deep_belief_network, truncated_svd, unit_scale
-from netfold.models.sdne.batches import Rows
-from netfold.models.sdne.weighing import Damping
+from netfold.learn.starts import deep_belief_network, unit_scale
+from netfold.models.sdne.batches import RowBatch
+from netfold.models.sdne.weighing import Damping, in_units
 
-__all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd"]
+__all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 
 
 class SDNENetwork(nn.Module):
     """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²)."""
+
+    unit: float = 1.0
+    """What weights are multiplied by before they are read: other than 1 where they are extreme, see `extreme_unit`."""
 
     def __init__(
         self,
@@ -57,7 +61,7 @@ class SDNENetwork(nn.Module):
         made: Tensor = self.encoder(self.activation(self.first(rows)))
         return made
 
-    def loss(self, batch: Rows) -> dict[str, Tensor]:
+    def loss(self, batch: RowBatch) -> dict[str, Tensor]:
         """The three terms of Eq. (5), weighted, summed over the batch.
 
         Walks the chunks and, where gradients are on, adds each chunk's to `grad` before the next: the activations of
@@ -103,7 +107,7 @@ class SDNENetwork(nn.Module):
         return squares + losses.second_order_correction(found.sigmoid(), rows.values, self.beta, counted)
 
     @torch.no_grad()
-    def _vectors(self, batch: Rows) -> Tensor:
+    def _vectors(self, batch: RowBatch) -> Tensor:
         out = self.first.bias.new_empty(sum(len(c.rows) for c in batch.chunks), self.dim)
         start = 0
         for chunk in batch.chunks:
@@ -154,7 +158,7 @@ class SDNENetwork(nn.Module):
 
     def weighed(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """The rows that the network reads and writes."""
-        return matrix if self.damping is None else self.damping.of(matrix)
+        return in_units(matrix, self.unit) if self.damping is None else self.damping.of(matrix)
 
     def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
         return in_chunks(matrix, self.chunk_rows(), self.first.table)
@@ -168,6 +172,22 @@ class SDNENetwork(nn.Module):
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""
         widest = max(int(w.shape[1]) for w in (self.first.table, *self.encoder.weights))
         return max(256, PIECE[self.first.table.device.type] // widest)
+
+
+def start_network(
+    network: SDNENetwork,
+    matrix: sparse.csr_array,
+    how: str,
+    generators: tuple[torch.Generator, torch.Generator],
+    report: Callable[[int, int, float], None],
+) -> None:
+    """A random start, and then how it is pre-trained on the rows: "svd", "dbn" or "none"."""
+    typical = float(matrix.multiply(matrix).sum()) / matrix.shape[0]  # Σ_j x_ij² of a usual row
+    network.start(generators[0], typical)
+    if how == "dbn":
+        start_from_dbn(network, matrix, generators[1], report)
+    elif how == "svd":
+        start_from_svd(network, matrix, generators[1])
 
 
 @torch.no_grad()

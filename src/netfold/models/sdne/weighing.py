@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -10,10 +12,36 @@ from torch import Tensor, nn
 
 from netfold.errors import InputError
 
-__all__ = ["MOST_PATHS", "Damping", "overlap"]
+__all__ = ["MOST_PATHS", "Damping", "extreme_unit", "in_units", "overlap"]
 
 MOST_PATHS = 500_000_000
 """Paths of two steps that are summed for `overlap`."""
+
+
+_ORDINARY = 2.0**30
+"""Weights whose largest is within this factor of 1 are read as they are."""
+
+
+def extreme_unit(matrix: sparse.csr_array) -> float:
+    """What brings the largest weight to between 1 and 2, where it is far from that (amounts in wei), and else 1.
+
+    A power of two, so that no digit is lost: whatever unit the weights come in, SDNE learns the same then.
+
+    >>> extreme_unit(sparse.csr_array([[0, 3e20], [1, 0]])), extreme_unit(sparse.csr_array([[0, 5.0], [1, 0]]))
+    (2.710505431213761e-20, 1.0)
+    """
+    largest = float(matrix.data.max(initial=0))
+    if largest == 0 or 1 / _ORDINARY <= largest <= _ORDINARY:
+        return 1.0
+    return float(2.0 ** -math.floor(math.log2(largest)))
+
+
+def in_units(matrix: sparse.csr_array, unit: float) -> sparse.csr_array:
+    """A matrix whose weights are multiplied by a number; the matrix itself where that is 1."""
+    if unit == 1:
+        return matrix
+    data = (matrix.data.astype(np.float64) * unit).astype(np.float32)
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class Damping(nn.Module):

@@ -21,7 +21,7 @@ from netfold.show.plot.drawing import (
     draw_hyperedges,
     draw_points,
     write_around,
-    write_labels,
+    write_names,
 )
 from netfold.show.plot.ellipses import check_uncertainty, draw_ellipses
 from netfold.show.plot.kinds import Kinds, Range, by_core, by_degree, caption, heading, named
@@ -89,7 +89,7 @@ def map(
     write_around(axes, heading(model, embedding, deviations) if title is None else title, kinds)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it as well
-        write_labels(figure, axes, points, [(row, caption(embedding.nodes[row], typed=typed)) for row in rows])
+        write_names(figure, axes, points, [(row, caption(embedding.nodes[row], typed=typed)) for row in rows])
         if path is not None:
             with staged_file(path) as part:
                 figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)

@@ -1,4 +1,4 @@
-"""Hyperedges in a picture: the type of each node for its colour, and a faint point in the middle of each tuple."""
+"""Drawing a map: the frame, edges, points, names that do not overlap, and hyperedges as faint middles of tuples."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from netfold.data.arrays import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.show.plot.kinds import REST, Kinds
-from netfold.show.plot.projection import Floats, imported
+from netfold.show.plot.projection import imported
 
 __all__ = ["by_type", "centroids", "draw_hyperedges"]
 
@@ -159,7 +160,7 @@ def write_around(axes: Any, heading: str, kinds: Kinds) -> None:
         text.set(text=name, fontsize=11, color=_INK, family=_fonts(), parse_math=False)
 
 
-def write_labels(figure: Any, axes: Any, points: Floats, captions: list[tuple[int, str]]) -> None:
+def write_names(figure: Any, axes: Any, points: Floats, captions: list[tuple[int, str]]) -> None:
     """Each caption beside its point, the first ones first; one for which there is no room is left out."""
     figure.canvas.draw()  # fixes where everything is
     figure.set_layout_engine("none")  # and there it stays

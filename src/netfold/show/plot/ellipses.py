@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
+from netfold.data.checks import is_number
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected
 from netfold.errors import InputError
 from netfold.show.plot.kinds import Kinds
-from netfold.show.plot.projection import Floats, imported
+from netfold.show.plot.projection import imported
 
 __all__ = ["check_uncertainty", "draw_ellipses", "half_axes"]
 
@@ -21,8 +23,7 @@ _MOST = 300
 
 def check_uncertainty(embedding: Embedding, deviations: Any, method: str) -> float:
     """How many deviations an ellipse reaches; an `InputError` where there are none to draw."""
-    number = isinstance(deviations, int | float) and not isinstance(deviations, bool)
-    if not number or not np.isfinite(deviations) or deviations < 0:
+    if not is_number(deviations) or deviations < 0:
         raise InputError(
             f"uncertainty={deviations!r} is no number of standard deviations; give 1, or 0 for no ellipses"
         )

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import printable
 from netfold.errors import InputError
 from netfold.evaluate.centralities import core_numbers, degree
 
@@ -46,14 +48,12 @@ def caption(label: Any, *, typed: bool = False) -> str:
     """A label on one line, and not a long one; of (type, label) the label alone, where the colour tells the type."""
     if typed and isinstance(label, tuple) and len(label) == 2:
         label = label[1]
-    text = "".join(" " if unicodedata.category(c).startswith(("Cc", "Z")) else c for c in str(label))
+    text = printable("".join(" " if unicodedata.category(c).startswith(("Cc", "Z")) else c for c in str(label)))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 _MOST = 5
 """As many shades of a scale as are told apart at a glance."""
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, order=True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
+from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 
@@ -22,12 +26,59 @@ def imported(name: str) -> Any:
         raise InputError(f"{name.split('.')[0]} is missing; install it with: pip install 'netfold[viz]'") from None
 
 
-Floats = npt.NDArray[np.float64]
-
 _LEAST_TSNE = 4
 _FEW = 250
 _START = 1e-4
 """The deviation of the points that t-SNE begins with: small, as the method asks."""
+
+
+_BLOCK = 1 << 20
+"""Numbers that are looked at together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Directions of a cloud of vectors, those of most variance (or, about the origin, of most length) first."""
+
+    middle: Floats
+    """What is subtracted before."""
+    axes: Floats
+    """dim x width, orthonormal."""
+    shares: Floats
+    """The part of the whole variance that each direction has."""
+
+    def of(self, vectors: npt.NDArray[Any]) -> Floats:
+        """The vectors in these directions: n x width."""
+        parts = [(vectors[rows] - self.middle) @ self.axes for rows in blocks_of_rows(vectors)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.axes.shape[1]))
+
+
+def principal_directions(vectors: npt.NDArray[Any], width: int, *, centred: bool = True) -> Directions:
+    """The leading eigenvectors of XᵀX, each turned so that its largest entry is positive: PCA, where `centred`.
+
+    >>> found = principal_directions(np.array([[0, 0, 0], [3, 4, 0], [6, 8, 0]]), 1)
+    >>> found.axes.round(6).T.tolist(), found.shares.round(6).tolist()
+    ([[0.6, 0.8, 0.0]], [1.0])
+    """
+    dim = vectors.shape[1]
+    middle = vectors.mean(axis=0, dtype=np.float64) if centred and len(vectors) else np.zeros(dim)
+    size = max((float(np.abs(vectors[rows] - middle).max()) for rows in blocks_of_rows(vectors)), default=0) or 1.0
+    gram = np.zeros((dim, dim))
+    for rows in blocks_of_rows(vectors):
+        part = (vectors[rows] - middle) / size  # squares of what is left neither vanish nor overflow
+        gram += part.T @ part
+    values, found = np.linalg.eigh(gram)
+    axes = found[:, ::-1][:, :width]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), range(axes.shape[1])] < 0, -1, 1)
+    values = values[::-1].clip(0)
+    return Directions(middle, axes, values[:width] / (values.sum() or 1.0))
+
+
+def blocks_of_rows(vectors: npt.NDArray[Any]) -> Iterator[slice]:
+    """The rows of a matrix in parts of a bounded number of entries."""
+    step = max(1, _BLOCK // max(vectors.shape[1], 1))
+    for start in range(0, len(vectors), step):
+        yield slice(start, min(start + step, len(vectors)))
 
 
 def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tuple[str, str]]:
@@ -39,12 +90,13 @@ def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tup
     >>> points.round(6).tolist(), names[0]
     ([[-5.0, 0.0], [0.0, 0.0], [5.0, 0.0]], 'first principal component (100% of the variance)')
     """
-    if method not in ("pca", "tsne"):
-        raise InputError(f"method={method!r} is not one of pca, tsne")
-    centred = np.asarray(vectors, np.float64) - np.mean(vectors, axis=0, dtype=np.float64)
+    check_choice(("pca", "tsne"), method=method)
+    found = principal_directions(vectors, 2)
+    centred = np.asarray(vectors, np.float64) - found.middle
+    points = centred @ _plane(found)
     if method == "tsne" and len(centred) >= _LEAST_TSNE:
-        return _tsne(centred), ("t-SNE: who is near whom counts, how far the others are does not", "")
-    return _pca(centred)
+        return _tsne(centred, points), ("t-SNE: who is near whom counts, how far the others are does not", "")
+    return points, _names(found.shares)
 
 
 def as_compared(embedding: Embedding, method: str) -> Floats:
@@ -61,36 +113,29 @@ def principal_axes(vectors: npt.NDArray[Any]) -> Floats:
 
     Each is turned so that its largest entry is positive; where there is one dimension, the second is 0.
     """
-    return _axes(np.asarray(vectors, np.float64) - np.mean(vectors, axis=0, dtype=np.float64))[0]
+    return _plane(principal_directions(vectors, 2))
 
 
-def _axes(centred: Floats) -> tuple[Floats, Floats]:
-    """The principal axes, and each one's share of the variance."""
-    size = np.abs(centred).max(initial=0) or 1.0  # squares of what is left neither vanish nor overflow
-    values, vectors = np.linalg.eigh((centred / size).T @ (centred / size))
-    leading = vectors[:, ::-1][:, :2]
-    leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), range(leading.shape[1])])
-    if leading.shape[1] == 1:
-        leading = np.column_stack([leading, np.zeros(len(leading))])
-    return leading, values[::-1] / (values.sum() or 1.0)
+def _plane(found: Directions) -> Floats:
+    """Two columns, whatever there is."""
+    missing = np.zeros((len(found.axes), 2 - found.axes.shape[1]))
+    return np.concatenate([found.axes, missing], axis=1)
 
 
-def _pca(centred: Floats) -> tuple[Floats, tuple[str, str]]:
-    leading, shares = _axes(centred)
+def _names(shares: Floats) -> tuple[str, str]:
     names = [
         f"{n} principal component ({x:.0%} of the variance)" for n, x in zip(("first", "second"), shares, strict=False)
     ]
-    return centred @ leading, (names[0], names[1] if len(names) > 1 else "")
+    return names[0], names[1] if len(names) > 1 else ""
 
 
-def _tsne(centred: Floats) -> Floats:
-    """Begun with the two leading components, and a little noise: what coincided would stay together for ever.
+def _tsne(centred: Floats, start: Floats) -> Floats:
+    """Begun with the two leading components `start`, and a little noise: what coincided would stay together for ever.
 
     Few nodes are taken exactly. The tree of Barnes and Hut, for more, counts points in one place as one: many pairs of
     them, as where roles are the same, and the others are driven apart without end.
     """
-    start, _ = _pca(centred)
-    start *= _START / (start[:, 0].std() or 1.0)
+    start = start * (_START / (start[:, 0].std() or 1.0))
     start += np.random.default_rng(0).normal(size=start.shape) * _START / 10
     perplexity = min(30.0, (len(centred) - 1) / 3)
     if len(centred) <= _FEW:

@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_file
-from netfold.show.report.document import Blocks, page
+from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
 from netfold.show.report.points import METHODS
 from netfold.show.report.sheets import packed_sheet
@@ -84,8 +85,7 @@ def write(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"two sheets are called {twice!r}; give each its own name")
-    if method not in METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    check_choice(METHODS, method=method)
     check_writable(Path(path), force=force)
     blocks = Blocks()
     facts = {
@@ -94,7 +94,7 @@ def write(
         "tables": tables_of(shown) if evaluate else [],
         "data": _data(shown),
     }
-    text = page(str(facts["title"]), facts, blocks)
+    text = html_page(str(facts["title"]), facts, blocks)
     with staged_file(path) as part:
         part.write_text(text, encoding="utf-8")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Blocks", "page"]
+__all__ = ["Blocks", "html_page"]
 
 
 _PAYS = 0.95
@@ -68,7 +68,7 @@ _SCRIPTS = (
 """In the order in which they stand in the page; together they are one module."""
 
 
-def page(title: str, facts: dict[str, Any], blocks: Blocks) -> str:
+def html_page(title: str, facts: dict[str, Any], blocks: Blocks) -> str:
     """The whole file.
 
     The policy names the style and the script by their hashes and allows nothing else: no other script, no request, no

@@ -11,12 +11,13 @@ import numpy as np
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.data.statistics import Counts, graph_counts, hypergraph_counts
+from netfold.data.text import as_typed, printable
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 
-__all__ = ["cost", "data_facts", "label_lines", "losses", "parameters", "spelled"]
+__all__ = ["cost", "data_facts", "losses", "node_line", "node_lines", "parameters"]
 
 
 _LONGEST = 200
@@ -24,30 +25,29 @@ _HIDDEN = ("Cc", "Cs", "Zl", "Zp")
 """Categories of characters that break a line, or that are none."""
 
 
-def spelled(label: Any) -> str:
+def node_line(label: Any) -> str:
     """A label on one line; (type, label) as it is typed on the command line.
 
-    >>> spelled(("user", 7)), spelled("Zoë"), spelled((1, 2)), spelled("two\\nlines")
+    >>> node_line(("user", 7)), node_line("Zoë"), node_line((1, 2)), node_line("two\\nlines")
     ('user:7', 'Zoë', '(1, 2)', 'two lines')
     """
-    typed = isinstance(label, tuple) and len(label) == 2 and isinstance(label[0], str)
-    text = f"{label[0]}:{label[1]}" if typed else str(label)
+    text = as_typed(label)
     if not text.isprintable():
-        text = "".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text)
+        text = printable("".join(" " if unicodedata.category(c) in _HIDDEN else c for c in text))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def label_lines(nodes: Labels) -> str:
+def node_lines(nodes: Nodes) -> str:
     """All labels, one a line."""
     if nodes.kind == "int":
         return "\n".join(map(str, nodes))
-    return "\n".join(map(spelled, nodes))
+    return "\n".join(map(node_line, nodes))
 
 
 _DRAWN = 400
 """Epochs of a curve that are drawn: no screen shows more."""
 
-Facts = list[tuple[str, str]]
+FactRows = list[tuple[str, str]]
 """Names and values, both in words."""
 
 
@@ -79,9 +79,9 @@ def _finite(x: float | None) -> float | None:
     return x if x is not None and math.isfinite(x) else None
 
 
-def cost(model: Any, embedding: Embedding) -> Facts:
+def cost(model: Any, embedding: Embedding) -> FactRows:
     """Seconds of training and bytes of what was trained, as far as the saved model tells."""
-    made: Facts = []
+    made: FactRows = []
     history = getattr(model, "history_", [])
     if history:
         seconds = sum(record.get("seconds", 0.0) for record in history)
@@ -97,13 +97,13 @@ def cost(model: Any, embedding: Embedding) -> Facts:
     return [*made, ("memory of the vectors", _bytes(size))]
 
 
-def data_facts(data: Graph | Hypergraph) -> Facts:
+def data_facts(data: Graph | Hypergraph) -> FactRows:
     """Counts of a graph or of a hypergraph."""
     made = _of_hypergraph(data) if isinstance(data, Hypergraph) else _of_graph(data)
     return [*made, ("fingerprint", data.fingerprint[:16])]
 
 
-def _of_graph(graph: Graph) -> Facts:
+def _of_graph(graph: Graph) -> FactRows:
     found = graph_counts(graph)
     made = [("nodes", f"{found.nodes:,}"), ("edges", f"{found.edges:,}")]
     made += [("directed", _words(found.directed)), ("weighted", _words(found.weighted))]
@@ -113,15 +113,15 @@ def _of_graph(graph: Graph) -> Facts:
     return made + _degrees(found)
 
 
-def _of_hypergraph(hypergraph: Hypergraph) -> Facts:
+def _of_hypergraph(hypergraph: Hypergraph) -> FactRows:
     found = hypergraph_counts(hypergraph)
-    types = ", ".join(f"{spelled(name)} {count:,}" for name, count in found.types.items())
-    kinds = "; ".join(f"{', '.join(map(spelled, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
+    types = ", ".join(f"{node_line(name)} {count:,}" for name, count in found.types.items())
+    kinds = "; ".join(f"{', '.join(map(node_line, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
     made = [("nodes", f"{found.nodes:,}"), ("hyperedges", f"{found.edges:,}"), ("types", types), ("kinds", kinds)]
     return made + _degrees(found)
 
 
-def _degrees(found: Counts) -> Facts:
+def _degrees(found: Counts) -> FactRows:
     of = found.degrees
     if of is None:
         return []

@@ -1,67 +1,23 @@
-"""Vectors that a page carries, so that it can say which nodes are nearest to one."""
+"""What a page carries of an embedding: points of the plane, ellipses, and vectors to find the nearest by."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Floats
+from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected, widths
-from netfold.errors import InputError
 from netfold.show.plot.ellipses import half_axes
-from netfold.show.plot.projection import as_compared, project
+from netfold.show.plot.projection import Directions, as_compared, blocks_of_rows, principal_directions, project
 from netfold.show.report.document import Blocks
 
-__all__ = ["METHODS", "Leading", "Points", "blocks_of_rows", "leading", "lengths_of", "packed_vectors", "placed"]
-
-
-Floats = npt.NDArray[np.float64]
-
-_BLOCK = 1 << 20
-"""Numbers that are looked at together."""
-
-
-@dataclass(frozen=True, eq=False)
-class Leading:
-    """Directions of a cloud of vectors, those of most variance (or, about the origin, of most length) first."""
-
-    middle: Floats
-    """What is subtracted before."""
-    axes: Floats
-    """dim x width, orthonormal."""
-    shares: Floats
-    """The part of the whole variance that each direction has."""
-
-    def of(self, vectors: npt.NDArray[Any]) -> Floats:
-        """The vectors in these directions: n x width."""
-        parts = [(vectors[rows] - self.middle) @ self.axes for rows in blocks_of_rows(vectors)]
-        return np.concatenate(parts) if parts else np.zeros((0, self.axes.shape[1]))
-
-
-def leading(vectors: npt.NDArray[Any], width: int, *, centred: bool = True) -> Leading:
-    """The leading eigenvectors of XᵀX, each turned so that its largest entry is positive.
-
-    >>> found = leading(np.array([[0, 0, 0], [3, 4, 0], [6, 8, 0]]), 1)
-    >>> found.axes.round(6).T.tolist(), found.shares.round(6).tolist()
-    ([[0.6, 0.8, 0.0]], [1.0])
-    """
-    dim = vectors.shape[1]
-    middle = vectors.mean(axis=0, dtype=np.float64) if centred and len(vectors) else np.zeros(dim)
-    size = max((float(np.abs(vectors[rows] - middle).max()) for rows in blocks_of_rows(vectors)), default=0) or 1.0
-    gram = np.zeros((dim, dim))
-    for rows in blocks_of_rows(vectors):
-        part = (vectors[rows] - middle) / size  # squares of what is left neither vanish nor overflow
-        gram += part.T @ part
-    values, found = np.linalg.eigh(gram)
-    axes = found[:, ::-1][:, :width]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), range(axes.shape[1])] < 0, -1, 1)
-    values = values[::-1].clip(0)
-    return Leading(middle, axes, values[:width] / (values.sum() or 1.0))
+__all__ = ["METHODS", "Points", "lengths_of", "packed_vectors", "placed"]
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
@@ -74,13 +30,6 @@ def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
     for rows in blocks_of_rows(vectors):
         found[rows] = np.linalg.norm(vectors[rows].astype(np.float64), axis=1)
     return found
-
-
-def blocks_of_rows(vectors: npt.NDArray[Any]) -> Iterator[slice]:
-    """The rows of a matrix in parts of a bounded number of entries."""
-    step = max(1, _BLOCK // max(vectors.shape[1], 1))
-    for start in range(0, len(vectors), step):
-        yield slice(start, min(start + step, len(vectors)))
 
 
 METHODS = ("auto", "pca", "tsne")
@@ -128,12 +77,11 @@ def placed(embedding: Embedding, method: str = "auto") -> Points:
 
     PCA is linear, so that a Gaussian is an ellipse there: N(Vᵀμ, VᵀΣV) with the directions V of most variance of μ.
     """
-    if method not in METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    check_choice(METHODS, method=method)
     if len(embedding) >= _LEAST and (method == "tsne" or (method == "auto" and _takes_tsne(embedding))):
         at, _ = project(as_compared(embedding, "tsne"), "tsne")
         return Points(at, _TSNE_WORDS, _discs(embedding), exact=False)
-    found = leading(embedding.vectors, 2)
+    found = principal_directions(embedding.vectors, 2)
     at = found.of(embedding.vectors)
     if at.shape[1] == 1:
         at = np.column_stack([at, np.zeros(len(at))])
@@ -151,7 +99,7 @@ def _takes_tsne(embedding: Embedding) -> bool:
     return embedding.std is None and fits
 
 
-def _shadows(embedding: Embedding, found: Leading) -> Floats | None:
+def _shadows(embedding: Embedding, found: Directions) -> Floats | None:
     """The half axes and the angle of VᵀΣV, in blocks of rows."""
     if embedding.std is None:
         return None
@@ -201,7 +149,7 @@ def packed_vectors(embedding: Embedding, blocks: Blocks, *, most: int = _BYTES) 
     n, dim = vectors.shape
     width, kept = max(1, min(dim, most // max(n, 1))), 1.0
     if gaussian or width < dim:
-        found = leading(vectors, width, centred=gaussian)
+        found = principal_directions(vectors, width, centred=gaussian)
         vectors, kept = found.of(vectors), float(found.shares.sum())
     levels, kind = (32_767, np.int16) if 2 * n * width <= most else (127, np.int8)
     unit = (float(np.abs(vectors).max(initial=0)) or 1.0) / levels

@@ -18,13 +18,13 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.show.plot import by_type
 from netfold.show.report.document import Blocks
-from netfold.show.report.facts import cost, label_lines, losses, parameters, spelled
+from netfold.show.report.facts import cost, losses, node_line, node_lines, parameters
 from netfold.show.report.points import lengths_of, packed_vectors, placed
 
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["Classes", "Numbers", "columns_of", "packed_sheet"]
+__all__ = ["Classes", "NodeNumbers", "packed_sheet", "sheet_columns"]
 
 
 _MOST = 60_000
@@ -50,11 +50,11 @@ class Classes:
         listed = [_first(given.get(label)) for label in embedding.nodes]
         largest = [x for x, _ in Counter(x for x in listed if x is not None).most_common(_MOST)]
         if not largest:
-            example = spelled(embedding.nodes[0])
+            example = node_line(embedding.nodes[0])
             raise InputError(f"the labels {name!r} give no node a class; they should name nodes by label, as {example}")
         place = {x: i for i, x in enumerate(largest)}
         codes = np.array([place.get(x, len(largest)) for x in listed], np.int64)
-        return Classes(name, tuple(map(spelled, largest)), codes)
+        return Classes(name, tuple(map(node_line, largest)), codes)
 
     def packed(self, blocks: Blocks) -> dict[str, Any]:
         """For the page."""
@@ -65,7 +65,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NodeNumbers:
     """A number for each node, none of them below 0."""
 
     name: str
@@ -82,19 +82,19 @@ class Numbers:
         return made | {"whole": bool((self.values == np.rint(self.values)).all())}
 
 
-def columns_of(
+def sheet_columns(
     model: Any, embedding: Embedding, data: Graph | Hypergraph | None, labels: Mapping[str, Any]
-) -> list[Classes | Numbers]:
+) -> list[Classes | NodeNumbers]:
     """Every column there is: labels, types, uncertainty, degrees and, last, the lengths of the vectors."""
-    found: list[Classes | Numbers] = [Classes.of(name, embedding, given) for name, given in labels.items()]
+    found: list[Classes | NodeNumbers] = [Classes.of(name, embedding, given) for name, given in labels.items()]
     typed = model if getattr(model, "reads", "graph") == "hypergraph" else data
     if isinstance(typed, Hypergraph) or typed is model:
         found.append(Classes.of("type", embedding, by_type(typed)))
     if embedding.std is not None:
-        found.append(Numbers("uncertainty", widths(embedding.std, _LARGEST)))
+        found.append(NodeNumbers("uncertainty", widths(embedding.std, _LARGEST)))
     if data is not None:
-        found.append(Numbers("degree", degrees_of(embedding, data)))
-    lengths = Numbers("length of the vector", lengths_of(embedding.vectors))
+        found.append(NodeNumbers("degree", degrees_of(embedding, data)))
+    lengths = NodeNumbers("length of the vector", lengths_of(embedding.vectors))
     return [x for x in (*found, lengths) if isinstance(x, Classes) or _spread(x.values)]
 
 
@@ -133,10 +133,10 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     """Everything that the page shows of a model, its arrays put into blocks."""
     embedding, data = sheet.embedding, sheet.data
     named = np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
-    columns = columns_of(sheet.model, embedding, data, sheet.labels)
+    columns = sheet_columns(sheet.model, embedding, data, sheet.labels)
     made: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
     made |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
-    made["labels"] = blocks.add_text(label_lines(embedding.nodes))
+    made["labels"] = blocks.add_text(node_lines(embedding.nodes))
     made |= placed(embedding, method).packed(blocks)
     made["columns"] = [column.packed(blocks) for column in columns]
     made["named"] = blocks.add(named.astype(np.uint32))

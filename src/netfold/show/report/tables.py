@@ -1,4 +1,7 @@
-"""Which tasks a report measures: those that the data of its models admits."""
+"""The tables of a report: the tasks that its models' data admit, measured as `evaluate` does by default.
+
+Large data are bounded: fewer nodes are ranked and fewer pairs compared, which the protocol then says.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate.result import Result, facts_in_words
+from netfold.evaluate.task import TASKS
 
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["graph_tasks", "label_tasks", "table", "tables_of", "tuple_tasks"]
+__all__ = ["class_tasks", "graph_tasks", "tables_of", "task_table", "tuple_tasks"]
 
 
 _NODES, _EDGES = 200_000, 3_000_000
@@ -29,12 +33,12 @@ _COMPARED = 50_000
 """Nodes up to which the baselines take seconds."""
 _PAIRS, _TUPLES, _LABELLED = 100_000, 20_000, 4_000
 
-Task = Callable[[Any, bool], Result]
+Measure = Callable[[Any, bool], Result]
 """From a model, and whether the baselines are wanted, to what was measured."""
-Models = Mapping[str, Any]
+ModelsByName = Mapping[str, Any]
 
 
-def graph_tasks(graph: Graph) -> dict[str, Task]:
+def graph_tasks(graph: Graph) -> dict[str, Measure]:
     """What a model of a graph can be asked: to give the graph back, and whether like nodes are alike."""
     if graph.n_nodes > _NODES or graph.n_edges > _EDGES:
         return {}
@@ -44,39 +48,41 @@ def graph_tasks(graph: Graph) -> dict[str, Task]:
 
     def given_back(model: Any, cheap: bool) -> Result:
         return evaluate.reconstruction(
-            model, graph, score=_score(model), k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
+            model, graph, k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
         )
 
     def alike(model: Any, cheap: bool) -> Result:
-        return evaluate.regular_equivalence(model, graph, pairs=_PAIRS, baselines=cheap and compared)
+        fewer: dict[str, Any] = {} if graph.n_nodes <= _WHOLE else {"pairs": _PAIRS}
+        return evaluate.regular_equivalence(model, graph, **fewer, baselines=cheap and compared)
 
     def open_(model: Any, cheap: bool) -> Result:
         found = evaluate.uncertainty(model, graph)
-        own = {"correlation with degree": found.figures["Spearman"]}
-        return Result("uncertainty", found.name, own, found.protocol, smaller_is_better=tuple(own))
+        own = {name: found.figures[name] for name in TASKS["uncertainty"].shown(found.figures)}
+        return dataclasses.replace(found, figures=own)
 
-    tasks: dict[str, Task] = {"reconstruction": given_back, "regular equivalence": alike, "uncertainty": open_}
-    return tasks if compared else {name: task for name, task in tasks.items() if name != "regular equivalence"}
+    tasks: dict[str, Measure] = {"reconstruction": given_back, "regular-equivalence": alike, "uncertainty": open_}
+    return {TASKS[name].words: task for name, task in tasks.items() if compared or task is not alike}
 
 
-def label_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Task]:
+def class_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
     """What a model can be asked where classes of nodes are known, of 4,000 of them at the most."""
     some = _sampled(labels)
     beside = graph if graph is not None and graph.n_nodes <= _COMPARED else None
     several = any(isinstance(x, (list, tuple, set)) and len(x) > 1 for x in some.values())
 
     def told(model: Any, cheap: bool) -> Result:
-        found = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), repeats=3, baselines=cheap)
+        found = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), baselines=cheap)
         own = {name: x for name, x in found.figures.items() if "F1" in name}  # micro-F1 of one class each is accuracy
         return dataclasses.replace(found, figures=own)
 
     def grouped(model: Any, cheap: bool) -> Result:
-        return evaluate.clustering(model, some, graph=beside, repeats=2, baselines=cheap)
+        return evaluate.clustering(model, some, graph=beside, baselines=cheap)
 
-    return {"classification": told} if several else {"classification": told, "clustering": grouped}
+    tasks: dict[str, Measure] = {"classification": told} | ({} if several else {"clustering": grouped})
+    return {TASKS[name].words: task for name, task in tasks.items()}
 
 
-def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Task]:
+def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Measure]:
     """What a model of hyperedges can be asked: to tell them from other tuples."""
     if hypergraph.n_nodes > _NODES or hypergraph.n_edges > _EDGES:
         return {}
@@ -91,7 +97,7 @@ def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Task]:
     return {"reconstruction of hyperedges": given_back}
 
 
-def table(title: str, task: Task, models: Models) -> dict[str, Any]:
+def task_table(title: str, task: Measure, models: ModelsByName) -> dict[str, Any]:
     """One task for the page: a row for each model, then the baselines beside the first; or why there is none."""
     results: dict[str, Result] = {}
     notes: list[str] = []
@@ -136,10 +142,6 @@ def _protocol(results: Mapping[str, Result]) -> str:
     return "; ".join([facts_in_words(same), *own] if same else own)
 
 
-def _score(model: Any) -> str:
-    return "cosine" if getattr(model, "embedding_", model).std is None else "w2"
-
-
 def _sampled(labels: Mapping[Any, Any]) -> dict[Any, Any]:
     nodes = list(labels)
     if len(nodes) > _LABELLED:
@@ -161,16 +163,16 @@ def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
 def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
     data, made = group[0].data, []
 
-    def add(name: str, task: Task, asked: list[Sheet]) -> None:
+    def add(name: str, task: Measure, asked: list[Sheet]) -> None:
         of = f" · {', '.join(sheet.name for sheet in asked)}" if several else ""
         if asked:
-            made.append(table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
+            made.append(task_table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
 
     for name, task in _tasks(data).items():
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
     for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
         having = [s for s in group if column in s.labels]
-        for name, task in label_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
+        for name, task in class_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
             add(f"{name} by {column}", task, having)
     return made
 
@@ -181,7 +183,7 @@ def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:
     return {node: named[node] for node in named if all(node in s.embedding for s in sheets)}
 
 
-def _tasks(data: Graph | Hypergraph | None) -> dict[str, Task]:
+def _tasks(data: Graph | Hypergraph | None) -> dict[str, Measure]:
     if data is None:
         return {}
     return tuple_tasks(data) if isinstance(data, Hypergraph) else graph_tasks(data)

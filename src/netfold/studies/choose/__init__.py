@@ -7,10 +7,10 @@ from typing import Any
 from netfold.errors import InputError
 from netfold.studies.choose.choice import Choice
 from netfold.studies.choose.facts import Facts, facts_of
-from netfold.studies.choose.probe import Cost, foretold
-from netfold.studies.choose.rules import RULES, TASKS, Rule, rule_for, task_named
+from netfold.studies.choose.probe import Cost, estimated_cost
+from netfold.studies.choose.rules import PURPOSES, RULES, Rule, purpose_named, rule_for
 
-__all__ = ["RULES", "TASKS", "Choice", "Cost", "Facts", "Rule", "choose"]
+__all__ = ["PURPOSES", "RULES", "Choice", "Cost", "Facts", "Rule", "choose"]
 
 
 def choose(
@@ -19,10 +19,10 @@ def choose(
     """Look at a graph (or a hypergraph) and say which model to fit, with which settings, why, and what it will cost.
 
     `task` is what the vectors are for: "link" (links that are hidden or not there yet), "classify", "roles",
-    "new-nodes", "uncertainty", or None for who is near whom. The rules are the table `RULES`, each with the figures of
-    ours that speak for it and what speaks against it. With `probe`, the model is fitted for a few epochs to small
-    graphs like this one, within about ten seconds, and the cost of the whole fit is foretold from that. `time_column`
-    says that edges come with times, under this name.
+    "new-nodes", "uncertainty", or None for who is near whom; the longer names of `nf.evaluate.TASKS` do too. The rules
+    are the table `RULES`, each with the figures of ours that speak for it and what speaks against it. With `probe`, the
+    model is fitted for a few epochs to small graphs like this one, within about ten seconds, and the cost of the whole
+    fit is foretold from that. `time_column` says that edges come with times, under this name.
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, _ = stochastic_block_model((30, 30), 0.4, 0.02)
@@ -34,7 +34,7 @@ def choose(
     """
     from netfold.studies.machine import machine
 
-    wanted, data = task_named(task), _read(graph)
+    wanted, data = purpose_named(task), _read(graph)
     facts = facts_of(data, time_column, seed)
     rule = rule_for(wanted, facts)
     chosen = Choice(wanted, facts, rule, None, machine("auto"), seed)
@@ -56,4 +56,4 @@ def _read(graph: Any) -> Any:
 def _probed(choice: Choice, data: Any) -> Cost:
     from netfold.studies.compare.running import fit
 
-    return foretold(fit, choice.model, data, seed=choice.seed)
+    return estimated_cost(fit, choice.model, data, seed=choice.seed)

@@ -5,42 +5,31 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
+from netfold.evaluate.task import task_named
 from netfold.studies.choose.facts import Facts
 from netfold.studies.choose.probe import Cost
-from netfold.studies.choose.rules import TASKS, Rule
+from netfold.studies.choose.rules import PURPOSES, Rule
 from netfold.studies.compare import Comparison, compare
 from netfold.studies.compare.running import model_named
 
-if TYPE_CHECKING:
-    from netfold.studies.compare import Comparison
-
 __all__ = ["Choice", "neighborhood", "trial"]
-
-
-_TASKS = {
-    "near": ("reconstruction",),
-    "link": ("link_prediction",),
-    "classify": ("classification",),
-    "roles": ("roles",),
-    "new-nodes": ("out_of_sample",),
-    "uncertainty": ("calibration", "link_prediction"),
-}
 
 
 def trial(
     choice: Choice, data: Any, labels: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
 ) -> Comparison:
     """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
-    if not isinstance(nodes, int) or nodes < 10:
+    if not is_whole(nodes) or nodes < 10:
         raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
     whole = data if isinstance(data, Hypergraph) else Graph.of(data)
     part = neighborhood(whole, nodes, choice.seed)
@@ -50,14 +39,17 @@ def trial(
     return compare([choice.model, *others], part, tasks, labels=some, seed=choice.seed, progress=progress)
 
 
-def _tasks(task: str, data: Any, labels: Any) -> tuple[str, ...]:
+def _tasks(task: str, data: Any, labels: Any) -> dict[str, dict[str, Any]]:
+    """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
     if isinstance(data, Hypergraph) and not (task == "classify" and labels is not None):
-        return ("hyperedges",)
+        return {"hyperedges": {}}
     if task == "roles" and labels is None:
-        return ("centrality", "regular_equivalence")
+        return {"centrality": {}, "regular-equivalence": {}}
     if task == "classify" and labels is None:
         raise InputError("to try models on classes, the classes of nodes are needed; give labels (--labels FILE)")
-    return _TASKS[task]
+    if task == "uncertainty":
+        return {"calibration": {}, "link-prediction": {"score": "own"}}
+    return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
 
 
 def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
@@ -77,17 +69,17 @@ def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
 
 def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
     """Breadth first from random nodes that have a link, each start exhausted before the next."""
-    from netfold.data.links import linked
+    from netfold.data.edges import links
 
-    links, rng = linked(graph), np.random.default_rng(seed)
+    matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
     seen, found = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
-    for start in rng.permutation(np.flatnonzero(np.diff(links.indptr))):
+    for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
         front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
         while len(front) and len(found) < nodes:
             front = front[: nodes - len(found)]
             seen[front] = True
             found = np.concatenate([found, front])
-            near = np.unique(links[front].indices)
+            near = np.unique(matrix[front].indices)
             front = rng.permutation(near[~seen[near]])
         if len(found) >= nodes:
             break
@@ -151,7 +143,6 @@ class Choice:
         progress: bool = True,
     ) -> Comparison:
         """Fit the choice and what else there is to a part of the data of at most so many nodes, and compare them."""
-
         return trial(self, data, labels, nodes, progress=progress)
 
     def lines(self) -> list[str]:
@@ -161,7 +152,7 @@ class Choice:
         cost = f"{self.cost}" if self.cost else "not probed"
         return [
             f"data: {self.facts}",
-            f"for {TASKS[self.task]}: {model}{over}",
+            f"for {PURPOSES[self.task]}: {model}{over}",
             f"why: {self.rule.why}{self._figures()}",
             f"but: {'; '.join([self.rule.but, *self._notes()])}",
             f"cost: {cost} on {self.machine}",

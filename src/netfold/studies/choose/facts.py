@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.links import linked
 
 __all__ = ["Facts", "facts_of"]
 
@@ -70,8 +70,8 @@ def facts_of(data: Graph | Hypergraph, time_column: str | None = None, seed: int
             time_column=time_column,
             **_spread(np.asarray(data.degrees)),
         )
-    links, weights = linked(data), data.adjacency.data
-    degrees = np.diff(links.indptr).astype(np.float64)
+    near, weights = links(data, directed=False, weights=False, loops="drop"), data.adjacency.data
+    degrees = np.diff(near.indptr).astype(np.float64)
     spread = float(weights.max() / np.median(weights)) if len(weights) else 1.0
     return Facts(
         data.n_nodes,
@@ -79,7 +79,7 @@ def facts_of(data: Graph | Hypergraph, time_column: str | None = None, seed: int
         directed=data.directed,
         weighted=data.is_weighted,
         self_loops=data.n_self_loops,
-        clustering=_clustering(links, seed),
+        clustering=_clustering(near, seed),
         two_steps=float(np.sum(degrees * (degrees - 1))),
         largest_weight=spread,
         time_column=time_column,

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.arrays import Ints
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.embedder.embedder import Embedder
 from netfold.studies.machine import Meter
 
-__all__ = ["Cost", "foretold", "stand_in"]
-
-
-Rows = npt.NDArray[np.int64]
+__all__ = ["Cost", "estimated_cost", "stand_in"]
 
 
 def stand_in(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
@@ -51,7 +49,7 @@ def _graph(graph: Graph, nodes: int, rng: np.random.Generator) -> Graph:
         np.append(x[u != v], nodes - k) for x, k in ((u, 1), (v, 2))
     )  # the largest two are linked: one edge at least
     weights = rng.choice(graph.adjacency.data, len(u)) if graph.is_weighted else None
-    return Graph.from_codes(u, v, weights, nodes=Labels.of(range(nodes)), directed=graph.directed)
+    return Graph.from_codes(u, v, weights, nodes=Nodes.of(range(nodes)), directed=graph.directed)
 
 
 def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hypergraph:
@@ -71,20 +69,20 @@ def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hyper
     return Hypergraph.from_kinds(kinds, nodes=range(len(kept)), node_types=codes[kept], types=data.types)
 
 
-def _of_type(rows: Rows, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Rows:
+def _of_type(rows: Ints, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
     return rows[_drawn(degrees[rows], count, rng)]
 
 
-def _spread_over(degrees: npt.NDArray[Any], count: int) -> Rows:
+def _spread_over(degrees: npt.NDArray[Any], count: int) -> Ints:
     """Nodes at even places of the order by degree: few of them, and the largest degrees in proportion."""
     places = ((np.arange(min(count, len(degrees))) + 0.5) * len(degrees) / min(count, len(degrees))).astype(np.int64)
-    order: Rows = np.argsort(degrees, kind="stable")
+    order: Ints = np.argsort(degrees, kind="stable")
     return order[places]
 
 
-def _drawn(degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Rows:
+def _drawn(degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
     sums = np.cumsum(np.maximum(degrees, 1e-9))
-    made: Rows = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
+    made: Ints = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
     return made
 
 
@@ -127,7 +125,7 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
 
 
-def foretold(
+def estimated_cost(
     fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, *, budget: float = _BUDGET, seed: int = 0
 ) -> Cost:
     """The cost of `fit(model, data)`, by fits of a few epochs to stand-ins that grow while the budget lasts.

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from netfold.errors import InputError
+from netfold.evaluate.task import TASKS, task_named
 from netfold.models import MODELS
 from netfold.studies.choose.facts import Facts
 from netfold.studies.reproduce import RecordedRow, Row, Table, folder_of_tables, table_named
 from netfold.studies.reproduce.verdicts import number, ranked_baselines
 
-__all__ = ["RULES", "TASKS", "Evidence", "Rule", "rule_for", "rules_table", "task_named"]
+__all__ = ["PURPOSES", "RULES", "Evidence", "Rule", "purpose_named", "rule_for", "rules_table"]
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,8 @@ def _table(name: str) -> Table:
     return table_named(folder_of_tables(), name)
 
 
-TASKS = {
-    "near": "who is near whom",
-    "link": "links that are hidden, or not there yet",
-    "classify": "classes of nodes",
-    "roles": "roles of nodes",
-    "new-nodes": "nodes that arrive later",
-    "uncertainty": "how sure a position is",
-}
-"""What is wanted of the vectors; "near" where nothing is said."""
+PURPOSES = {task.short: task.purpose for task in TASKS.values() if task.purpose}
+"""What is wanted of the vectors, by the short names of tasks; "near" where nothing is said."""
 
 _LARGE = 200_000
 """Nodes, above which hundreds of epochs are hours on a CPU (docs/benchmarks.md: 36 s an epoch at a million)."""
@@ -283,26 +276,20 @@ def rules_table() -> str:
     return "\n".join(rows)
 
 
-def task_named(task: str | None) -> str:
-    """The task that is meant.
+def purpose_named(task: str | None) -> str:
+    """The short name of the task that is meant.
 
-    >>> task_named("new_nodes"), task_named(None)
-    ('new-nodes', 'near')
+    >>> purpose_named("new_nodes"), purpose_named("link-prediction"), purpose_named(None)
+    ('new-nodes', 'link', 'near')
     """
-    if task is None:
-        return "near"
-    name = str(task).replace("_", "-")
-    if name not in TASKS:
-        near = get_close_matches(name, TASKS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(TASKS)}"
-        raise InputError(f"there is no task {task!r} to choose a model for; {hint}")
+    name = "near" if task is None else task_named(task).short
+    if name not in PURPOSES:
+        raise InputError(f"there are no rules to choose a model for {task!r} by; there are for {', '.join(PURPOSES)}")
     return name
 
 
 def rule_for(task: str, facts: Facts) -> Rule:
     """The first rule that applies; an `InputError` where netfold has no model for that."""
     if facts.hyperedges and task in ("roles", "uncertainty"):
-        raise InputError(
-            f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion"
-        )
+        raise InputError(f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion")
     return next(rule for rule in RULES if rule.task == task and rule.when(facts))

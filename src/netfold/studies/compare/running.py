@@ -1,4 +1,4 @@
-"""`compare`: fit each model to what each task leaves, ask all of them the same, and time it."""
+"""`compare`: fit each model to what each task leaves, measure all of them alike, and time it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError, TrainingError
+from netfold.errors import InputError, TrainingError, is_out_of_memory
+from netfold.evaluate.task import TASKS, Task, task_named
 from netfold.models import MODELS
-from netfold.studies.compare.questions import Question, questions
 from netfold.studies.compare.table import Comparison, Entry
 from netfold.studies.machine import Meter
 
 if TYPE_CHECKING:
-    from netfold.embedder.embedder import Embedder
-    from netfold.evaluate import Result
+    from netfold.evaluate.case import Case
+    from netfold.evaluate.result import Result
 
-__all__ = ["BASE", "Contender", "compare", "contenders", "fit", "model_named", "natural_score"]
+__all__ = ["BASE", "Contender", "compare", "contenders", "fit", "model_named"]
 
 
 BASE = "node2vec"
@@ -38,17 +38,6 @@ class Contender:
     def width(self) -> int:
         """How many numbers its vectors will have; 0 stands for as many as those that it extends."""
         return self.model.dim or MODELS[BASE]().dim
-
-
-def natural_score(model: Embedder) -> str:
-    """How pairs of a fitted model are scored unless told: as the model means it.
-
-    Gaussians by W2; of a model that has a decoder of pairs (SDNE) by that, which is the model's own word on who is
-    linked; other vectors by their cosine.
-    """
-    if model.embedding_.std is not None:
-        return "w2"
-    return "decoder" if hasattr(model, "pair_decoder") else "cosine"
 
 
 def contenders(models: Any, seed: int) -> list[Contender]:
@@ -76,8 +65,7 @@ def model_named(name: str, **options: Any) -> Embedder:
     """An unfitted model by its name on the command line."""
     cls = MODELS.get(name.lower())
     if cls is None:
-        near = get_close_matches(name.lower(), MODELS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(MODELS)}"
+        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
         raise InputError(f"no model is called {name!r}; {hint}")
     return cls(**options)
 
@@ -117,11 +105,12 @@ def compare(
     """Fit models and set them side by side with the cheap baselines, in the same tasks on the same splits.
 
     `models` are names ("sdne") or models with options (`nf.SDNE(dim=64)`), which are copied and fitted here, to what
-    each task leaves of the graph. `tasks` are names, those of `nf.evaluate` ("link_prediction", "classification",
+    each task leaves of the graph. `tasks` are names, those of `nf.evaluate.TASKS` ("link_prediction", "classification",
     "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
     {"link_prediction": {"hidden": 0.1}}. `labels` are the classes of nodes, where a task needs them. A model that
-    cannot do a task has a row that says why. Pairs are scored as each model means it (`natural_score`: W2 of
-    Gaussians, SDNE's decoder, else the cosine), unless the task's arguments have a `score`.
+    cannot do a task has a row that says why. Figures are those that `nf.evaluate` and `netfold evaluate` give by
+    default; {"link_prediction": {"score": "own"}} scores pairs as each model means it (W2 of Gaussians, SDNE's decoder,
+    else the cosine).
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
@@ -133,7 +122,7 @@ def compare(
     """
     data = _read(graph)
     rivals = contenders(models, seed)
-    asked = questions(tasks, data, labels, seed)
+    asked = _questions(tasks, data, labels, seed)
     run = _Run(seed, _Saying(progress, len(asked) * len(rivals)))
     width = max(x.width for x in rivals)
     cheap = [entry for question in asked for entry in run.baselines(question, width)]
@@ -146,6 +135,58 @@ def _read(graph: Any) -> Any:
     from netfold.data.hypergraph import Hypergraph
 
     return graph if isinstance(graph, Hypergraph) else Graph.of(graph)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A task on these data, whose split is drawn once for all models."""
+
+    task: Task
+    case: Case
+
+    def baselines(self, dim: int, seed: int) -> Result | None:
+        """What costs about a second, under the same protocol, vectors as wide as the widest model's.
+
+        Asked with random vectors in place of a model's, so that baselines do not depend on whether a model can do the
+        task, and so that what is wrong with the question is said before anything is fitted.
+        """
+        if self.task.baselines != "shared":
+            return None
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        nodes = self.case.graph.nodes
+        vectors = np.random.default_rng(seed).normal(size=(len(nodes), dim)).astype(np.float32)
+        return self.case.evaluate(Embedding(nodes, vectors), baselines=True)
+
+
+def _questions(tasks: Any, graph: Any, labels: Mapping[Any, Any] | None, seed: int) -> list[_Question]:
+    """What tasks come to on a graph or a hypergraph."""
+    from netfold.evaluate.case import case
+
+    arguments = _arguments(tasks)
+    for task in arguments:
+        if labels is None and task.needs_classes:
+            raise InputError(f"{task.function} needs the classes of nodes; give labels={{node: class}} (--labels FILE)")
+    made = []
+    for task, given in arguments.items():
+        optional = {"classes": labels is not None} if task.takes_classes and not task.needs_classes else {}
+        made.append(_Question(task, case(task.name, graph, lambda: labels or {}, optional | dict(given), seed)))
+    return made
+
+
+def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
+    """The arguments of each task that is named."""
+    if isinstance(tasks, str):
+        tasks = [tasks]
+    if not isinstance(tasks, Iterable):
+        raise InputError(f"tasks is a {type(tasks).__name__}; give names ({', '.join(TASKS)})")
+    given = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
+    made = {task_named(task): arguments for task, arguments in given}
+    if not made:
+        raise InputError(f"there is no task '' to compare models in; there is {', '.join(TASKS)}")
+    return made
 
 
 @dataclass
@@ -184,12 +225,12 @@ class _Run:
     smaller: dict[str, tuple[str, ...]] = field(default_factory=dict)
     protocols: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def baselines(self, asked: Question, dim: int) -> list[Entry]:
+    def baselines(self, asked: _Question, dim: int) -> list[Entry]:
         self.say(f"the cheap baselines in {_words(asked)}")
         result = asked.baselines(dim, self.seed)
         return [] if result is None else self._cheap(asked, result)
 
-    def contender(self, contender: Contender, asked: list[Question]) -> Iterable[Entry]:
+    def contender(self, contender: Contender, asked: list[_Question]) -> Iterable[Entry]:
         """All tasks of one model: a fit serves all that leave the same graph, and is let go before the next model."""
         fits: dict[str, _Fitted] = {}
         for question in asked:
@@ -200,25 +241,25 @@ class _Run:
                 fits[graph.fingerprint] = _fit(contender.model, graph, progress=self.say.bars)
             yield from self._answers(question, contender, fits[graph.fingerprint])
 
-    def _answers(self, asked: Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
+    def _answers(self, asked: _Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
+        task = asked.task.function
         cost: dict[str, Any] = {"seconds": fitted.seconds, "bytes": fitted.bytes}
         if fitted.model is None:
-            return [Entry(asked.task, contender.name, **cost, why=fitted.why)]
-        score = natural_score(fitted.model)
+            return [Entry(task, contender.name, **cost, why=fitted.why)]
         try:
-            result = asked.ask(fitted.model, score)
+            result = asked.case.evaluate(fitted.model, baselines=asked.task.baselines == "own")
         except Exception as e:
-            return [Entry(asked.task, contender.name, **cost, why=_why(e))]
-        if asked.scored:
-            cost["score"] = score
-        own = Entry(asked.task, contender.name, False, result.figures, result.deviations, **cost)
+            return [Entry(task, contender.name, **cost, why=_why(e))]
+        score = str(result.protocol["score"]) if asked.task.score else ""
+        own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score)
         return [own, *self._cheap(asked, result, f" of {contender.name}")]
 
-    def _cheap(self, asked: Question, result: Result, suffix: str = "") -> list[Entry]:
+    def _cheap(self, asked: _Question, result: Result, suffix: str = "") -> list[Entry]:
         """A result's baselines as entries; what it says of the protocol is kept, and of figures."""
-        self.smaller[asked.task] = tuple(result.smaller_is_better)
-        self.protocols.setdefault(asked.task, {k: v for k, v in result.protocol.items() if k != "score"})
-        return [Entry(asked.task, name + suffix, True, row) for name, row in result.baselines.items()]
+        task = asked.task.function
+        self.smaller[task] = tuple(result.smaller_is_better)
+        self.protocols.setdefault(task, {k: v for k, v in result.protocol.items() if k != "score"})
+        return [Entry(task, name + suffix, True, row) for name, row in result.baselines.items()]
 
 
 def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
@@ -234,12 +275,12 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
 
 def _why(e: Exception) -> str:
     """What a row says of a refusal, a training that failed, or too little memory; any other error goes on its way."""
-    if isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e):
+    if is_out_of_memory(e):
         return "there is not enough memory"
     if not isinstance(e, (InputError, TrainingError)):
         raise e
     return " ".join(str(e).split())
 
 
-def _words(asked: Question) -> str:
-    return asked.task.replace("_", " ")
+def _words(asked: _Question) -> str:
+    return asked.task.words

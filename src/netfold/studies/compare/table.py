@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import text_table
 from netfold.errors import InputError
-from netfold.studies.compare.questions import headline
+from netfold.evaluate.task import SCORES, task_named
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +32,7 @@ class Entry:
     bytes: int | None = None
     """The peak of memory of the fit above where it stood before (see `Meter`)."""
     score: str = ""
-    """How its pairs were scored, where the task leaves that to the model."""
+    """How its pairs were scored, where a task has pairs."""
     why: str = ""
     """Why there are no figures; empty where there are."""
 
@@ -101,7 +102,9 @@ class Comparison:
         return {"data": self.data, "seed": self.seed, "entries": entries, "best": best, "protocols": protocols}
 
     def __repr__(self) -> str:
-        return "\n".join([f"{self.data}, seed {self.seed}", *self._table(), *self._reasons(), *self._verdicts()])
+        return "\n".join(
+            [f"{self.data}, seed {self.seed}", *self._table(), *self._scores(), *self._reasons(), *self._verdicts()]
+        )
 
     # ---------------------------------------------------------------- as text
 
@@ -111,7 +114,7 @@ class Comparison:
         several = len(self.tasks) > 1
         above = [["", *(_words(t) if first[t] == x else "" for t, x in groups), "", ""]] if several else []
         head = ["" if several else _words(self.tasks[0]), *(x for _, x in groups), "fit s", "fit MiB"]
-        return _aligned([*above, head, *(self._row(name, groups) for name in self.methods)])
+        return [text_table([*above, head, *(self._row(name, groups) for name in self.methods)], range(1, len(head)))]
 
     def _row(self, method: str, groups: list[tuple[str, str]]) -> list[str]:
         found = [x for x in self.entries if x.method == method]
@@ -121,6 +124,19 @@ class Comparison:
         memory = max((x.bytes for x in found if x.bytes is not None), default=None)
         cost = ["" if seconds is None else f"{seconds:,.1f}", "" if memory is None else f"{memory / 2**20:,.0f}"]
         return [method + (" (cheap)" if found[0].cheap else ""), *cells, *cost]
+
+    def _scores(self) -> list[str]:
+        """How pairs were scored, where that is not the default of the task."""
+        made = []
+        for task in self.tasks:
+            by: dict[str, list[str]] = {}
+            for x in self.entries:
+                if x.task == task and x.score:
+                    by.setdefault(x.score, []).append(x.method)
+            if task_named(task).score in SCORES and by.keys() - {task_named(task).score}:
+                words = "; ".join(f"{', '.join(methods)} by {score}" for score, methods in by.items())
+                made.append(f"{_words(task)}: pairs are scored of {words}")
+        return made
 
     def _reasons(self) -> list[str]:
         """Why a method has no figures, said once where it is the same in several tasks."""
@@ -160,7 +176,7 @@ class Comparison:
         """The headline figures that somebody has."""
         known = [x.figures for x in self.entries if x.task == task]
         some = [x for x in self._figures(task) if any(not math.isnan(row.get(x, math.nan)) for row in known)]
-        return headline(task, some)
+        return task_named(task).shown(some)
 
 
 def _verdict(task: str, best: Mapping[str, Entry]) -> str:
@@ -184,12 +200,3 @@ def _cell(x: float | None) -> str:
 
 def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
     return {name: None if math.isnan(x) else float(x) for name, x in row.items()}
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    """Names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in rows
-    ]

@@ -3,7 +3,7 @@
 >>> from netfold import datasets
 >>> datasets.load("karate")
 Graph(34 nodes, 78 edges, undirected, weighted)
->>> datasets.labels("karate")[33]
+>>> datasets.classes("karate")[33]
 (1,)
 """
 
@@ -27,12 +27,28 @@ from netfold.studies.datasets.built_in import (
 from netfold.studies.datasets.catalogue import Dataset, File, describe, located, names, table
 from netfold.studies.datasets.planted import planted_roles, planted_triples
 from netfold.studies.datasets.random_graphs import chung_lu, kronecker, stochastic_block_model
-from netfold.studies.datasets.stored import LOADERS, stored_labels
+from netfold.studies.datasets.stored import LOADERS, stored_classes
 
 __all__ = [
-    "Dataset", "File", "barbell", "chung_lu", "davis", "describe", "karate", "kronecker", "labels", "les_miserables",
-    "load", "mirrored_karate", "names", "options", "planted_roles", "planted_triples", "present",
-    "stochastic_block_model", "table",
+    "Dataset",
+    "File",
+    "barbell",
+    "chung_lu",
+    "classes",
+    "davis",
+    "describe",
+    "karate",
+    "kronecker",
+    "les_miserables",
+    "load",
+    "mirrored_karate",
+    "names",
+    "options",
+    "planted_roles",
+    "planted_triples",
+    "present",
+    "stochastic_block_model",
+    "table",
 ]  # fmt: skip
 
 
@@ -55,10 +71,10 @@ def load(name: str, **options: Any) -> Graph | Hypergraph:
     return LOADERS[dataset.kind](dataset, **options)
 
 
-def labels(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
+def classes(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node, as a tuple; the options are those of `load`.
 
-    >>> labels("sbm", sizes=(2, 1))
+    >>> classes("sbm", sizes=(2, 1))
     {0: (0,), 1: (0,), 2: (1,)}
     """
     dataset = describe(name)
@@ -67,7 +83,7 @@ def labels(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
         found = None if made is None else {node: (label,) for node, label in made.items()}
     else:
         check_options(name, options, _options_of(LOADERS[dataset.kind]))
-        found = stored_labels(dataset, **({"part": options["part"]} if "part" in options else {}))
+        found = stored_classes(dataset, **({"part": options["part"]} if "part" in options else {}))
     if found is None:
         having = ", ".join(n for n in names() if describe(n).classes)
         raise InputError(f"the nodes of the data set {name!r} have no classes; those of {having} have")

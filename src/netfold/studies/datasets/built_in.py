@@ -1,4 +1,4 @@
-"""The data sets that need no file: which function makes each, with which options."""
+"""The data sets that need no file: small graphs that everybody knows, and which function makes each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the files of a data set are, whether they are the right ones, and their columns."""
+"""The catalogue of data sets in files: what is known of each, where its files are, whether they are the right ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import gzip
 import io
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.text import did_you_mean, enumerated
 from netfold.errors import InputError
 from netfold.io.files import sha256
 
@@ -27,7 +27,6 @@ __all__ = [
     "describe",
     "folders",
     "known",
-    "listed",
     "located",
     "names",
     "read_catalogue",
@@ -77,7 +76,7 @@ class Dataset:
         """The file of this name, which may be short of its ending: `edges` is `edges.csv.gz`."""
         found = next((f for f in self.files if name in (f.name, f.name.removesuffix(".csv.gz"))), None)
         if found is None:
-            has = f"it has {listed(f.name for f in self.files)}" if self.files else "it is made without files"
+            has = f"it has {enumerated(f.name for f in self.files)}" if self.files else "it is made without files"
             raise InputError(f"the data set {self.name!r} has no file {name!r}; {has}")
         return found
 
@@ -110,20 +109,10 @@ def describe(name: str) -> Dataset:
     """The facts about a data set."""
     found = known().get(name) if isinstance(name, str) else None
     if found is None:
-        near = get_close_matches(str(name).casefold().replace("-", "_"), names(), n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}? There are" if near else "there are"
-        raise InputError(f"no data set is called {name!r}; {hint} {listed(names())}")
+        hint = did_you_mean(str(name).casefold().replace("-", "_"), names(), most=2, cutoff=0.5)
+        there_are = f"{hint} There are" if hint else "there are"
+        raise InputError(f"no data set is called {name!r}; {there_are} {enumerated(names())}")
     return found
-
-
-def listed(words: Iterable[str]) -> str:
-    """Words as a sentence lists them.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    *rest, last = words
-    return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def _dataset(name: str, facts: dict[str, Any]) -> Dataset:
@@ -135,7 +124,7 @@ def _dataset(name: str, facts: dict[str, Any]) -> Dataset:
     return Dataset(name=name, sources=tuple(facts.pop("sources", ())), files=files, **facts)
 
 
-Column = npt.NDArray[Any]
+Values = npt.NDArray[Any]
 
 
 def folders() -> list[Path]:
@@ -170,7 +159,7 @@ def checked(dataset: Dataset, name: str) -> Path:
     return path
 
 
-def table(name: str, file: str) -> dict[str, Column]:
+def table(name: str, file: str) -> dict[str, Values]:
     """The columns of a file of a data set: integers where all entries are, objects (strings) where not.
 
     `file` is one of `describe(name).files`; its ending `.csv.gz` may be left out.
@@ -188,7 +177,7 @@ def table(name: str, file: str) -> dict[str, Column]:
     return {column: values[:, i].copy() for i, column in enumerate(columns)}
 
 
-def _values(texts: list[str]) -> Column:
+def _values(texts: list[str]) -> Values:
     try:
         return np.array([int(x) for x in texts], np.int64)
     except ValueError:
@@ -205,7 +194,7 @@ def _wrong(path: Path, expected: str, found: str) -> str:
 def _absent(dataset: Dataset, file: File) -> str:
     return (
         f"the data set {dataset.name!r} is not here: {dataset.title} ({dataset.origin}; terms: {dataset.licence}), "
-        f"published at {listed(dataset.sources)}; put its {file.name} (columns {','.join(file.columns)}) into "
+        f"published at {enumerated(dataset.sources)}; put its {file.name} (columns {','.join(file.columns)}) into "
         f"{' or '.join(str(f / dataset.name) for f in folders())}, or set NETFOLD_DATA to the folder that holds "
         f"{dataset.name}/{file.name}, or read a file of your own with nf.read_edges"
     )

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from netfold.data.checks import check_count, check_share
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels, typed_labels
+from netfold.data.nodes import Nodes, typed_nodes
 from netfold.errors import InputError
-from netfold.studies.datasets.random_graphs import distinct
+from netfold.studies.datasets.random_graphs import distinct_integers
 
 __all__ = ["planted_roles", "planted_triples"]
 
@@ -91,7 +91,7 @@ def planted_triples(
     check_count("edges", edges, least=0, most=_allowed(member, groups)[1][-1])
     counts = [len(of_role) for of_role in member]
     rows = _triples(np.random.default_rng(seed), member, edges, groups) + np.cumsum([0, *counts[:-1]])
-    nodes = typed_labels({role: Labels.of(range(count)) for role, count in zip(_ROLES, counts, strict=True)})
+    nodes = typed_nodes({role: Nodes.of(range(count)) for role, count in zip(_ROLES, counts, strict=True)})
     node_types = np.repeat(np.arange(len(_ROLES)), counts)
     return Hypergraph.from_kinds([(_ROLES, _ROLES, rows)], nodes=nodes, node_types=node_types, types=_ROLES)
 
@@ -165,7 +165,7 @@ def _allowed(member: Groups, groups: int) -> tuple[npt.NDArray[np.int64], npt.ND
 def _triples(rng: np.random.Generator, member: Groups, edges: int, groups: int) -> npt.NDArray[np.int64]:
     """Rows (user, item, tag): numbers of allowed triples, taken apart into the groups and the places in them."""
     sizes, ends = _allowed(member, groups)
-    drawn = np.sort(distinct(rng, edges, int(ends[-1])))
+    drawn = np.sort(distinct_integers(rng, edges, int(ends[-1])))
     pair = np.searchsorted(ends, drawn, side="right")
     rest, tag = np.divmod(drawn - (ends[pair] - sizes[:, pair].prod(axis=0)), sizes[2, pair])
     user, item = np.divmod(rest, sizes[1, pair])

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import sqrt
-from numbers import Real
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 
-from netfold.data.checks import check_count, check_share
+from netfold.data.arrays import Floats, Ints
+from netfold.data.checks import check_count, check_share, is_between
 from netfold.data.graph import Graph
-from netfold.data.nodes import Labels
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
-__all__ = ["chung_lu", "distinct", "kronecker", "stochastic_block_model"]
+__all__ = ["chung_lu", "distinct_integers", "kronecker", "stochastic_block_model"]
 
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _TEN_BLOCKS = (1000,) * 10
 _A, _B, _C = 0.57, 0.19, 0.19
@@ -45,7 +42,7 @@ def stochastic_block_model(
     check_count("seed", seed, least=0)
     rng = np.random.default_rng(seed)
     block = np.repeat(np.arange(len(sizes)), sizes)
-    start: Rows = (np.cumsum(sizes) - np.asarray(sizes))[block]  # the first node of each node's block
+    start: Ints = (np.cumsum(sizes) - np.asarray(sizes))[block]  # the first node of each node's block
     node = np.arange(len(block))
     inside = _linked(rng, start, node - start, p_in)
     across = _linked(rng, np.zeros_like(start), start, p_out)
@@ -66,14 +63,14 @@ def chung_lu(nodes: int = 10_000, edges: int = 50_000, *, exponent: float = 2.5,
     """
     check_count("nodes", nodes, least=2, most=_MOST_NODES)
     check_count("edges", edges, least=0, most=nodes * (nodes - 1) // 8)
-    if not isinstance(exponent, Real) or not 2 < float(exponent) < np.inf:
+    if not is_between(exponent, 2, np.inf):
         raise InputError(f"exponent={exponent!r} is not a number above 2")
     check_count("seed", seed, least=0)
     power = 1 - 1 / (exponent - 1)
     start = _start(nodes, edges, power)
     low, high = start**power, (start + nodes) ** power
 
-    def ends(rng: np.random.Generator, count: int) -> Rows:
+    def ends(rng: np.random.Generator, count: int) -> Ints:
         places: Floats = (low + (high - low) * rng.random(count)) ** (1 / power) - start
         return np.clip(places.astype(np.int64), 0, nodes - 1)
 
@@ -95,24 +92,24 @@ def kronecker(scale: int = 14, edges: int = 100_000, *, seed: int = 0) -> Graph:
     return _drawn(lambda rng, count: _quartered(rng, count, scale), 2**scale, edges, seed)
 
 
-def distinct(rng: np.random.Generator, count: int, among: int) -> Rows:
+def distinct_integers(rng: np.random.Generator, count: int, among: int) -> Ints:
     """So many distinct integers from 0 to among - 1, every set of them as likely, in O(count).
 
-    >>> sorted(distinct(np.random.default_rng(0), 5, 5).tolist())
+    >>> sorted(distinct_integers(np.random.default_rng(0), 5, 5).tolist())
     [0, 1, 2, 3, 4]
     """
     if 2 * count >= among:
         return rng.permutation(among)[:count]
-    found: Rows = np.empty(0, np.int64)
+    found: Ints = np.empty(0, np.int64)
     while len(found) < count:
         found = _once(np.concatenate([found, rng.integers(among, size=_some_more(count - len(found)))]))
     return rng.permutation(found)[:count]
 
 
-def _once(values: Rows) -> Rows:
+def _once(values: Ints) -> Ints:
     """Each value once, in order; by sorting, which is many times faster than the hashing of `np.unique`."""
     ordered = np.sort(values)
-    kept: Rows = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    kept: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     return kept
 
 
@@ -121,11 +118,12 @@ def _some_more(count: int) -> int:
     return count * 9 // 8 + 1
 
 
-def _linked(rng: np.random.Generator, first: Rows, counts: Rows, p: float) -> tuple[Rows, Rows]:
+def _linked(rng: np.random.Generator, first: Ints, counts: Ints, p: float) -> tuple[Ints, Ints]:
     """Each node with each of the `counts` nodes from `first` on, with probability p."""
     ends = np.cumsum(counts)
     pairs = int(ends[-1])
-    drawn = np.sort(distinct(rng, int(rng.binomial(pairs, p)), pairs))  # in order, they are found many times faster
+    drawn = distinct_integers(rng, int(rng.binomial(pairs, p)), pairs)
+    drawn = np.sort(drawn)  # in order, they are found many times faster
     v = np.searchsorted(ends, drawn, side="right")
     return first[v] + drawn - (ends[v] - counts[v]), v
 
@@ -140,7 +138,7 @@ def _start(nodes: int, edges: int, power: float) -> float:
     return float(brentq(excess, 0, 100 * nodes)) if excess(0) > 0 else 0.0
 
 
-def _quartered(rng: np.random.Generator, count: int, scale: int) -> tuple[Rows, Rows]:
+def _quartered(rng: np.random.Generator, count: int, scale: int) -> tuple[Ints, Ints]:
     u, v = np.zeros((2, count), np.int64)
     for _ in range(scale):
         lower = rng.random(count, np.float32) > _A + _B
@@ -149,10 +147,10 @@ def _quartered(rng: np.random.Generator, count: int, scale: int) -> tuple[Rows, 
     return u, v
 
 
-def _drawn(draw: Callable[[np.random.Generator, int], tuple[Rows, Rows]], nodes: int, edges: int, seed: int) -> Graph:
+def _drawn(draw: Callable[[np.random.Generator, int], tuple[Ints, Ints]], nodes: int, edges: int, seed: int) -> Graph:
     """The graph of so many distinct edges without self-loops out of those that `draw` gives."""
     rng = np.random.default_rng(seed)
-    found: Rows = np.empty(0, np.int64)
+    found: Ints = np.empty(0, np.int64)
     while len(found) < edges:
         wanted = _some_more(edges - len(found))
         parts = [found, *(_codes(draw(rng, min(_AT_ONCE, wanted - i)), nodes) for i in range(0, wanted, _AT_ONCE))]
@@ -161,14 +159,14 @@ def _drawn(draw: Callable[[np.random.Generator, int], tuple[Rows, Rows]], nodes:
     return _graph(*np.divmod(found[:edges], nodes), nodes)
 
 
-def _codes(ends: tuple[Rows, Rows], nodes: int) -> Rows:
+def _codes(ends: tuple[Ints, Ints], nodes: int) -> Ints:
     """A number for each edge, the same whichever end came first; none for a self-loop."""
     u, v = np.minimum(*ends), np.maximum(*ends)
     return (u * nodes + v)[u < v]
 
 
-def _graph(u: Rows, v: Rows, nodes: int) -> Graph:
-    return Graph.from_codes(u, v, None, nodes=Labels.of(range(nodes)))
+def _graph(u: Ints, v: Ints, nodes: int) -> Graph:
+    return Graph.from_codes(u, v, None, nodes=Nodes.of(range(nodes)))
 
 
 def _check_sizes(sizes: Sequence[int]) -> None:

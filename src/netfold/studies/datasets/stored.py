@@ -11,12 +11,12 @@ from scipy import sparse
 
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.nodes import Labels, typed_labels
+from netfold.data.nodes import Nodes, typed_nodes
 from netfold.errors import InputError
 from netfold.io.edges import read_edges
 from netfold.studies.datasets.catalogue import Dataset, checked, table
 
-__all__ = ["LOADERS", "documents", "graph", "hypergraph", "stored_labels"]
+__all__ = ["LOADERS", "documents", "graph", "hypergraph", "stored_classes"]
 
 _HYPEREDGES, _NEGATIVES, _LABELS = "hyperedges.csv.gz", "test_negatives.csv.gz", "labels.csv.gz"
 _TABLES_OF_NODES = ("nodes.csv.gz", _LABELS)
@@ -43,13 +43,13 @@ def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
     else:
         at = _rows_of(dataset, part, split)
         ids = {role: column[at] for role, column in whole.items()}
-    roles, of_role = tuple(whole), {role: Labels.of(np.unique(column)) for role, column in whole.items()}
+    roles, of_role = tuple(whole), {role: Nodes.of(np.unique(column)) for role, column in whole.items()}
     counts = [len(labels) for labels in of_role.values()]
     places = [of_role[role].positions(ids[role]) for role in roles]
     rows = np.stack(places, axis=1) + np.cumsum([0, *counts[:-1]])
     node_types = np.repeat(np.arange(len(roles)), counts)
     kinds = [(roles, roles, rows)]
-    return Hypergraph.from_kinds(kinds, nodes=typed_labels(of_role), node_types=node_types, types=roles)
+    return Hypergraph.from_kinds(kinds, nodes=typed_nodes(of_role), node_types=node_types, types=roles)
 
 
 def documents(dataset: Dataset, *, part: str = "train") -> Graph:
@@ -61,7 +61,7 @@ def documents(dataset: Dataset, *, part: str = "train") -> Graph:
 
     ids = _documents_of(dataset, part)
     counts = table(dataset.name, "doc_terms.csv.gz")
-    row = Labels.of(ids).find(counts["doc"])
+    row = Nodes.of(ids).find(counts["doc"])
     used = row >= 0
     x = sparse.csr_array((counts["count"][used].astype(float), (row[used], counts["term"][used])))
     x = sparse.csr_array(TfidfTransformer().fit_transform(x))
@@ -69,7 +69,7 @@ def documents(dataset: Dataset, *, part: str = "train") -> Graph:
     s = (x @ x.T).tocoo()
     off = s.coords[0] != s.coords[1]
     s = sparse.coo_array((s.data[off], (s.coords[0][off], s.coords[1][off])), shape=s.shape)
-    return Graph(s.tocsr(), Labels.of(ids))
+    return Graph(s.tocsr(), Nodes.of(ids))
 
 
 LOADERS: dict[str, Callable[..., Graph | Hypergraph]] = {
@@ -80,7 +80,7 @@ LOADERS: dict[str, Callable[..., Graph | Hypergraph]] = {
 """What makes each kind of data set of its files; the keywords are the options of `load`."""
 
 
-def stored_labels(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[Any, ...]] | None:
+def stored_classes(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[Any, ...]] | None:
     """The classes of each node of `labels.csv.gz`; None where there is no such file.
 
     Of documents, those in one part. The labels of a hypergraph are (role, id), the role being the column of nodes.
@@ -113,7 +113,7 @@ def _until(dataset: Dataset, directed: bool, until: float) -> Graph:
 def _with_all_nodes(found: Graph, dataset: Dataset) -> Graph:
     """The same graph with the nodes that only another table of the data set names."""
     tables = [table(dataset.name, name) for name in _TABLES_OF_NODES if dataset.has(name)]
-    nodes = Labels.of(np.unique(np.concatenate([np.array(list(found.nodes)), *(t["node"] for t in tables)])))
+    nodes = Nodes.of(np.unique(np.concatenate([np.array(list(found.nodes)), *(t["node"] for t in tables)])))
     entries = found.adjacency.tocoo()
     u, v = (nodes.positions(found.nodes)[ends] for ends in entries.coords)
     wider = sparse.coo_array((entries.data, (u, v)), shape=(len(nodes), len(nodes)))

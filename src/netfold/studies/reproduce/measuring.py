@@ -9,22 +9,28 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.checks import is_whole
 from netfold.errors import InputError
-from netfold.studies.reproduce.new_nodes import entry
-from netfold.studies.reproduce.table import COST, GAP, Cells, Data, Row, Table
-from netfold.studies.reproduce.tasks import NEW_NODES, Case, Entry, case, fitted_to
+from netfold.evaluate.task import task_named
+from netfold.studies.reproduce.table import COST, GAP, OWN, TOP, WAYS, Base, Cells, Data, Row, Table
 
 if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
-    from netfold.evaluate import Result
+    from netfold.evaluate.case import Case
+    from netfold.evaluate.result import Result
 
-__all__ = ["Measured", "Run", "arguments_of_row", "groups", "key", "measured", "sources"]
+__all__ = ["FittedRow", "Measured", "Run", "arguments_of_row", "fitted_to", "groups", "key", "measured", "sources"]
 
 
 def arguments_of_row(table: Table, row: Row, *, quick: bool) -> dict[str, Any]:
     """The protocol of a row: the table's, the row's own, and what `--quick` changes."""
     return {**table.task.arguments, **row.task, **(table.quick.task if quick else {})}
+
+
+def fitted_to(table: Table, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments of a protocol that say which part of the data a model is fitted to."""
+    return {name: arguments[name] for name in task_named(table.task.name).held_out(arguments)}
 
 
 def groups(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
@@ -35,7 +41,7 @@ def groups(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
     found: dict[str, list[Row]] = {}
     for row in table.rows:
         fitted = table.bases[row.base] if row.base else row
-        part = fitted_to(arguments_of_row(table, row, quick=quick))
+        part = fitted_to(table, arguments_of_row(table, row, quick=quick))
         found.setdefault(key(fitted.model, fitted.config, part), []).append(row)
     return [tuple(rows) for rows in found.values()]
 
@@ -58,7 +64,7 @@ def _baselines(table: Table, row: Row, *, quick: bool) -> str:
     arguments = arguments_of_row(table, row, quick=quick)
     if row.base:
         return key(arguments, table.bases[row.base].model, table.bases[row.base].config)
-    if table.task.name == NEW_NODES:
+    if task_named(table.task.name).split == "nodes":
         return key(arguments, row.model, row.config)
     return key(arguments, _width(row, table.quick.config if quick else {}))
 
@@ -92,7 +98,7 @@ class Run:
             raise InputError("no seed is given to run a table with; give one or more")
         if self.limit is not None and not self.limit > 0:
             raise InputError(f"limit={self.limit!r} is not a time; give seconds above 0, or None")
-        if not isinstance(self.jobs, int) or isinstance(self.jobs, bool) or self.jobs < 1:
+        if not is_whole(self.jobs) or self.jobs < 1:
             raise InputError(f"jobs={self.jobs!r} is not a number of processes; give 1 or more")
 
 
@@ -173,10 +179,12 @@ def _loaded(data: Data, fits: _Fits) -> _Shared:
         named = {} if name is None else {"part": name}
         return datasets.load(data.name, **options | named | others)
 
-    return _Shared(datasets.load(data.name, **options), lambda: datasets.labels(data.name, **options), part, fits)
+    return _Shared(datasets.load(data.name, **options), lambda: datasets.classes(data.name, **options), part, fits)
 
 
 def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: bool) -> Measured:
+    from netfold.evaluate.case import case
+
     arguments, seed = arguments_of_row(table, row, quick=how.quick), shared.fits.seed
     try:
         asked = case(table.task.name, shared.graph, shared.labels, arguments, seed, shared.parts)
@@ -194,11 +202,43 @@ def _plain(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: float(x) for name, x in figures.items()}
 
 
-def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> Entry:
+@dataclass(frozen=True)
+class FittedRow:
+    """A row that is fitted: what evaluates it, given baselines=; the CPU seconds."""
+
+    evaluate: Callable[..., Result]
+    cost: float
+
+
+def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     if row.base:
-        return entry(row, table.bases[row.base], asked, fit)
+        return _entry_of_base(row, table.bases[row.base], asked, fit)
     model, cost = fit(row.model, row.config, asked.graph)
-    return Entry(partial(asked.evaluate, model), cost)
+    return FittedRow(partial(asked.evaluate, model), cost)
+
+
+def _entry_of_base(row: Row, base: Base, asked: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
+    """A row ready to be evaluated; what it costs is counted without the base that it stands on.
+
+    A base's own `transform` is asked about the new nodes that have a known neighbor unless the row's task says else,
+    other models about those with a path to known ones.
+    """
+    split = asked.split
+    if split is None:
+        raise InputError(f"row {row.name!r} has a base, which is for new nodes (task out_of_sample)")
+    again = partial(fit, base.model, base.config)
+    fitted, _ = again(split.known)
+    known = fitted.embedding_
+    if row.model == OWN:
+        linked = row.task.get("linked", "neighbor")
+        return FittedRow(partial(asked.evaluate, fitted, linked=linked), 0.0)
+    if row.model == TOP:
+        rerun = partial(asked.evaluate, TOP, base=known, rerun=lambda graph: again(graph)[0])
+        return FittedRow(rerun, again(split.whole)[1])
+    if row.model in WAYS:
+        return FittedRow(partial(asked.evaluate, row.model, base=known), 0.0)
+    model, cost = fit(row.model, row.config, split.known, known)
+    return FittedRow(partial(asked.evaluate, model), cost)
 
 
 def _check_result(table: Table, result: Result, *, quick: bool) -> None:

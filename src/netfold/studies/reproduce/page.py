@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netfold.io.files import staged_file
-from netfold.studies.reproduce.new_nodes import WAYS
-from netfold.studies.reproduce.table import Base, Recorded, RecordedRow, Row, Table
+from netfold.studies.reproduce.table import WAYS, Base, Recorded, RecordedRow, Row, Table
 from netfold.studies.reproduce.verdicts import number, ranked_baselines, summary, verdicts
 
-__all__ = ["PAPERS", "Line", "aligned", "last_verdict", "lines", "page", "write_page"]
+__all__ = ["PAPERS", "Line", "last_verdict", "lines", "page", "write_page"]
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,6 @@ def lines(table: Table, row: Row, found: RecordedRow | None) -> Iterator[Line]:
                 verdict=str(judged.get(figure, "not run yet" if found is None else "not measured")),
                 baselines=tuple(f"{number(x)} ({name})" for name, x in cheap),
             )
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of text in columns.
-
-    >>> print(aligned([["figure", "ours"], ["MAP", "0.9"]]))
-    figure  ours
-    MAP     0.9
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def _cell(x: float | None) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from typing import Any
 
-from netfold.errors import InputError, TrainingError
+from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.studies.machine import cores
 from netfold.studies.reproduce.measuring import Measured, Run, groups, measured
 from netfold.studies.reproduce.table import COST, Row, Table
@@ -218,6 +218,6 @@ def _failure(e: Exception) -> tuple[str, str]:
         return "refused", str(e)
     if isinstance(e, TrainingError):
         return "failed", str(e)
-    if isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e):
+    if is_out_of_memory(e):
         return "failed", "there was not enough memory; fewer jobs at a time need less"
     return "bug", f"{type(e).__name__}: {e}"

@@ -1,19 +1,31 @@
-"""Where the tables are: in the installed package, or in the checkout that netfold is run from."""
+"""Reading the files of tables: where they are, what their keys must be, and what their parts must agree in."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
-import math
 import reprlib
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from netfold.data.checks import is_number
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
-from netfold.studies.reproduce.new_nodes import WAYS
-from netfold.studies.reproduce.table import Base, Cells, Data, Quick, Recorded, RecordedRow, Row, Table, Task
+from netfold.studies.reproduce.table import (
+    WAYS,
+    Asked,
+    Base,
+    Cells,
+    Data,
+    Quick,
+    Recorded,
+    RecordedRow,
+    Row,
+    Table,
+    new_arguments,
+)
 
 __all__ = [
     "Section",
@@ -53,8 +65,7 @@ class Section:
     def end(self) -> None:
         """Refuse the keys that are left."""
         for key in self._left:
-            near = get_close_matches(key, self._asked, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self._asked)}"
+            hint = did_you_mean(key, self._asked, f"it has {', '.join(self._asked)}", quoted=True)
             raise self.wrong(f"there is no key {key!r}; {hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -73,7 +84,7 @@ class Section:
 
     def number(self, key: str) -> float:
         """A finite number."""
-        return float(self._take(key, None, "a finite number", _is_number))
+        return float(self._take(key, None, "a finite number", is_number))
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Keys with values of any kind."""
@@ -83,7 +94,7 @@ class Section:
         """Keys with finite numbers."""
         found = self.mapping(key)
         for name, value in found.items():
-            if not _is_number(value):
+            if not is_number(value):
                 raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a finite number")
         return {name: float(value) for name, value in found.items()}
 
@@ -117,10 +128,6 @@ def _all(value: Any, kind: type) -> bool:
     return listed and all(isinstance(x, kind) and not isinstance(x, bool) for x in value)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
 _LARGEST = 1 << 20
 """Bytes: a file of more is no table."""
 
@@ -152,7 +159,7 @@ def parse(path: Path, text: str) -> Table:
         paper=top.text("paper"),
         source=top.text("source"),
         data=Data(*_named(top.section("data"))),
-        task=Task(*_named(top.section("task"))),
+        task=Asked(*_named(top.section("task"))),
         figures=top.texts("figures"),
         published=top.cells("published"),
         rows=tuple(_row(section) for section in top.sections("rows")),
@@ -164,8 +171,36 @@ def parse(path: Path, text: str) -> Table:
         recorded=_recorded(top.section("recorded")) if "recorded" in values else None,
     )
     top.end()
+    try:
+        table = _with_new_names(table)
+    except InputError as e:
+        raise InputError(f"{path}: {e}") from None
     _check(table)
     return table
+
+
+def _with_new_names(table: Table) -> Table:
+    """The table with its options and arguments by the names that they have now."""
+    quick = table.quick.config
+    for row in table.rows:
+        quick = _new_names(row.model, quick)
+    return dataclasses.replace(
+        table,
+        task=Asked(table.task.name, new_arguments(table.task.arguments)),
+        rows=tuple(
+            dataclasses.replace(row, config=_new_names(row.model, row.config), task=new_arguments(row.task))
+            for row in table.rows
+        ),
+        bases={name: Base(base.model, _new_names(base.model, base.config)) for name, base in table.bases.items()},
+        quick=Quick(quick, new_arguments(table.quick.task)),
+    )
+
+
+def _new_names(model: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    from netfold.embedder.options import new_names
+    from netfold.models import MODELS
+
+    return new_names(MODELS[model], config) if model in MODELS else config
 
 
 def _named(given: Section) -> tuple[str, dict[str, Any]]:
@@ -258,8 +293,7 @@ def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...
 
 def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "published") -> None:
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(map(repr, known))}"
+        hint = did_you_mean(name, known, f"there is {', '.join(map(repr, known))}", quoted=True)
         raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
 
 
@@ -321,7 +355,6 @@ def table_named(folder: Path, name: str) -> Table:
     """The table of this name, which is that of its file."""
     known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if name not in known:
-        near = get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "netfold reproduce --list shows them"
+        hint = did_you_mean(name, known, "netfold reproduce --list shows them", most=3)
         raise InputError(f"there is no table {name!r} in {folder}; {hint}")
     return read_table(known[name])

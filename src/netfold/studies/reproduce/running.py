@@ -1,21 +1,27 @@
-"""Running a table: each row is measured for each seed, and the seeds are averaged."""
+"""Running a table: rows are measured for each seed and averaged; and recording that run in the file of the table."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import json
 import math
+import re
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from netfold._version import version
 from netfold.errors import InputError, TrainingError
-from netfold.studies.machine import machine, version
+from netfold.io.files import staged_file
+from netfold.studies.machine import machine
 from netfold.studies.reproduce.measuring import Measured, Run, measured, sources
-from netfold.studies.reproduce.new_nodes import with_gaps
 from netfold.studies.reproduce.parallel import measured_in_processes
-from netfold.studies.reproduce.table import Recorded, RecordedRow, Row, Table
+from netfold.studies.reproduce.parsing import parse
+from netfold.studies.reproduce.table import FLOOR, GAP, TOP, Recorded, RecordedRow, Row, Table
 
-__all__ = ["Run", "run"]
+__all__ = ["Run", "record", "recorded_text", "run", "with_gaps", "with_recorded"]
 
 _Found = Mapping[tuple[int, str], Measured]
 """By the seed and the row's name."""
@@ -87,3 +93,112 @@ def _means(values: Mapping[str, list[float]]) -> dict[str, float]:
 def _rounded(x: float) -> float:
     """To six digits: what is recorded is what verdicts are given on."""
     return float(f"{x:.6g}")
+
+
+# -------------------------------------------------------------------- gaps that new nodes' vectors close
+
+
+def with_gaps(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, RecordedRow]:
+    """The rows with (own - LocalAvg) / (rerun - LocalAvg) of the means over seeds, where the table asks for it.
+
+    LocalAvg and the rerun are those rows that have the same base; where either is not there, or the rerun is no
+    better, there is no such figure.
+    """
+    wanted = [figure for figure in table.figures if figure.endswith(GAP)]
+    made = dict(rows)
+    for row in table.rows if wanted else ():
+        ends = [_of_way(table, rows, row.base, way) for way in (FLOOR, TOP)]
+        if row.base and row.model not in (FLOOR, TOP) and all(ends):
+            made[row.name] = _with_gaps_of(rows[row.name], [end.mean for end in ends if end], wanted)
+    return made
+
+
+def _with_gaps_of(row: RecordedRow, ends: list[Mapping[str, float]], wanted: list[str]) -> RecordedRow:
+    mean = dict(row.mean)
+    for figure in wanted:
+        of = figure.removesuffix(GAP)
+        if all(of in cells for cells in (mean, *ends)) and ends[1][of] > ends[0][of]:
+            mean[figure] = float(f"{(mean[of] - ends[0][of]) / (ends[1][of] - ends[0][of]):.4g}")
+    return dataclasses.replace(row, mean=mean)
+
+
+def _of_way(table: Table, rows: Mapping[str, RecordedRow], base: str, way: str) -> RecordedRow | None:
+    return next((rows[row.name] for row in table.rows if (row.base, row.model) == (base, way)), None)
+
+
+# -------------------------------------------------------------------- recording: only that part of the file changes
+
+_START = re.compile(r"^\[recorded\][^\n]*$", re.MULTILINE)
+_BARE = re.compile("[A-Za-z0-9_-]+")
+
+
+def record(table: Table, run: Recorded) -> Table:
+    """Put a run in the place of the one recorded before; the table as it now is."""
+    text = with_recorded(table.path, table.path.read_text(encoding="utf-8"), run)
+    with staged_file(table.path) as part:
+        part.write_text(text, encoding="utf-8")
+    return parse(table.path, text)
+
+
+def with_recorded(path: Path, text: str, run: Recorded) -> str:
+    """The file's text with its last part, `[recorded]`, replaced; all before it stays as it is, byte for byte.
+
+    Refused where that would change anything else: the file is then not laid out as it should be.
+    """
+    found = _START.search(text)
+    kept = text[: found.start()] if found else text
+    made = f"{kept.rstrip()}\n\n{recorded_text(run, path.stem)}"
+    old = parse(path, text)
+    try:
+        if parse(path, made) == dataclasses.replace(old, recorded=run):
+            return made
+    except InputError:
+        pass
+    raise InputError(f"{path}: [recorded] cannot be replaced alone; make it the last part of the file")
+
+
+def recorded_text(run: Recorded, name: str) -> str:
+    """A run as TOML.
+
+    >>> rows = {"SDNE": RecordedRow("ab", {"MAP": 1.0})}
+    >>> print(recorded_text(Recorded("2026-11-30", "a box", "0.1", (0,), 2.5, rows), "x"))
+    [recorded] # by: netfold reproduce x --record
+    date = "2026-11-30"
+    machine = "a box"
+    version = "0.1"
+    seeds = [0]
+    seconds = 2.5
+    <BLANKLINE>
+    [recorded.rows.SDNE]
+    settings = "ab"
+    mean = { MAP = 1.0 }
+    <BLANKLINE>
+    """
+    head = [f"[recorded] # by: netfold reproduce {name} --record"]
+    head += [f"{key} = {_text(getattr(run, key))}" for key in ("date", "machine", "version")]
+    head += [f"seeds = {list(run.seeds)}", f"seconds = {run.seconds!r}", ""]
+    rows = [line for name, row in run.rows.items() for line in _row(name, row)]
+    return "\n".join(head + rows)
+
+
+def _row(name: str, row: RecordedRow) -> list[str]:
+    where = f"recorded.rows.{_key(name)}"
+    lines = [f"[{where}]", f"settings = {_text(row.settings)}", f"mean = {_cells(row.mean)}"]
+    lines += [f"sd = {_cells(row.sd)}"] if row.sd else []
+    if row.baselines:
+        lines += ["", f"[{where}.baselines]"]
+        lines += [f"{_key(baseline)} = {_cells(cells)}" for baseline, cells in row.baselines.items()]
+    return [*lines, ""]
+
+
+def _cells(cells: Mapping[str, float]) -> str:
+    return "{ " + ", ".join(f"{_key(figure)} = {float(x)!r}" for figure, x in cells.items()) + " }" if cells else "{}"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _text(text: str) -> str:
+    """A basic string of TOML, whose escapes are JSON's but for the one character that JSON leaves alone."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

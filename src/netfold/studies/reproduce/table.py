@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COST", "GAP", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow", "Row", "Table", "Task"]
+__all__ = [
+    "COST", "FLOOR", "GAP", "OWN", "TOP", "WAYS", "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
+    "Row", "Table",
+]  # fmt: skip
 
 Cells = Mapping[str, Mapping[str, float]]
 """Figures by method: {method: {figure: number}}."""
@@ -19,6 +22,38 @@ COST = "fit CPU-s"
 
 GAP = " gap closed"
 """Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
+
+FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
+WAYS = (FLOOR, "LabelProp", OWN, TOP)
+"""What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
+
+
+RENAMED_ARGUMENTS: dict[str, str] = {}
+"""Arguments of tasks: old name to new. Files are read by both, and rows hashed by the old.
+
+No new name may be the old name of another argument: they are told apart by their names alone.
+"""
+
+RENAMED_VALUES: dict[str, dict[str, str]] = {}
+"""Texts that an argument admits, by its new name: {argument: {old text: new text}}. Read and hashed likewise."""
+
+
+def new_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a task by the names and texts that they have now."""
+    renamed = {RENAMED_ARGUMENTS.get(name, name): value for name, value in arguments.items()}
+    return {name: _replaced(RENAMED_VALUES.get(name, {}), value) for name, value in renamed.items()}
+
+
+def _first_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by the names and texts of before, so that a hash outlives their renaming."""
+    old = {new: old for old, new in RENAMED_ARGUMENTS.items()}
+    texts = {name: {new: old for old, new in known.items()} for name, known in RENAMED_VALUES.items()}
+    now = new_arguments(arguments)
+    return {old.get(name, name): _replaced(texts.get(name, {}), value) for name, value in now.items()}
+
+
+def _replaced(texts: Mapping[str, str], value: Any) -> Any:
+    return texts.get(value, value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -34,10 +69,11 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A function of `nf.evaluate`, and the arguments that fix its protocol."""
+class Asked:
+    """A task of `nf.evaluate`, and the arguments that fix its protocol."""
 
     name: str
+    """As the file spells it, which the hash of a row's settings is of: link_prediction is link-prediction."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -110,7 +146,7 @@ class Table:
     source: str
     """Which table or figure, and how its numbers were read."""
     data: Data
-    task: Task
+    task: Asked
     figures: tuple[str, ...]
     """The columns, named as `nf.evaluate` names them."""
     published: Cells = field(default_factory=dict)
@@ -135,10 +171,10 @@ class Table:
     def settings(self, row: Row) -> str:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
         data = [self.data.name, dict(self.data.options)]
-        task = [self.task.name, {**self.task.arguments, **row.task}]
-        of = [row.model, dict(row.config)]
+        task = [self.task.name, _first_arguments({**self.task.arguments, **row.task})]
+        of = [row.model, _first_names(row)]
         if row.base:
-            of += [self.bases[row.base].model, dict(self.bases[row.base].config)]
+            of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
         told = json.dumps([data, task, *of], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
@@ -146,3 +182,11 @@ class Table:
         """What was recorded for a row as it is set now."""
         kept = self.recorded.rows.get(row.name) if self.recorded else None
         return kept if kept and kept.settings == self.settings(row) else None
+
+
+def _first_names(of: Row | Base) -> dict[str, Any]:
+    """A configuration by the oldest names of its options, so that a hash outlives their renaming."""
+    from netfold.embedder.options import first_names
+    from netfold.models import MODELS
+
+    return first_names(MODELS[of.model], of.config) if of.model in MODELS else dict(of.config)

@@ -21,7 +21,7 @@ class Sheet {
   async words() {
     if (this.labels) return;
     const named = await block(this.facts.named);
-    const labels = new Labels(await block(this.facts.labels), this.facts.nodes);
+    const labels = new Nodes(await block(this.facts.labels), this.facts.nodes);
     const grid = new Grid(await this.points());
     Object.assign(this, { named, labels, grid });
   }

@@ -1,0 +1,59 @@
+"""`Input` and `Problem`: what a model reads, and what it makes of that to be trained. Each is made once a fit."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import TypeVar  # whose variables have defaults; only what checks types reads them
+
+    from netfold.data.graph import Graph
+    from netfold.learn.training import Block
+
+    G = TypeVar("G", default=Graph)
+    N = TypeVar("N", bound=torch.nn.Module, default=Any)
+else:
+    from typing import TypeVar
+
+    G, N = TypeVar("G"), TypeVar("N")
+
+__all__ = ["G", "Input", "N", "Problem"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Input(Generic[G]):
+    """What a model reads: a graph it can embed, fitted or later.
+
+    A model that derives something from the graph for several of its places (rows, links) has it here as a cached
+    property of a class of its own: it is then made once a fit, and gone after it.
+    """
+
+    graph: G
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What must be known of the graph after it is gone, as json holds it: what the network is made from."""
+        graph: Any = self.graph
+        return {"fingerprint": graph.fingerprint, "n_nodes": graph.n_nodes, "directed": graph.directed}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Problem(Generic[N]):
+    """What a model makes of a graph: a network to be trained, on what, and how."""
+
+    network: N
+    """Started, and on the device where it is trained. A run that goes on gets its parameters from the checkpoint."""
+    batches: Callable[[int], Iterable[Any]]
+    """From an epoch to its batches: a function of the epoch and the seed alone, the same whenever it is asked."""
+    blocks: list[Block]
+    """Which parameters are stepped together, and how."""
+    schedule: str = "constant"
+    """How the learning rates fall over the epochs."""
+    tolerance: float = 0.0
+    """Training has converged when the objective improves by less than this share; 0: never."""
+    patience: int = 10
+    """Of how many epochs the improvement is asked."""

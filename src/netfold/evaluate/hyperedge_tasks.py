@@ -1,0 +1,306 @@
+"""Hyperedges held out, and whether a score tells them from other tuples of the same types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from netfold.data.arrays import Floats
+from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.hypergraph import Hypergraph
+from netfold.errors import InputError
+from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
+from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
+from netfold.evaluate.scores import separation
+from netfold.evaluate.task import AGGREGATES, SAMPLERS
+from netfold.evaluate.tuples import Codes, Order, TupleIndex, coded_edges, coded_like, decoded, stacked
+
+__all__ = [
+    "HyperedgeSplit",
+    "cheap_scorers",
+    "cosine_scores",
+    "held_out_hyperedges",
+    "hyperedges",
+    "own_scorer",
+    "split_hyperedges",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HyperedgeSplit:
+    """A hypergraph to learn from, and hyperedges among its nodes to be asked about."""
+
+    train: Hypergraph
+    """All nodes, and the hyperedges that are left."""
+    test: Any
+    """A `Hypergraph` of the others, or tuples of labels."""
+    protocol: Mapping[str, Any]
+    """How those were chosen."""
+
+    @cached_property
+    def figures(self) -> dict[str, int]:
+        """How many hyperedges are asked about, how many of those are not known too, and how many nodes lost theirs."""
+        rows, known = coded_like(self.train, self.test), coded_edges(self.train)
+        seen = TupleIndex(known, self.train.n_nodes, Order(self.train)).holds(rows)
+        alone = np.setdiff1d(rows[rows >= 0], known)
+        return {"test hyperedges": len(rows), "unseen": int((~seen).sum()), "nodes left in none": len(alone)}
+
+    def __repr__(self) -> str:
+        facts, protocol = facts_in_words(self.figures), facts_in_words(self.protocol)
+        return f"HyperedgeSplit: {self.train} to learn from\n{facts}\nprotocol: {protocol}"
+
+
+def split_hyperedges(hypergraph: Hypergraph, hidden: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
+    """Hide a random share of the hyperedges; all nodes are kept.
+
+    A hyperedge that is there twice can be hidden once and known once: it is then no question, and `held_out_hyperedges`
+    gives the figures of those that were never seen apart.
+
+    >>> split_hyperedges(Hypergraph.from_tuples([(i, i + 1, i + 2) for i in range(10)]), 0.3)
+    HyperedgeSplit: Hypergraph(12 nodes, 7 edges) to learn from
+    test hyperedges 3; unseen 3; nodes left in none 1
+    protocol: hidden 0.3; seed 0
+    """
+    if not is_between(hidden, 0, 1):
+        raise InputError(f"hidden={hidden!r} is no share of the hyperedges; give a number between 0 and 1")
+    m, count = hypergraph.n_edges, round(hidden * hypergraph.n_edges)
+    if not 0 < count < m:
+        raise InputError(f"hidden={hidden:g} hides {count:,} of {m:,} hyperedges; hide some, and leave some")
+    chosen = np.zeros(m, bool)
+    chosen[np.random.default_rng(seed).choice(m, count, replace=False)] = True
+    train, test = _with_edges(hypergraph, ~chosen), _with_edges(hypergraph, chosen)
+    return HyperedgeSplit(train, test, {"hidden": float(hidden), "seed": seed})
+
+
+def _with_edges(whole: Hypergraph, chosen: npt.NDArray[np.bool_]) -> Hypergraph:
+    """The same nodes, and some of the hyperedges."""
+    numbered = zip(whole.kinds, whole.edge_numbers(), strict=True)
+    kinds = [(kind.roles, kind.types, kind.rows[chosen[numbers]]) for kind, numbers in numbered]
+    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
+
+
+def held_out_hyperedges(
+    model: Any,
+    split: HyperedgeSplit,
+    *,
+    negatives: Any = "replaced",
+    per_positive: int = 5,
+    aggregate: str | None = None,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """AUC and average precision of hidden hyperedges that were never seen, as `hyperedges` has them.
+
+    Where some of the hidden ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often as
+    it was hidden. `model` was fitted to `split.train`.
+    """
+    if not split.figures["unseen"]:
+        count = split.figures["test hyperedges"]
+        raise InputError(f"each of the {count:,} test hyperedges is known too, so that there is nothing to be found")
+    asked: dict[str, Any] = {"negatives": negatives, "per_positive": per_positive, "aggregate": aggregate}
+    asked |= {"known": split.train, "seed": seed, "baselines": baselines}
+    unseen = hyperedges(model, split.test, **asked)
+    figures, cheap = dict(unseen.figures), {name: dict(row) for name, row in unseen.baselines.items()}
+    if split.figures["unseen"] < split.figures["test hyperedges"]:
+        every = hyperedges(model, split.test, duplicates="keep", **asked)
+        figures |= _with_seen(every.figures)
+        cheap = {name: row | _with_seen(every.baselines[name]) for name, row in cheap.items()}
+    return Result("hyperedges", unseen.name, figures, {**split.protocol, **unseen.protocol}, cheap)
+
+
+def _with_seen(figures: Mapping[str, float]) -> dict[str, float]:
+    return {f"{name} with seen": x for name, x in figures.items()}
+
+
+TupleScores = Callable[[Codes], Floats]
+"""From the rows of m tuples to m scores."""
+
+_BLOCK = 1 << 15
+"""Tuples whose vectors are looked at together."""
+
+
+def own_scorer(model: Any, known: Hypergraph, aggregate: str | None) -> TupleScores:
+    """The model's own scores of tuples of `known`'s nodes or, with `aggregate` or where it has none, of its vectors."""
+    if aggregate is None and hasattr(model, "score"):
+        return lambda rows: _checked(model.score(decoded(rows, known.nodes)), len(rows), model)
+    embedding = embedding_of(model)
+    embedding.nodes.positions(known.nodes)
+    return lambda rows: cosine_scores(rows, embedding[known.nodes], aggregate or "mean")
+
+
+def cosine_scores(rows: Codes, vectors: npt.ArrayLike, aggregate: str = "mean") -> Floats:
+    """The mean or the least cosine over the pairs of each tuple; a vector of zeros has the cosine 0 to all.
+
+    >>> cosine_scores(np.array([[0, 1, 2]]), [[1, 0], [2, 0], [0, 1]], "min").tolist()
+    [0.0]
+    """
+    given = np.asarray(vectors, np.float64)
+    length = np.linalg.norm(given, axis=1, keepdims=True)
+    unit = given / np.where(length > 0, length, 1)
+    least, total, count = np.full(len(rows), np.inf), np.zeros(len(rows)), np.zeros(len(rows))
+    for at, u, v in _pairs(rows):
+        cosine = np.concatenate([np.empty(0), *(_products(unit, u[i], v[i]) for i in _parts(len(u)))])
+        least[at] = np.minimum(least[at], cosine)
+        total[at] += cosine
+        count[at] += 1
+    return least if aggregate == "min" else total / count
+
+
+def cheap_scorers(known: Hypergraph) -> dict[str, TupleScores]:
+    """Σ log(1 + count) over the pairs of a tuple, in how many hyperedges two nodes are together; and Σ log(1 + degree)
+    over its nodes, in how many hyperedges each is."""
+    together = _entries(known.adjacency())
+    degrees = np.log1p(known.incidence().sum(axis=1, dtype=np.float64))
+
+    def cooccurrence(rows: Codes) -> Floats:
+        total = np.zeros(len(rows))
+        for at, u, v in _pairs(rows):
+            total[at] += np.log1p(together(u, v))
+        return total
+
+    def sizes(rows: Codes) -> Floats:
+        total: Floats = np.where(rows >= 0, degrees[rows], 0).sum(axis=1)
+        return total
+
+    return {"pair co-occurrence": cooccurrence, "log degrees": sizes}
+
+
+def _entries(matrix: sparse.csr_array) -> Callable[[Codes, Codes], Floats]:
+    """The entries of a matrix at some pairs of row and column, 0 where there is none."""
+    entries, n = matrix.tocoo(), matrix.shape[1]
+    keys = entries.coords[0].astype(np.int64) * n + entries.coords[1]
+    order = np.argsort(keys)
+    sorted_keys, values = np.append(keys[order], -1), np.append(entries.data[order], 0).astype(np.float64)
+
+    def at(rows: Codes, columns: Codes) -> Floats:
+        place = np.searchsorted(sorted_keys[:-1], rows * n + columns)
+        return np.where(sorted_keys[place] == rows * n + columns, values[place], 0)
+
+    return at
+
+
+def _pairs(rows: Codes) -> Iterator[tuple[npt.NDArray[np.int64], Codes, Codes]]:
+    """For each two columns: the tuples that are so long, and their nodes there."""
+    for a, b in combinations(range(rows.shape[1]), 2):
+        at = np.flatnonzero(rows[:, b] >= 0)  # b is the later one
+        yield at, rows[at, a], rows[at, b]
+
+
+def _parts(m: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, m, _BLOCK))
+
+
+def _products(unit: Floats, u: Codes, v: Codes) -> Floats:
+    made: Floats = np.einsum("ij,ij->i", unit[u], unit[v])
+    return made
+
+
+def _checked(scores: Any, m: int, model: Any) -> Floats:
+    found = np.asarray(scores, np.float64)
+    if found.shape != (m,) or not np.isfinite(found).all():
+        what = f"{type(model).__name__}.score gave an array of shape {found.shape}"
+        raise InputError(f"{what} for {m:,} tuples; one finite number for each is needed")
+    return found
+
+
+_DUPLICATES = ("drop", "keep")
+
+
+def hyperedges(
+    model: Any,
+    test: Any,
+    *,
+    known: Hypergraph,
+    negatives: Any = "replaced",
+    per_positive: int = 5,
+    duplicates: str = "drop",
+    aggregate: str | None = None,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """AUC and average precision (AP) of the scores of hyperedges, `test`, against tuples that are none.
+
+    `model` has `score(tuples)`, a number for each tuple of labels, or vectors: then a tuple's score is the `aggregate`,
+    "mean" or "min", of the cosines of its pairs (as it is for a model that has both, where `aggregate` is given).
+    `known` is the hypergraph that it was learned from, with every node of `test` and their types; `test` a `Hypergraph`
+    or tuples of labels. Tuples of the same nodes are one hyperedge, in whatever order they name them, unless nodes of
+    one type have roles of their own in `known`: (head, relation, tail) is not (tail, relation, head).
+
+    `negatives`: "replaced", one position (two in a tenth of the cases) gets a random node of its type, `per_positive`
+    for each hyperedge; "uniform", every position does; "all", every other tuple of the same types; or tuples, of which
+    those that are hyperedges are left out. None is a hyperedge of `known` or `test`.
+
+    `duplicates`: "drop" the hyperedges of `test` that are in `known`, and all but one of equal ones; or "keep" them, as
+    for the reconstruction of `known` (`test=known`). The protocol counts both.
+
+    The baselines are Σ log(1 + count) over the pairs of a tuple, in how many hyperedges of `known` they are together,
+    and Σ log(1 + degree) over its nodes.
+
+    >>> from netfold.data.embedding import Embedding
+    >>> known = Hypergraph.from_tuples([("ann", "film"), ("bob", "book")])
+    >>> vectors = Embedding(["ann", "film", "bob", "book"], [[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> hyperedges(vectors, known, known=known, duplicates="keep", baselines=False).figures
+    {'AUC': 1.0, 'AP': 1.0}
+    """
+    _check(known, negatives, duplicates, aggregate)
+    check_at_least_one(per_positive=per_positive)
+    score = own_scorer(model, known, aggregate)
+    test_rows, known_rows, order = coded_like(known, test), coded_edges(known), Order(known)
+    seen = TupleIndex(known_rows, known.n_nodes, order).holds(test_rows)
+    first = TupleIndex(test_rows, known.n_nodes, order).first
+    positives = test_rows if duplicates == "keep" else test_rows[first & ~seen]
+    if not len(positives):
+        raise InputError(f"none of {len(test_rows):,} test hyperedges is new; duplicates='keep' takes known ones")
+    truth = TupleIndex(stacked(known_rows, test_rows), known.n_nodes, order)
+    wrong, chosen = _negatives(negatives, positives, known, truth, per_positive, seed)
+    cheap = cheap_scorers(known) if baselines else {}
+    protocol = {"positives": len(positives), "negatives": chosen, "count of negatives": len(wrong)}
+    protocol |= {f"in the training data ({duplicates})": int(seen.sum())}
+    protocol |= {f"repeated in the test data ({duplicates})": int((~first & ~seen).sum())}
+    return Result(
+        "hyperedges",
+        name_of(model),
+        separation(score(positives), score(wrong)),
+        protocol | _how(model, aggregate) | {"seed": seed},
+        {name: separation(scorer(positives), scorer(wrong)) for name, scorer in cheap.items()},
+    )
+
+
+def _negatives(
+    given: Any, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
+) -> tuple[Codes, str]:
+    """Tuples that are no hyperedges, and how the protocol calls them."""
+    if isinstance(given, str) and given == "all":
+        made, words = all_negatives(positives, known, truth), SAMPLER_WORDS[given]
+    elif isinstance(given, str):
+        made = sampled_negatives(given, positives, known, truth, per_positive, seed)
+        words = f"{given}: {SAMPLER_WORDS[given]}, {per_positive} per positive"
+    else:
+        listed = coded_like(known, given)
+        false = truth.holds(listed)
+        made, words = listed[~false], f"as given, {false.sum():,} of {len(listed):,} left out as they are hyperedges"
+    if not len(made):
+        raise InputError("no tuple was found that is not a hyperedge; give others as negatives")
+    return made, words
+
+
+def _how(model: Any, aggregate: str | None) -> dict[str, str]:
+    own = aggregate is None and hasattr(model, "score")
+    return {"score": "the model's own" if own else f"{aggregate or 'mean'} of the cosines of pairs"}
+
+
+def _check(known: Any, negatives: Any, duplicates: Any, aggregate: Any) -> None:
+    if not isinstance(known, Hypergraph):
+        raise InputError(f"known is a {type(known).__name__}; give a Hypergraph, such as Hypergraph.from_tuples makes")
+    if isinstance(negatives, str) and negatives not in SAMPLERS:
+        raise InputError(f"negatives={negatives!r} is not one of {', '.join(SAMPLERS)}, nor a list of tuples")
+    check_choice(_DUPLICATES, duplicates=duplicates)
+    if aggregate is not None:
+        check_choice(AGGREGATES, aggregate=aggregate)

@@ -1,0 +1,342 @@
+"""How good the vectors of nodes are that come after the fit: cheap ways to place them, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import cg
+
+from netfold.data.arrays import Floats
+from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
+from netfold.data.embedding import Embedding
+from netfold.errors import InputError
+from netfold.evaluate.class_tasks import class_figures, linear_scorer
+from netfold.evaluate.classes import classes_of_nodes
+from netfold.evaluate.result import Result, embedding_of, name_of
+from netfold.evaluate.scores import chosen_score, pair_scores, separation
+from netfold.evaluate.splits import NodeSplit
+from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS
+
+__all__ = [
+    "HeldOutLinks",
+    "Method",
+    "cheap_methods",
+    "extending",
+    "hold_out_half",
+    "known_vectors",
+    "label_propagation",
+    "local_average",
+    "new_node_negatives",
+    "out_of_sample",
+    "reached",
+    "refitting",
+]
+
+
+_PRECISION = 1e-8
+"""The residual, relative to the right side, at which label propagation has converged."""
+
+
+def local_average(split: NodeSplit, embedding: Any) -> Embedding:
+    """LocalAvg: x_v = Σ_u w_uv x_u / Σ_u w_uv over the known neighbors u of each new node v.
+
+    Edges count in either direction. A node without known neighbors gets the mean of all known vectors.
+    """
+    known, (to_known, _) = _known_vectors(split, embedding), _weights(split)
+    total = np.asarray(to_known.sum(axis=1))
+    found = (to_known @ known) / np.where(total > 0, total, 1)[:, None]
+    return _new_vectors(split, np.where(total[:, None] > 0, found, known.mean(axis=0)))
+
+
+def label_propagation(split: NodeSplit, embedding: Any) -> Embedding:
+    """LabelProp: where propagation with known vectors held fast ends, each new node at the mean of all its neighbors.
+
+    That is (D_nn - W_nn) X_n = W_nk X_k, D the sums of rows of W over new (n) and known (k) nodes, solved by conjugate
+    gradients. Edges count in either direction. A node without a path to known ones gets the mean of all known vectors.
+    """
+    known, (to_known, among) = _known_vectors(split, embedding), _weights(split)
+    some = np.flatnonzero(reached(split))
+    made = np.tile(known.mean(axis=0), (len(split.new), 1))
+    inner, outer = sparse.csr_array(among[some][:, some]), sparse.csr_array(to_known[some])
+    degrees = np.asarray(inner.sum(axis=1)) + np.asarray(outer.sum(axis=1))
+    scale = 1 / np.sqrt(degrees)  # D^-½ (D - W) D^-½ has a diagonal of ones, whatever the weights
+    system = sparse.eye_array(len(some)) - sparse.diags_array(scale) @ inner @ sparse.diags_array(scale)
+    right = scale[:, None] * (outer @ known)
+    for j in range(known.shape[1]):
+        made[some, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
+    return _new_vectors(split, made)
+
+
+def reached(split: NodeSplit, *, by: str = "path") -> npt.NDArray[np.bool_]:
+    """Which new nodes a path leads to from a known one, or (`by="neighbor"`) an edge; in the order of `split.new`."""
+    to_known, among = _weights(split)
+    beside = np.diff(to_known.indptr) > 0
+    if by == "neighbor":
+        return beside
+    count, component = connected_components(among, directed=False)
+    return np.bincount(component, beside, minlength=count)[component] > 0
+
+
+def _weights(split: NodeSplit) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Weights between new and known nodes (in the order of `split.known`), and among new ones, in either direction."""
+    rows = links(split.whole, directed=False, weights=True, loops="drop")[split.new]
+    among = sparse.csr_array(rows[:, split.new])
+    return sparse.csr_array(rows[:, split.whole.positions(split.known.nodes)]), among
+
+
+def _known_vectors(split: NodeSplit, embedding: Any) -> Floats:
+    found = embedding_of(embedding)
+    return found.vectors[found.nodes.positions(split.known.nodes)].astype(np.float64)
+
+
+def _new_vectors(split: NodeSplit, vectors: Floats) -> Embedding:
+    return Embedding(split.whole.nodes.take(split.new), vectors.astype(np.float32))
+
+
+_ROUNDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutLinks:
+    """A split some of whose new nodes' edges are not shown."""
+
+    split: NodeSplit
+    """The same nodes; its whole graph lacks the hidden edges."""
+    pairs: Pairs
+    """m x 2 positions of the hidden edges, each with a new node at one end at least."""
+
+
+def hold_out_half(split: NodeSplit, *, hidden: float = 0.5, seed: int = 0) -> HeldOutLinks:
+    """Hide a share of the edges that new nodes have, with known ones and among themselves, to be predicted.
+
+    >>> from netfold.evaluate.splits import split_nodes
+    >>> hold_out_half(split_nodes([(1, 2), (2, 3), (3, 4), (4, 1)], 1)).split.whole
+    Graph(4 nodes, 3 edges, undirected)
+    """
+    if not is_between(hidden, 0, 1):
+        raise InputError(f"hidden={hidden!r} is no share of the new nodes' edges; give a number between 0 and 1")
+    edges = edge_pairs(split.whole)
+    theirs = edges[np.isin(edges, split.new).any(axis=1)]
+    count = round(hidden * len(theirs))
+    if not count:
+        raise InputError(f"the new nodes have {len(theirs):,} edges, of which hidden={hidden:g} hides none")
+    drawn = np.random.default_rng(seed).choice(len(theirs), count, replace=False)
+    pairs = theirs[np.sort(drawn)]
+    protocol = {**split.protocol, "hidden edges of new nodes": count}
+    return HeldOutLinks(NodeSplit(split.known, without_pairs(split.whole, pairs), split.new, protocol), pairs)
+
+
+def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: int) -> Pairs:
+    """For each of some edges of new nodes, so many pairs: its new node and a random node that it has no edge with.
+
+    An edge between two new nodes keeps a random one of them; an edge from a new node is replaced by pairs from it. A
+    pair that is an edge of the whole graph is drawn anew, 100 times at most: then it is left out.
+    """
+    rng, n, directed = np.random.default_rng(seed), split.whole.n_nodes, split.whole.directed
+    taken = keys_of(edge_pairs(split.whole), n, directed=directed)
+    is_new = np.isin(pairs, split.new)
+    other = np.where(is_new.all(axis=1), rng.integers(2, size=len(pairs)), is_new.argmin(axis=1))
+    made, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
+    left = np.arange(len(made))
+    for _ in range(_ROUNDS):
+        made[left, other[left]] = rng.integers(n, size=len(left))
+        drawn = made[left]
+        left = left[(drawn[:, 0] == drawn[:, 1]) | np.isin(keys_of(drawn, n, directed=directed), taken)]
+        if not len(left):
+            break
+    return np.delete(made, left, axis=0)
+
+
+Method = Callable[[NodeSplit], Embedding]
+"""From a split to vectors of all nodes of its whole graph."""
+
+
+def known_vectors(model: Any, base: Any, split: NodeSplit) -> Embedding:
+    """The vectors of the known nodes: `base`, or what the model was fitted to, which must not be new nodes too."""
+    if base is None and not hasattr(model, "embedding_"):
+        raise InputError("base=None and no fitted model was given; base is an Embedding of the known nodes")
+    if hasattr(model, "embedding_"):
+        met = split.new[model.embedding_.nodes.find(split.whole.nodes.take(split.new)) >= 0]
+        if len(met):
+            first = split.whole.nodes[int(met[0])]
+            raise InputError(f"the model was fitted to {first!r}, which is a new node; fit it to split.known")
+    return embedding_of(model if base is None else base).take(split.known.nodes)
+
+
+def extending(model: Any, known: Embedding, linked: str) -> Method:
+    """The known vectors, and new ones by the model, a function, or as they are given."""
+    if isinstance(model, Embedding):
+        return lambda split: _joined(split, known, model)
+    if hasattr(model, "transform"):
+        return lambda split: _joined(split, known, model.transform(_linked(split, linked).whole))
+    if callable(model):
+        return lambda split: _joined(split, known, model(_linked(split, linked)))
+    kind = type(model).__name__
+    raise InputError(f"a {kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
+
+
+def refitting(rerun: Any) -> Method:
+    """What a function from a graph to a model gives for the whole graph, or the vectors that are given."""
+    if not callable(rerun):
+        return lambda split: embedding_of(rerun).take(split.whole.nodes)
+    return lambda split: embedding_of(rerun(split.whole)).take(split.whole.nodes)
+
+
+def cheap_methods(known: Embedding) -> dict[str, Method]:
+    """LocalAvg and LabelProp."""
+    return {
+        "LocalAvg": lambda split: _joined(split, known, local_average(split, known)),
+        "LabelProp": lambda split: _joined(split, known, label_propagation(split, known)),
+    }
+
+
+def _joined(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
+    """The vectors of all nodes; a new one without gets the mean of the known ones."""
+    found = embedding_of(new)
+    if found.dim != known.dim:
+        raise InputError(f"the new nodes' vectors have {found.dim} numbers and the known ones' {known.dim}")
+    at = found.nodes.find(split.whole.nodes.take(split.new))
+    if not (at >= 0).any():
+        raise InputError(f"none of the {len(split.new):,} new nodes has a vector; give those of the new nodes")
+    vectors = np.tile(known.vectors.mean(axis=0), (split.whole.n_nodes, 1))
+    vectors[split.whole.positions(known.nodes)] = known.vectors
+    vectors[split.new[at >= 0]] = found.vectors[at[at >= 0]]
+    return Embedding(split.whole.nodes, vectors)
+
+
+def _linked(split: NodeSplit, by: str) -> NodeSplit:
+    """The split without the new nodes that a model cannot be asked about."""
+    good = reached(split, by=by)
+    if good.all():
+        return split
+    if not good.any():
+        raise InputError(f"none of the {len(split.new):,} new nodes is linked to a known one")
+    rows = np.delete(np.arange(split.whole.n_nodes), split.new[~good])
+    new = np.searchsorted(rows, split.new[good])
+    return NodeSplit(split.known, split.whole.subgraph(rows), new, split.protocol)
+
+
+_LINKED_WORDS = {"path": "those with a path to known ones", "neighbor": "those with a known neighbor"}
+
+NewNodeTask = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
+"""What gives a method's figures, and the choices that they depend on."""
+
+
+def out_of_sample(
+    model: Any,
+    split: NodeSplit,
+    *,
+    base: Any = None,
+    labels: Mapping[Any, Any] | None = None,
+    links: bool = True,
+    rerun: Any = None,
+    linked: str | None = None,
+    score: str | None = None,
+    per_positive: int = 1,
+    normalize: str = "centred",
+    C: float = 3.0,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """Classes and links of new nodes, by vectors that they got without a new fit.
+
+    `model` was fitted to `split.known` and has `transform(graph)`; or is a function from a `NodeSplit` to the vectors
+    of its new nodes, with `base` the vectors of the known ones; or is the new nodes' vectors themselves; or is the name
+    of a way that needs no model, "LocalAvg" or "LabelProp" from `base`, or "rerun" with `rerun=` below. `linked` says
+    which new nodes it is asked about: those with a "path" to known ones, or with a known "neighbor" (by default all
+    that it can place: a model says which by `reaches`); those that get no vector get the mean of the known ones.
+    `rerun` is the costly way, beside which the others stand: a function from a graph to a model fitted to it (or the
+    vectors that one gave to the whole graph).
+
+    With `labels`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
+    classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
+    `links`: half of the new nodes' edges are hidden before they get their vectors (`hold_out_half`), and `score`
+    ("cosine", "dot" or "distance") tells these edges from `per_positive` pairs of the same new node with a random node
+    that it has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have no figures of links.
+
+    The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base.
+    """
+    score = chosen_score("out-of-sample", model, score)
+    linked = getattr(model, "reaches", "path") if linked is None else linked
+    check_choice(SCORES_OF_VECTORS, score=score)
+    check_choice(LINKED, linked=linked)
+    check_choice(NORMALIZE, normalize=normalize)
+    if not is_between(C, 0, np.inf):
+        raise InputError(f"C={C!r} is not a finite number above 0")
+    check_at_least_one(per_positive=per_positive)
+    known = known_vectors(model, base, split)
+    tasks = {} if labels is None else {"classes": _classes_task(split, labels, normalize, C)}
+    if links and not isinstance(model, Embedding):
+        tasks["links"] = _links_task(split, score, per_positive, seed)
+    if not tasks:
+        raise InputError("there is nothing to measure; give labels=, or a model (not vectors) and links=True")
+
+    def figures(method: Method, thing: Any = None) -> dict[str, float]:
+        able = [task for name, (task, _) in tasks.items() if name == "classes" or not isinstance(thing, Embedding)]
+        return {x: value for task in able for x, value in task(method).items()}
+
+    cheap, way = cheap_methods(known), model if isinstance(model, str) else None
+    anew = {} if rerun is None else {"rerun": refitting(rerun)}
+    if way is not None:
+        check_choice(tuple(cheap | anew), model=way)
+        own = figures((cheap | anew)[way], rerun if way in anew else None)
+    else:
+        own = figures(extending(model, known, linked), model)
+    rows = {x: own if x == way else figures(method) for x, method in cheap.items()} if baselines else {}
+    rows |= {x: figures(method, rerun) for x, method in anew.items() if x != way}
+    protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
+    protocol |= {"new nodes": len(split.new), "model asked about": _LINKED_WORDS[linked]}
+    for _, facts in tasks.values():
+        protocol |= facts
+    return Result("out of sample", _name(model), own, protocol, rows)
+
+
+def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
+    """Classes of new nodes from those of known ones, and the choices that it depends on."""
+    classes = classes_of_nodes(labels, split.whole.nodes)
+    is_new = np.isin(split.whole.positions(classes.nodes), split.new)
+    learned, asked = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+    if not len(learned) or not len(asked):
+        raise InputError(
+            f"labels name {len(learned):,} known and {len(asked):,} new nodes with a class; both are needed"
+        )
+
+    def task(method: Method) -> dict[str, float]:
+        vectors = method(split)[classes.nodes].astype(np.float64)
+        return class_figures(linear_scorer(vectors, "logistic", normalize, C), classes, (learned, asked), "top-k")
+
+    facts = {"classifier": "one-vs-rest logistic", "C": C, "normalize": normalize, "rule": "top-k"}
+    facts |= {"learned from": f"{len(learned):,} known nodes", "asked about": f"{len(asked):,} new ones"}
+    return task, facts | {"without a path to known ones": int((~reached(split)).sum())}
+
+
+def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> NewNodeTask:
+    """Hidden edges of new nodes against pairs that are none, and the choices that it depends on."""
+    hidden = hold_out_half(split, seed=seed)
+    wrong = new_node_negatives(split, hidden.pairs, per_positive, seed)
+    if not len(wrong):
+        raise InputError("the new nodes have edges with all others; there is no pair to tell their edges from")
+
+    def task(method: Method) -> dict[str, float]:
+        scores = pair_scores(method(hidden.split), split.whole, score)
+        return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (hidden.pairs, wrong)))
+
+    facts: dict[str, Any] = {"links": "half of the new nodes' edges hidden", "positives": len(hidden.pairs)}
+    facts |= {"negatives": f"{len(wrong):,}, the same new node with a random one that it has no edge with"}
+    lost = int((~reached(hidden.split)).sum())
+    return task, facts | {"without a path where these are hidden": lost, "score": score, "seed": seed}
+
+
+def _name(model: Any) -> str:
+    if isinstance(model, str):
+        return model
+    if isinstance(model, Embedding) or hasattr(model, "embedding_"):
+        return name_of(model)
+    return str(getattr(model, "__name__", type(model).__name__)).replace("<lambda>", "function")
