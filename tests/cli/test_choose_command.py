@@ -82,4 +82,4 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(nf.SDNE, "fit", interrupted)
     result = netfold("choose", "edges.csv", "-q")
-    assert result.exit_code == 1 and result.stdout == "" and result.stderr.strip() == "netfold: interrupted"
+    assert result.exit_code == 130 and result.stdout == "" and result.stderr.strip() == "netfold: interrupted"

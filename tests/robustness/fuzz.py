@@ -45,9 +45,9 @@ def read_hif(path: Path) -> Any:
 
 
 def read_classes(path: Path) -> Any:
-    from netfold.io.classes import read_labels
+    from netfold.io.classes import read_classes
 
-    return read_labels(path)
+    return read_classes(path)
 
 
 def read_vectors(path: Path) -> Any:

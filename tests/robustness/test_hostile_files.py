@@ -16,7 +16,7 @@ import pytest
 from edge_files import parquet, write, zstd
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.io.classes import read_labels
+from netfold.io.classes import read_classes
 from netfold.io.edges import read_edges
 from netfold.io.hif import read_hif
 from netfold.io.interning import Interner
@@ -70,7 +70,7 @@ def test_numbers_do_not_depend_on_the_secret() -> None:
 def test_a_node_of_many_classes(tmp_path: Path) -> None:
     path = write(tmp_path, "".join(f"1,c{i % 40_000}\n" for i in range(60_000)))
     start = time.perf_counter()
-    assert read_labels(path) == {1: tuple(f"c{i}" for i in range(40_000))}
+    assert read_classes(path) == {1: tuple(f"c{i}" for i in range(40_000))}
     assert time.perf_counter() - start < 5
 
 
