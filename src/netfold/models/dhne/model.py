@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph
     from netfold.learn.progress import Progress
     from netfold.models.dhne.network import DHNENetwork
-    from netfold.models.dhne.scores import Scorer
+    from netfold.models.dhne.scores import TupleScorer
     from netfold.models.dhne.tuples import Places, Schema
 
 __all__ = ["DHNE"]
@@ -261,13 +261,13 @@ class DHNE(Embedder["DHNENetwork"]):
 
         return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known))
 
-    def _scorer(self, later: Any) -> Scorer:
-        from netfold.models.dhne.scores import Scorer, type_codes_of
+    def _scorer(self, later: Any) -> TupleScorer:
+        from netfold.models.dhne.scores import TupleScorer, type_codes_of
 
         self._check_fitted()
         if later is None:
-            return Scorer(self.network_, self.embedding_)
+            return TupleScorer(self.network_, self.embedding_)
         hypergraph = self._read(later, later=True).graph
         new = self.transform(hypergraph)
         types = type_codes_of(hypergraph, self.network_.schema)[hypergraph.nodes.positions(new.nodes)]
-        return Scorer(self.network_, self.embedding_, new, types)
+        return TupleScorer(self.network_, self.embedding_, new, types)

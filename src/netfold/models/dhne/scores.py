@@ -22,7 +22,7 @@ from netfold.learn.sparse_rows import PIECE
 from netfold.models.dhne.network import DHNENetwork
 from netfold.models.dhne.tuples import Form, Schema
 
-__all__ = ["Scorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
+__all__ = ["TupleScorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
 
 
 def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> sparse.csr_array:
@@ -80,7 +80,7 @@ def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: 
     return vectors
 
 
-class Scorer:
+class TupleScorer:
     """The similarities of a fitted network, for nodes that have vectors: the known ones, and perhaps new ones."""
 
     def __init__(self, network: DHNENetwork, known: Embedding, new: Embedding | None = None, new_types: Any = ()):
