@@ -8,7 +8,7 @@ TASTES = {
     "music": (["bob", "eva", "hal", "ida"], ["Cabaret", "Once", "Whiplash", "Amadeus"], ["piano", "drums", "songs"]),
 }
 every = [(u, film, tag) for users, films, tags in TASTES.values() for u in users for film in films for tag in tags]
-types = {label: kind for triple in every for label, kind in zip(triple, ("user", "film", "tag"), strict=True)}
+types = {node: kind for triple in every for node, kind in zip(triple, ("user", "film", "tag"), strict=True)}
 
 liked = nf.Hypergraph.from_tuples([triple for i, triple in enumerate(every) if i % 5], types)  # a fifth is held back
 model = nf.DHNE(dim=16, epochs=30).fit(liked, progress=False)

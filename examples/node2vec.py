@@ -1,4 +1,4 @@
-"""Walks and links: node2vec, DeepWalk and LINE on four groups of friends; which tells the groups apart best?"""
+"""Walks and links: node2vec, DeepWalk and LINE on four groups of friends; which separates the groups best?"""
 
 import netfold as nf
 
@@ -14,4 +14,4 @@ models = {
 for name, model in models.items():
     fitted = model.fit(graph, progress=False)
     found = nf.evaluate.classification(fitted, groups, train=(0.2,), repeats=3, baselines=False)
-    print(f"{name}: {found.figures['accuracy@20%']:.2f} of the groups told, a fifth of them known")
+    print(f"{name}: {found.figures['accuracy@20%']:.2f} of the groups predicted, a fifth of them known")

@@ -3,7 +3,7 @@
 import netfold as nf
 
 scenes = nf.datasets.les_miserables()  # an edge for each pair that meets, its weight the number of scenes
-graph = nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)  # lest a few great pairs drown all others
+graph = nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)  # so that no few great pairs drown all others
 model = nf.SDNE(dim=32, alpha=10).fit(graph, progress=False)
 print(graph)
 print("Nearest to Valjean:", [name for name, _ in model.embedding_.nearest("Valjean", k=5, metric="dot")])

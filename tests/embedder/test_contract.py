@@ -88,7 +88,7 @@ def test_every_model_option_and_loss_is_tested_and_explained():
 
 
 @models_and_graphs
-def test_shapes_labels_and_finiteness(name, kind):
+def test_shapes_nodes_and_finiteness(name, kind):
     graph = one_of(name, kind)
     emb = fit(name, graph).embedding_
     assert emb.vectors.shape == (graph.n_nodes, 8) and emb.vectors.dtype == np.float32
@@ -138,7 +138,7 @@ def test_the_names_of_nodes_do_not_matter(name):
 
 
 def to_the_end(name: str) -> dict:
-    """Options with which training does as many epochs as it is told to."""
+    """Options with which training does as many epochs as it is to."""
     return {"tolerance": 0.0} if "tolerance" in make(name).get_params() else {}
 
 
@@ -201,7 +201,7 @@ def degrees(model, graph) -> float:
 
 
 def tuples(model, hypergraph) -> float:
-    """How well hyperedges are told from tuples that are none."""
+    """How well hyperedges are separated from tuples that are none."""
     return hyperedges(model, hypergraph, known=hypergraph, duplicates="keep", baselines=False).figures["AUC"]
 
 

@@ -1,4 +1,4 @@
-"""Options that were renamed: who types the old name is told the new one, and files that hold it are read."""
+"""Options that were renamed: who types the old name is answered with the new one, and files that hold it are read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from checkpointed import assert_same, fit, interrupt_at, lines, manifest, stopped
 from netfold.io import files
 from netfold.learn.checkpoints import Checkpoint
-from netfold.learn.training import OPTIMIZERS, Block, train
+from netfold.learn.optimizers import OPTIMIZERS
+from netfold.learn.training import Block, train
 from refusals import refused
 
 # -------------------------------------------------------------------- the same bits

@@ -39,7 +39,7 @@ def test_what_was_loaded_is_saved_again_and_trained_again(saved_model: Path, tmp
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_integer_and_mixed_labels(directed: bool, tmp_path: Path) -> None:
+def test_integer_and_mixed_names(directed: bool, tmp_path: Path) -> None:
     for name, edges in {
         "int": [(5, -3), (-3, 2**60), (7, 5)],
         "mixed": [(1, "1"), ("1", (2, None)), ((2, None), 1.5)],

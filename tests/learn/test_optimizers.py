@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from bowls import Bowl, one_batch
-from netfold.learn.training import SCHEDULES, Block, RowAdagrad, train
+from netfold.learn.optimizers import RowAdagrad
+from netfold.learn.training import SCHEDULES, Block, train
 
 
 @pytest.mark.parametrize(

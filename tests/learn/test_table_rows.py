@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from netfold.learn.layers import take_rows
-from netfold.learn.training import RowAdagrad
+from netfold.learn.optimizers import RowAdagrad
 
 
 def seeded(seed: int = 0) -> torch.Generator:

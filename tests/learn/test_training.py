@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from bowls import Bowl, one_batch, sgd
 from netfold.data.graph import Graph
-from netfold.learn.training import OPTIMIZERS, Block, converged, train
+from netfold.learn.optimizers import OPTIMIZERS
+from netfold.learn.training import Block, converged, train
 from netfold.models import SDNE
 
 # -------------------------------------------------------------------- the record of an epoch

@@ -231,7 +231,7 @@ def test_a_new_fit_forgets_what_was_prepared(blocks, vectors):
 
 
 def test_many_new_nodes_are_placed_in_one_go(blocks, vectors):
-    """So many that variances are estimated, as told by the nodes' number alone."""
+    """So many that variances are estimated, which the nodes' number alone decides."""
     model, rng = fitted(blocks, vectors), np.random.default_rng(0)
     edges = [(f"n{i}", int(v)) for i in range(1500) for v in rng.integers(0, 200, 3)]
     with warnings.catch_warnings():

@@ -7,7 +7,7 @@ import torch
 
 from netfold.learn import losses
 from netfold.learn.layers import take_rows
-from netfold.learn.training import AdamAndRows, RowAdagrad
+from netfold.learn.optimizers import AdamAndRows, RowAdagrad
 
 
 def test_the_risk_is_a_sum_of_squares():

@@ -21,7 +21,7 @@ from netfold.studies.datasets import planted_triples
 
 
 @zoo
-def test_shapes_labels_and_finiteness(kind):
+def test_shapes_nodes_and_finiteness(kind):
     hypergraph = ZOO[kind]()
     emb = fit(hypergraph).embedding_
     assert emb.vectors.shape == (hypergraph.n_nodes, 8) and emb.vectors.dtype == np.float32

@@ -117,7 +117,7 @@ def test_held_out_the_encoder_sees_the_rows_of_the_other_hyperedges(scale):
 def test_a_batch_is_encoded_without_its_own_hyperedges():
     hypergraph = mixed()
     network, made = prepared(hypergraph, hold_out=True)
-    (batch,) = epoch_of(network, made)  # a tenth of all, at the most
+    (batch,) = epoch_of(network, made)  # a tenth of all, at most
     sizes = [(math.ceil(0.1 * len(tuples.rows)), len(tuples.form.types)) for tuples in made.tuples]
     less = [(b.values - a.seen.values) for a, b in zip(batch.types, made.seen, strict=True)]
     assert 0 < sum(int((x > 0).sum()) for x in less) <= sum(m * n * (n - 1) for m, n in sizes)

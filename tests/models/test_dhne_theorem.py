@@ -16,8 +16,8 @@ def clusters(per: int = 3) -> tuple[list[tuple[str, ...]], dict[str, str], list[
     """The chapter's example: 3 types of nodes in 2 clusters each; a hyperedge is 3 nodes of the same cluster."""
     nodes = {t: [f"{t}{c}{i}" for c in (0, 1) for i in range(per)] for t in "abc"}
     every = list(itertools.product(*nodes.values()))
-    edges = [e for e in every if len({label[1] for label in e}) == 1]
-    return edges, {label: label[0] for of in nodes.values() for label in of}, [e for e in every if e not in set(edges)]
+    edges = [e for e in every if len({node[1] for node in e}) == 1]
+    return edges, {node: node[0] for of in nodes.values() for node in of}, [e for e in every if e not in set(edges)]
 
 
 def test_no_linear_function_of_a_tuple_separates_the_example():

@@ -103,8 +103,8 @@ def test_blocks_do_not_matter(monkeypatch):
 def test_completions_are_the_scores_of_the_completed_tuples_in_order():
     model = fit(triples())
     found = model.complete(("user 1", None, ("tag", 2)), k=100)
-    assert sorted(label for label, _ in found) == list(range(8))
-    scores = model.score([("user 1", label, ("tag", 2)) for label, _ in found])
+    assert sorted(node for node, _ in found) == list(range(8))
+    scores = model.score([("user 1", node, ("tag", 2)) for node, _ in found])
     np.testing.assert_allclose([s for _, s in found], scores, rtol=1e-5)
     assert [s for _, s in found] == sorted((s for _, s in found), reverse=True)
     assert found[:3] == model.complete((("tag", 2), "user 1", None), k=3)
@@ -116,8 +116,8 @@ def test_products_score_and_complete_as_they_are_written(tmp_path):
     head, groups = model.network_.similarity(0), model.network_.schema.forms[0].groups
     types = model.network_.schema.types
     for edge in hypergraph.edges[:5]:
-        edge = sorted(edge, key=lambda label: types.index(dict(zip(hypergraph.nodes, hypergraph.node_types))[label]))
-        x = [model.embedding_[label].astype(float) for label in edge]
+        edge = sorted(edge, key=lambda node: types.index(dict(zip(hypergraph.nodes, hypergraph.node_types))[node]))
+        x = [model.embedding_[node].astype(float) for node in edge]
         weights, factors = ([p.detach().double().numpy() for p in part] for part in (head.weights, head.factors))
         layer = np.tanh(sum(v @ weights[g] for v, g in zip(x, groups)) + head.bias.detach().numpy())
         z = [v @ factors[g] for v, g in zip(x, groups)]
@@ -142,7 +142,7 @@ def test_completions_can_leave_out_what_is_known():
     model = fit(hypergraph)
     user, _, tag = hypergraph.edges[0]
     taken = {film for u, film, t in hypergraph.edges if (u, t) == (user, tag)}
-    found = {label for label, _ in model.complete((user, None, tag), k=100, exclude=hypergraph)}
+    found = {node for node, _ in model.complete((user, None, tag), k=100, exclude=hypergraph)}
     assert taken and found == set(range(8)) - taken
     authors = papers()
     a, b = authors.edges[0]
@@ -166,7 +166,7 @@ def test_completions_of_ordered_kinds_go_by_role():
         (lambda m: m.score([("user 1", 2)]), r"joins \(user, film\), and no such kind was learned"),
         (lambda m: m.score([("user 1", "user 2", ("tag", 1))]), r"joins \(user, user, tag\)"),
         (lambda m: m.score([("user 1", "user 1", ("tag", 1))]), "names a node twice"),
-        (lambda m: m.score(["user 1"]), "no tuple"),
+        (lambda m: m.score(["user 1"]), "is not a tuple of at least 2 nodes"),
         (lambda m: m.complete(("user 1", 2, ("tag", 1))), "0 open positions"),
         (lambda m: m.complete(("user 1", None, None)), "2 open positions"),
         (lambda m: m.complete(("user 1", "user 2", None)), r"joins \(user, user, anything\)"),

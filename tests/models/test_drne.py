@@ -28,7 +28,7 @@ def fit(graph, **changed) -> DRNE:
 
 @graphs
 @pytest.mark.parametrize("options", [{}, {"rounds": 0}, {"rounds": 3, "vectors": "all"}, {"init": "degree"}])
-def test_shapes_labels_and_finiteness(kind, options):
+def test_shapes_nodes_and_finiteness(kind, options):
     graph = ZOO[kind]()
     emb = fit(graph, **options).embedding_
     assert emb.vectors.shape == (graph.n_nodes, 8) and emb.vectors.dtype == np.float32

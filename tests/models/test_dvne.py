@@ -111,7 +111,7 @@ def test_a_node_without_links_is_the_least_certain():
 
 def test_cliques_are_told_apart():
     model = fit(two_cliques(), epochs=100, lr=0.01)
-    assert {label[0] for label, _ in model.embedding_.nearest(("x", 3), k=5)} == {"x"}
+    assert {node[0] for node, _ in model.embedding_.nearest(("x", 3), k=5)} == {"x"}
 
 
 def test_hidden_links_are_found_better_than_by_chance():
@@ -125,7 +125,7 @@ def test_hidden_links_are_found_better_than_by_chance():
 # -------------------------------------------------------------------- distances
 
 
-def test_distances_are_w2_and_take_labels_or_lists():
+def test_distances_are_w2_and_take_nodes_or_lists():
     model = fit(weighted())
     emb = model.embedding_
     a, b, c = "Valjean", "Javert", "Cosette"
@@ -140,7 +140,7 @@ def test_distances_are_w2_and_take_labels_or_lists():
     assert nearest[1] == pytest.approx(model.distance(a, nearest[0]), rel=1e-6)
 
 
-def test_a_tuple_is_one_label_and_an_array_several():
+def test_a_tuple_is_one_node_and_an_array_several():
     model = fit(two_cliques())
     assert model.distance(("x", 1), [("x", 2), ("y", 3)]).shape == (2,)
     assert fit(karate()).distance(0, np.array([1, 2, 3])).shape == (3,)
@@ -150,7 +150,7 @@ def test_distances_of_what_is_not_there_are_refused():
     model = fit(karate())
     with pytest.raises(nf.InputError, match="99"):
         model.distance(0, 99)
-    with pytest.raises(nf.InputError, match="2 labels cannot be paired with 3"):
+    with pytest.raises(nf.InputError, match="2 nodes cannot be paired with 3"):
         model.distance([0, 1], [2, 3, 4])
     with pytest.raises(nf.InputError, match="not fitted"):
         DVNE().distance(0, 1)
@@ -258,9 +258,9 @@ def test_a_node_linked_with_all_others_is_embedded_too():
     assert model.distance("a", "b") < model.distance("a", "e")
 
 
-@pytest.mark.parametrize("labels", ["abc", [10, 20, 30], [("a", 1), ("b", 2), ("c", 3)]])
-def test_three_nodes_with_any_labels(labels):
-    a, b, c = labels
+@pytest.mark.parametrize("names", ["abc", [10, 20, 30], [("a", 1), ("b", 2), ("c", 3)]])
+def test_three_nodes_with_any_names(names):
+    a, b, c = names
     model = DVNE(epochs=3).fit(nf.Graph.from_edges([(a, b), (b, c)]), progress=False)
     assert model.embedding_.std.shape == (3, 64) and model.distance(a, c) >= 0
 

@@ -1,4 +1,4 @@
-"""DVNE's doubt: the expectation over all ways to lose links, new nodes, nodes without links, and links told by it."""
+"""DVNE's mean_variance: the expectation over all ways to lose links, new and isolated nodes, and links ranked by it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def placed(model: nf.DVNE, row: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_doubt_is_the_mean_over_all_ways_to_lose_links(directed: bool) -> None:
+def test_it_is_the_mean_over_all_ways_to_lose_links(directed: bool) -> None:
     given = graph(directed=directed)
     model = fitted(given)
     dense = given.adjacency.toarray().astype(np.float64)
@@ -67,13 +67,13 @@ def test_of_a_later_graph_links_with_known_nodes_are_read() -> None:
     assert found["lost"] == found["found"] == np.inf
 
 
-def test_few_links_and_links_that_disagree_are_in_doubt() -> None:
+def test_it_is_large_where_links_are_few_or_disagree() -> None:
     blocks, group = two_blocks(120)
-    told = [(int(u), int(v)) for u, v in zip(*blocks.adjacency.nonzero(), strict=True) if u < v]
+    edges = [(int(u), int(v)) for u, v in zip(*blocks.adjacency.nonzero(), strict=True) if u < v]
     own = [[i for i in range(120) if group[i] == side] for side in (0, 1)]
-    told += [("one", own[0][0]), *(("sure", i) for i in own[0][:20])]
-    told += [("torn", i) for i in own[0][:10] + own[1][:10]]
-    given = nf.Graph.from_edges(told)
+    edges += [("one", own[0][0]), *(("sure", i) for i in own[0][:20])]
+    edges += [("torn", i) for i in own[0][:10] + own[1][:10]]
+    given = nf.Graph.from_edges(edges)
     model = nf.DVNE(dim=8, epochs=60, device="cpu").fit(given, progress=False)
     found = dict(zip(given.nodes, model.mean_variance(given), strict=True))
     assert found["one"] > found["torn"] > found["sure"]
@@ -97,22 +97,29 @@ def test_refusals() -> None:
         model.mean_variance(graph(directed=True))
 
 
-# -------------------------------------------------------------------- links of the half that is not in doubt
+def test_its_old_name_is_answered() -> None:
+    model = fitted(graph())
+    with pytest.raises(AttributeError, match="^doubt is now called mean_variance$"):
+        model.doubt(graph())  # type: ignore[attr-defined]
+    assert not hasattr(model, "doubt") and not hasattr(model, "doubts")
 
 
-def test_calibration_by_doubt_ranks_nodes_by_it() -> None:
+# -------------------------------------------------------------------- links of the certain half
+
+
+def test_calibration_by_mean_variance_ranks_nodes_by_it() -> None:
     blocks, _ = two_blocks()
     split = split_edges(blocks, 0.3, seed=1)
     model = nf.DVNE(dim=4, epochs=20, device="cpu").fit(split.train, progress=False)
-    by_doubt = calibration(model, split, certainty="mean_variance", seed=2)
+    by_sensitivity = calibration(model, split, certainty="mean_variance", seed=2)
     by_variance = calibration(model, split, seed=2)
-    assert by_doubt.protocol["certainty"] == "mean_variance"
+    assert by_sensitivity.protocol["certainty"] == "mean_variance"
     shown = {x: by_variance.figures[x] for x in ("AUC certain", "certain - uncertain")}
-    assert by_doubt.baselines["certainty by variance"] == shown
+    assert by_sensitivity.baselines["certainty by variance"] == shown
     assert "certainty by variance" not in by_variance.baselines
 
     class Turned:
-        """The same Gaussians, with the doubt the other way round."""
+        """The same Gaussians, with the order the other way round."""
 
         embedding_, graph_facts_ = model.embedding_, model.graph_facts_
 
@@ -120,13 +127,13 @@ def test_calibration_by_doubt_ranks_nodes_by_it() -> None:
             return -model.mean_variance(graph)
 
     other = calibration(Turned(), split, certainty="mean_variance", seed=2)
-    turned = by_doubt.figures["AUC certain"] - by_doubt.figures["certain - uncertain"]
+    turned = by_sensitivity.figures["AUC certain"] - by_sensitivity.figures["certain - uncertain"]
     assert other.figures["AUC certain"] == pytest.approx(turned, abs=0.02)  # halves of 100, but for ties
 
 
-def test_calibration_by_doubt_needs_a_model_that_has_it() -> None:
+def test_calibration_by_mean_variance_needs_a_model_that_has_it() -> None:
     blocks, _ = two_blocks()
-    with pytest.raises(nf.InputError, match="certainty='doubt' needs a fitted model that has doubt, as DVNE"):
+    with pytest.raises(nf.InputError, match="certainty='mean_variance' needs a fitted model that has it, as DVNE"):
         calibration(gaussians(blocks, 0), split_edges(blocks, 0.3), certainty="mean_variance")
-    with pytest.raises(nf.InputError, match="certainty='degree' is not one of variance, doubt"):
+    with pytest.raises(nf.InputError, match="certainty='degree' is not one of variance, mean_variance"):
         calibration(gaussians(blocks, 0), split_edges(blocks, 0.3), certainty="degree")

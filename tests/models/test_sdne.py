@@ -140,7 +140,7 @@ def test_a_later_graph_of_the_other_direction_is_refused():
         fit(karate()).transform(nf.Graph.from_edges([(99, 0)], directed=True))
 
 
-def test_reconstruct_goes_by_labels_not_by_position():
+def test_reconstruct_goes_by_names_not_by_position():
     graph = karate()
     model = fit(graph)
     turned = graph.subgraph(np.arange(34)[::-1])

@@ -18,7 +18,7 @@ MORE = {"dim": 16, "epochs": 100, "lr": 0.02, "batch_size": 16, "hold_out": Fals
 
 
 def triples(seed: int = 0) -> Hypergraph:
-    """Users, films and tags with labels of three sorts, a film that nobody saw, an edge given twice."""
+    """Users, films and tags with names of three sorts, a film that nobody saw, an edge given twice."""
     rng = np.random.default_rng(seed)
     users, films, tags = [f"user {i}" for i in range(9)], list(range(8)), [("tag", i) for i in range(5)]
     every = list(itertools.product(users, films[:-1], tags))

@@ -79,7 +79,7 @@ def naive_scaled(hypergraph, scale):
 def tuples_of(network, batch, made):
     """The (form, nodes, truth) that a batch holds; nodes are found by what the encoder sees of each, unlike for all."""
     whole, some = [dense(rows) for rows in made.seen], [dense(rows.seen) for rows in batch.types]
-    kept = [range(len(x)) if rows.kept is None else rows.kept for x, rows in zip(some, batch.types, strict=True)]
+    kept = [range(len(x)) if rows.named is None else rows.named for x, rows in zip(some, batch.types, strict=True)]
     members = network.places().members
 
     def node(t, i):

@@ -14,11 +14,11 @@ FORMATS = [".parquet", ".npz", ".npy", ".txt", ".w2v", ".bin"]
 fast = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
-def make(labels: Any, dim: int = 3, *, std: bool = False, seed: int = 0) -> Embedding:
+def make(names: Any, dim: int = 3, *, std: bool = False, seed: int = 0) -> Embedding:
     random = np.random.default_rng(seed)
-    labels = Nodes.of(labels)
-    vectors = random.normal(size=(len(labels), dim))
-    return Embedding(labels, vectors, random.uniform(0.1, 2, vectors.shape) if std else None)
+    nodes = Nodes.of(names)
+    vectors = random.normal(size=(len(nodes), dim))
+    return Embedding(nodes, vectors, random.uniform(0.1, 2, vectors.shape) if std else None)
 
 
 def assert_same(a: Embedding, b: Embedding, *, std: bool = True) -> None:

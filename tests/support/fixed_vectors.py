@@ -139,9 +139,8 @@ def _numbers(cls: Any, setting: dict[str, Any], graph: Any) -> dict[str, np.ndar
         found["new"] = new.vectors
         if new.std is not None:
             found["new_std"] = new.std
-    for method in ("mean_variance", "mean_variance"):
-        if hasattr(model, method):
-            found["mean_variance"] = getattr(model, method)(graph)
+    if hasattr(model, "mean_variance"):
+        found["mean_variance"] = model.mean_variance(graph)
     if hasattr(model, "score"):
         found["scores"] = np.asarray(model.score([graph.edges[k] for k in range(8)]))
     return found

@@ -14,7 +14,7 @@ TYPES = ("entity", "relation", "entity")
 
 
 def triples() -> Hypergraph:
-    """Kinds with roles of their own, labels that are tuples, a node in no edge."""
+    """Kinds with roles of their own, names that are tuples, a node in no edge."""
     nodes = [("entity", "a"), ("entity", 7), ("relation", "é"), ("entity", "lone")]
     kinds = [
         (ROLES, TYPES, [[0, 2, 1], [1, 2, 0], [0, 2, 1]]),

@@ -1,4 +1,4 @@
-"""Graphs of which some edges are to be hidden, and models that score the pairs of a split."""
+"""Graphs of which some edges are to be held out, and models that score the pairs of a split."""
 
 from __future__ import annotations
 

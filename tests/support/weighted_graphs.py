@@ -1,4 +1,4 @@
-"""Random graphs of weights, labels in no order, and random vectors for their nodes."""
+"""Random graphs of weights, names in no order, and random vectors for their nodes."""
 
 from __future__ import annotations
 

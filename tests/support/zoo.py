@@ -32,7 +32,7 @@ def directed() -> Graph:
 
 
 def scattered() -> Graph:
-    """Three components, two isolated nodes, a self-loop, labels of several alphabets."""
+    """Three components, two isolated nodes, a self-loop, names of several alphabets."""
     rings = [(f"α{i}", f"α{(i + 1) % 7}") for i in range(7)] + [("日本", "中国"), ("日本", "日本")]
     star = [("hub", f"leaf {i}") for i in range(6)]
     nodes = dict.fromkeys(x for e in rings + star for x in e)

@@ -12,7 +12,7 @@ from netfold.data.hypergraph import Hypergraph
 
 
 def tags() -> Hypergraph:
-    """Users who like a genre give its films its tags: string labels, a film without any, a triple twice."""
+    """Users who like a genre give its films its tags: names that are strings, a film without any, a triple twice."""
     every = product(range(12), range(9), range(6))
     liked = [(f"user {u}", f"film {f}", f"tag {t}") for u, f, t in every if u % 3 == f % 3 == t % 3][::2]
     nodes = [f"{t} {i}" for t, n in (("user", 12), ("film", 10), ("tag", 6)) for i in range(n)]

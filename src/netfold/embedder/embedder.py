@@ -35,7 +35,7 @@ class Embedder(Configured, Generic[N]):
     """
 
     dim: int = option(128, "numbers per node: the width of the embedding", at_least=1)
-    epochs: int = option(200, "passes over all nodes, at the most", at_least=0)
+    epochs: int = option(200, "passes over all nodes, at most", at_least=0)
     seed: int = option(0, "same seed, same machine, same threads: same bits", at_least=0)
     device: str = option(
         "auto", "where to compute; auto takes CUDA where there is one", choices=("auto", "cpu", "cuda")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.embedder import listed
+from netfold.data.text import listed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:

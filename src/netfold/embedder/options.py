@@ -174,9 +174,9 @@ class Configured:
 
     __signature__ = _Signature()
 
-    def __new__(cls, *args: Any, **given: Any) -> typing.Self:
+    def __new__(cls, *args: Any, **params: Any) -> typing.Self:
         """Refuse options by the names that they had before."""
-        _check_names(cls, given)
+        _check_names(cls, params)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -281,8 +281,8 @@ def first_names(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
     return {oldest.get(name, name): value for name, value in new_names(cls, config).items()}
 
 
-def _check_names(cls: type, given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
+def _check_names(cls: type, params: Mapping[str, Any]) -> None:
+    for name, value in params.items():
         if (o := renamed_option(cls, name, value)) is not None:
             raise InputError(f"{name} is now called {o.name}; {o.accepted()}")
 
@@ -304,7 +304,7 @@ class _Docstring:
         if dataclasses.is_dataclass(cls):
             fields = [f for f in dataclasses.fields(cls) if "holds" in f.metadata]
             parts += [_section("Parameters", [(_heading(o), o.help) for o in options(cls)])] if options(cls) else []
-            parts += [_section("Attributes", [(_typed(f), f.metadata["holds"]) for f in fields])] if fields else []
+            parts += [_section("Attributes", [(_typed(cls, f), f.metadata["holds"]) for f in fields])] if fields else []
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def __set__(self, instance: Any, value: Any) -> None:  # with it, doctest does not take this for a method
@@ -339,5 +339,31 @@ def _heading(o: Option) -> str:
     return f"{o.name} : {kind}{', or None' * o.none}, default {o.default!r}"
 
 
-def _typed(field: dataclasses.Field[Any]) -> str:
-    return f"{field.name} : {field.type if isinstance(field.type, str) else field.type.__name__}"
+def _typed(cls: type, field: dataclasses.Field[Any]) -> str:
+    """An attribute's name and type; where that is a variable of the class, what the class says it is."""
+    kind = field.type if isinstance(field.type, str) else field.type.__name__
+    return f"{field.name} : {_type_arguments(cls).get(kind, kind)}"
+
+
+def _type_arguments(cls: type) -> dict[str, str]:
+    """What the type variables of a class's generic bases stand for in it, by their names; their bound where not said.
+
+    >>> V = typing.TypeVar("V", bound="Number")
+    >>> class Box(typing.Generic[V]): pass
+    >>> class Ints(Box["Int"]): pass
+    >>> _type_arguments(Ints), _type_arguments(Box)
+    ({'V': 'Int'}, {'V': 'Number'})
+    """
+    known: dict[str, str] = {}
+    for base in (x for c in cls.__mro__ for x in vars(c).get("__orig_bases__", ())):
+        arguments = typing.get_args(base)
+        variables = getattr(typing.get_origin(base), "__parameters__", arguments)  # of Generic[V] itself: V
+        for variable, argument in zip(variables, arguments, strict=True):
+            known.setdefault(variable.__name__, _type_name(argument, known))
+    return known
+
+
+def _type_name(argument: Any, known: Mapping[str, str]) -> str:
+    if isinstance(argument, typing.TypeVar):
+        return known.get(argument.__name__) or _type_name(argument.__bound__ or argument.__name__, known)
+    return str(getattr(argument, "__forward_arg__", None) or getattr(argument, "__name__", argument))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-    G, N = TypeVar("G"), TypeVar("N")
+    G, N = TypeVar("G"), TypeVar("N", bound="torch.nn.Module")
 
 __all__ = ["G", "Input", "N", "Problem"]
 

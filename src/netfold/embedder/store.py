@@ -62,17 +62,17 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     try:
         model = cls(**config_from_json(cls, manifest["config"]))
         tensors = store.read_tensors(folder / TENSORS)
-        labels = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
-        labels.check_distinct()
+        nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+        nodes.check_distinct()
         store.check_finite(folder / TENSORS, tensors)
         _check_layers(model, len(tensors))
-        model.graph_facts_ = _graph_facts(manifest["graph"], len(labels), cls)
+        model.graph_facts_ = _graph_facts(manifest["graph"], len(nodes), cls)
         fitted_to = manifest.get("fitted_to", model.graph_facts_.get("fingerprint"))
-        model.embedding_ = Embedding(labels, tensors["vectors"], tensors.get("std"), fitted_to=fitted_to)
+        model.embedding_ = Embedding(nodes, tensors["vectors"], tensors.get("std"), fitted_to=fitted_to)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
             model.network_ = model._network(model.graph_facts_)
         state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
-        _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], labels)
+        _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], nodes)
         model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
         model.history_ = store.read_records(folder / METRICS)
     except (KeyError, TypeError, AttributeError, RuntimeError) as e:
@@ -92,8 +92,8 @@ def _check_layers(model: Embedder, n_tensors: int) -> None:
         raise TypeError(f"{longest:,} layers of {n_tensors:,} tensors")
 
 
-def _check_names(tensors: Iterable[str], network: list[str], labels: Nodes) -> None:
-    known = {*network, *(f"labels.{k}" for k in labels.arrays()), "vectors", "std"}
+def _check_names(tensors: Iterable[str], network: list[str], nodes: Nodes) -> None:
+    known = {*network, *(f"labels.{k}" for k in nodes.arrays()), "vectors", "std"}
     unknown = [name for name in tensors if name not in known]
     if unknown:
         raise TypeError(f"{reprlib.repr(unknown[0])} is no part of it")

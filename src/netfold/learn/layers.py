@@ -147,8 +147,8 @@ def _sigmoid_blocks(
 
 def _apply(function: Any, *args: Any) -> Tensor:
     """torch leaves `Function.apply` untyped."""
-    made: Tensor = function.apply(*args)
-    return made
+    result: Tensor = function.apply(*args)
+    return result
 
 
 def rows_times(rows: SparseRows, table: Tensor) -> Tensor:
@@ -244,8 +244,8 @@ def take_rows(table: Tensor, nodes: Tensor) -> Tensor:
     Their gradient becomes the table's `grad` as a sparse tensor of m rows (`RowAdagrad` takes those), and is added to
     what is there already.
     """
-    made: Tensor = _Rows.apply(table, nodes)  # type: ignore[no-untyped-call]
-    return made
+    rows: Tensor = _Rows.apply(table, nodes)  # type: ignore[no-untyped-call]
+    return rows
 
 
 class _Rows(torch.autograd.Function):

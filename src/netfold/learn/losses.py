@@ -18,16 +18,16 @@ _MANY, _BLOCK = 1 << 20, 1 << 16
 """More numbers than the first are summed in float32 as many as the second at a time."""
 
 
-def second_order_correction(found: Tensor, given: Tensor, beta: float, zeros: Tensor | float = 1.0) -> Tensor:
+def second_order_correction(output: Tensor, target: Tensor, beta: float, zeros: Tensor | float = 1.0) -> Tensor:
     """Σ over the non-zeros of β²(x̂ - x)² - x̂²: what turns Σ x̂² over ALL entries into `L_2nd` of Eq. (3).
 
     L_2nd = ‖(X̂ - X) ⊙ B‖² with B = β where x_ij > 0 and 1 elsewhere. Its gradient is 2 (X̂ - X) ⊙ B ⊙ B: the chapter
     prints it with one factor B, which is the gradient of another function.
 
-    `found`, `given`: nnz. `zeros`: how often each non-zero was counted in the sum over all entries (once, where that
+    `output`, `target`: nnz. `zeros`: how often each non-zero was counted in the sum over all entries (once, where that
     sum is exact; a column block's scale or 0, where it is an estimate).
     """
-    return (beta**2 * (found - given).square() - zeros * found.square()).sum()
+    return (beta**2 * (output - target).square() - zeros * output.square()).sum()
 
 
 def first_order(vectors: Tensor, pulled: Tensor) -> Tensor:
@@ -59,9 +59,9 @@ def tuple_cross_entropy(logits: Tensor, truth: Tensor) -> Tensor:
     return functional.binary_cross_entropy_with_logits(logits, truth, reduction="sum")
 
 
-def nonzero_squares(found: Tensor, given: Tensor) -> Tensor:
+def nonzero_squares(output: Tensor, target: Tensor) -> Tensor:
     """DHNE's `L_2` = ‖sign(A) ⊙ (A - Â)‖²: Σ (a - â)² over the non-zeros of A, both nnz."""
-    return (found - given).square().sum()
+    return (output - target).square().sum()
 
 
 def triplet_energies(near: Tensor, far: Tensor, repulsion: float = 1.0) -> Tensor:
@@ -72,11 +72,11 @@ def triplet_energies(near: Tensor, far: Tensor, repulsion: float = 1.0) -> Tenso
     return torch.dot(near, near) + repulsion * torch.exp(-far).sum()
 
 
-def weighed_squares(found: Tensor, given: Tensor) -> Tensor:
+def weighed_squares(output: Tensor, target: Tensor) -> Tensor:
     """DVNE's `L_2` = ‖X ∘ (X - G(Z))‖²: a sum over the non-zeros alone, as X is its own weight. Both are nnz."""
-    return (given * (given - found)).square().sum()
+    return (target * (target - output)).square().sum()
 
 
-def empirical_risk(found: Tensor, given: Tensor) -> Tensor:
+def empirical_risk(output: Tensor, target: Tensor) -> Tensor:
     """DepthLGP's risk but for its 1/|V*|: Σ ‖f(v) - f̃(v)‖² over the nodes that counted as new, both m x d."""
-    return (given - found).square().sum()
+    return (target - output).square().sum()

@@ -23,9 +23,9 @@ class Progress:
     @staticmethod
     def silent() -> Progress:
         """One that shows nothing."""
-        made = Progress("")
-        made._silent = True
-        return made
+        quiet = Progress("")
+        quiet._silent = True
+        return quiet
 
     @contextmanager
     def over(self, epochs: int, rows: int, done: int = 0) -> Iterator[None]:

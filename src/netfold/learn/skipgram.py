@@ -61,13 +61,13 @@ def distance_weights(window: int) -> Tensor:
 def center_weights(walks: Tensor, window: int) -> Tensor:
     """The sum of the weights of a center's pairs, for each place of each walk (B x T); -1 stands after the end."""
     there = (walks >= 0).float()
-    made = torch.zeros_like(there)
+    weights = torch.zeros_like(there)
     for distance, weight in enumerate(distance_weights(window).tolist()):
         if 0 < distance < walks.shape[1]:
             both = weight * there[:, distance:] * there[:, :-distance]
-            made[:, distance:] += both
-            made[:, :-distance] += both
-    return made
+            weights[:, distance:] += both
+            weights[:, :-distance] += both
+    return weights
 
 
 def window_sum(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int) -> Tensor:
@@ -76,14 +76,14 @@ def window_sum(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int) ->
     `vectors`: m x d, `contexts`: m' x d. `walks`: B x T rows of both, -1 after a walk's end. w are the
     `distance_weights`. A node that a walk comes by again is its own context, as in word2vec.
     """
-    made: Tensor = _Windows.apply(vectors, contexts, walks, window)  # type: ignore[no-untyped-call]
-    return made
+    total: Tensor = _Windows.apply(vectors, contexts, walks, window)  # type: ignore[no-untyped-call]
+    return total
 
 
 def pair_sum(vectors: Tensor, contexts: Tensor, pairs: Tensor) -> Tensor:
     """-Σ log σ(z_i · c_j) over pairs (i, j): 2 x b, rows of `vectors` (m x d) and of `contexts` (m' x d)."""
-    made: Tensor = _Pairs.apply(vectors, contexts, pairs)  # type: ignore[no-untyped-call]
-    return made
+    total: Tensor = _Pairs.apply(vectors, contexts, pairs)  # type: ignore[no-untyped-call]
+    return total
 
 
 def negative_sum(vectors: Tensor, contexts: Tensor, centers: Tensor, weights: Tensor, drawn: Tensor) -> Tensor:
@@ -93,8 +93,8 @@ def negative_sum(vectors: Tensor, contexts: Tensor, centers: Tensor, weights: Te
     drawn at random and w_gt = (k / S) times the weight of the center's pairs, the expectation is that of k negatives
     drawn for each pair; here a group of centers shares S of them, and its scores are one dense product.
     """
-    made: Tensor = _Negatives.apply(vectors, contexts, centers, weights, drawn)  # type: ignore[no-untyped-call]
-    return made
+    total: Tensor = _Negatives.apply(vectors, contexts, centers, weights, drawn)  # type: ignore[no-untyped-call]
+    return total
 
 
 Grads = tuple[Tensor, Tensor]
@@ -311,8 +311,8 @@ def window_batches(
     def of(generator: torch.Generator) -> Iterator[Windows]:
         order = torch.randperm(walks * len(starts), generator=generator) % len(starts)
         for some in torch.split(starts[order.to(starts.device)], part):
-            made = random_walks(links, some, length, generator, p=p, q=q)
-            for batch in torch.split(made, batch_size):
+            drawn = random_walks(links, some, length, generator, p=p, q=q)
+            for batch in torch.split(drawn, batch_size):
                 yield _windows(batch, noise, window, n_negatives, generator)
 
     return of

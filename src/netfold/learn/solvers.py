@@ -52,8 +52,8 @@ def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, ro
     wide = min(rank + 10, len(rows), rows.width)
     start = torch.randn(rows.width, wide, generator=generator, dtype=rows.values.dtype)
     basis = _subspace(lambda x: rows.transposed_matmul(rows.matmul(x)), start, rounds)
-    found = rows.matmul(basis)
-    squares, v = torch.linalg.eigh((found.T @ found).double())  # of a small matrix: V of found, and its squared values
+    product = rows.matmul(basis)
+    squares, v = torch.linalg.eigh((product.T @ product).double())  # small: V, and squared values
     order = torch.argsort(squares, descending=True)[:rank]
     return squares[order].clamp(min=0).sqrt().to(basis), basis @ v[:, order].to(basis)
 

@@ -96,11 +96,11 @@ class SparseRows:
         starts, rows, entries = self.by_column
         values = self.values[entries]
         for a, b, first, last in self._column_blocks(dense):
-            made = _csr_matmul(starts[a : b + 1] - first, rows[first:last], values[first:last], dense)
+            product = _csr_matmul(starts[a : b + 1] - first, rows[first:last], values[first:last], dense)
             if self.touched is None:
-                out[a:b] += made
+                out[a:b] += product
             else:
-                _add_rows(out, self.touched[a:b], made)
+                _add_rows(out, self.touched[a:b], product)
 
     def transposed_matmul(self, dense: Tensor) -> Tensor:
         """Xᵀ D with D m x h: n x h."""
@@ -123,8 +123,8 @@ class SparseRows:
         """left_i · right_j at every entry (i, j): nnz values, in O(nnz h)."""
         crow, col = (self.crow, self.col) if left.is_cuda else (self.crow.long(), self.col.long())
         empty = _csr(crow, col, torch.zeros_like(self.values), (len(self), self.width))
-        found: Tensor = torch.sparse.sampled_addmm(empty, left.contiguous(), right.t(), beta=0.0).values()
-        return found
+        values: Tensor = torch.sparse.sampled_addmm(empty, left.contiguous(), right.t(), beta=0.0).values()
+        return values
 
     def row_sums(self) -> Tensor:
         """Σ_j x_ij: m values."""
@@ -185,10 +185,10 @@ def dropped(rows: SparseRows, share: float, generator: torch.Generator, *, sum_t
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
     what is left of each row sums to 1 again.
     """
-    kept = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
+    coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
     if not sum_to_one:
-        return rows.with_values(rows.values * kept.div_(1 - share))
-    left = rows.values * kept
+        return rows.with_values(rows.values * coins.div_(1 - share))
+    left = rows.values * coins
     sums = rows.with_values(left).row_sums()
     sums[sums == 0] = 1  # nothing is left: an empty row
     return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))

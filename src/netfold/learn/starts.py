@@ -93,8 +93,8 @@ class SparseRBM(RBM):
         """Σ ‖v - v'‖² through Σ v'² over all entries, corrected at the non-zeros."""
         everywhere = ((drawn @ gram) * drawn).sum() + 2 * torch.dot(drawn.sum(0), bias)
         everywhere = everywhere + len(v) * torch.dot(self.visible, self.visible)
-        found = v.sampled(drawn, self.weight) + self.visible[v.col]
-        return everywhere + ((found - v.values).square() - found.square()).sum()
+        mean = v.sampled(drawn, self.weight) + self.visible[v.col]
+        return everywhere + ((mean - v.values).square() - mean.square()).sum()
 
 
 def contrastive_divergence(
@@ -187,10 +187,10 @@ def spectral_start(
         scaled = sparse.diags_array(roots) @ matrix @ sparse.diags_array(roots)
         rows = SparseRows.from_scipy(sparse.csr_array(scaled), dtype=torch.float32)
         top = torch.from_numpy(np.sqrt(sums / whole)).float()
-        values, made = leading_eigenvectors(rows, rank, generator, without=top)
+        values, eigenvectors = leading_eigenvectors(rows, rank, generator, without=top)
         scale = torch.from_numpy(roots * math.sqrt(whole))[:, None]  # float64: a light node of a heavy graph is far out
-        made = scale * made * _filtered(values, window).sqrt()
-        first[:, 1 : rank + 1] = _shortened(made)
+        eigenvectors = scale * eigenvectors * _filtered(values, window).sqrt()
+        first[:, 1 : rank + 1] = _shortened(eigenvectors)
     offset = torch.from_numpy(linked).float() * math.sqrt(math.log(n_negatives))
     noise = (torch.rand(n, dim, generator=generator) - 0.5) / dim
     second = first.clone()
@@ -202,8 +202,8 @@ def _filtered(values: Tensor, window: int) -> Tensor:
     """f(x) = Σ_r w_r x^r / Σ_r w_r, and 0 where that is negative."""
     weights = distance_weights(window).to(values)
     powers = values[:, None] ** torch.arange(window + 1)
-    found: Tensor = powers @ weights / weights.sum()
-    return found.clamp(min=0)
+    filtered: Tensor = powers @ weights / weights.sum()
+    return filtered.clamp(min=0)
 
 
 def _shortened(rows: Tensor) -> Tensor:

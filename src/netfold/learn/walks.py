@@ -97,10 +97,10 @@ class Links:
     def linked(self, rows: Tensor, columns: Tensor) -> Tensor:
         """Whether there is a link (i, j), for each pair: mostly by one look, otherwise by a search."""
         keys = rows * len(self) + columns
-        found = self._seen.index_select(0, _hashed(keys, len(self._seen)))
-        perhaps = found.nonzero()[:, 0]
-        found[perhaps] = self._at(keys.index_select(0, perhaps)) >= 0
-        return found
+        is_linked = self._seen.index_select(0, _hashed(keys, len(self._seen)))
+        perhaps = is_linked.nonzero()[:, 0]
+        is_linked[perhaps] = self._at(keys.index_select(0, perhaps)) >= 0
+        return is_linked
 
     def _at(self, keys: Tensor) -> Tensor:
         at = torch.searchsorted(self.keys, keys).clamp_(max=len(self.keys) - 1)
@@ -111,12 +111,12 @@ class Links:
         at = entries.clamp(min=0)
         rows = self.keys.index_select(0, at) // len(self)
         if self.shares is None:
-            found = self.degrees.index_select(0, rows).double().reciprocal()
+            shares = self.degrees.index_select(0, rows).double().reciprocal()
         else:
             before = self.shares.index_select(0, (at - 1).clamp_(min=0))
             first = self.starts.index_select(0, rows) == at
-            found = self.shares.index_select(0, at) - torch.where(first, rows.double(), before)
-        return torch.where(entries >= 0, found, 0.0)
+            shares = self.shares.index_select(0, at) - torch.where(first, rows.double(), before)
+        return torch.where(entries >= 0, shares, 0.0)
 
 
 def _hashed(keys: Tensor, size: int) -> Tensor:
@@ -133,8 +133,8 @@ def _shares(
     most = np.repeat(np.maximum.reduceat(weights, some), np.diff(np.append(some, len(weights))))
     sums = np.cumsum(weights / most.astype(np.float64))
     before = np.append(0.0, sums)[starts]
-    made: npt.NDArray[np.float64] = rows + np.clip((sums - before[rows]) / np.diff(before)[rows], 0, 1)
-    return made
+    shares: npt.NDArray[np.float64] = rows + np.clip((sums - before[rows]) / np.diff(before)[rows], 0, 1)
+    return shares
 
 
 _ROUNDS = 64
@@ -210,12 +210,12 @@ class _Step:
         left = torch.arange(len(now), device=now.device)
         back = self._back(entries) if 1 / self.p > self.bound else None
         for _ in range(_ROUNDS):
-            found, taken = self._proposed(before, now)
+            onward, taken = self._proposed(before, now)
             if back is not None:
                 returning = self.draw(len(now)) < back[1]
-                found, taken = torch.where(returning, back[0], found), taken | returning
+                onward, taken = torch.where(returning, back[0], onward), taken | returning
             done, rest = taken.nonzero()[:, 0], (~taken).nonzero()[:, 0]
-            after[left.index_select(0, done)] = found.index_select(0, done)
+            after[left.index_select(0, done)] = onward.index_select(0, done)
             if not len(rest):
                 return after
             left, before, now = (x.index_select(0, rest) for x in (left, before, now))
@@ -244,11 +244,11 @@ class _Step:
 
     def _listed(self, before: Tensor, now: Tensor) -> Tensor:
         """The next entries from lists of all that there are: where hardly any proposal is accepted."""
-        uniform, made = self.draw(len(now)), torch.empty_like(now)
+        uniform, onward = self.draw(len(now)), torch.empty_like(now)
         size = max(1, PIECE[now.device.type] // int(self.links.degrees[now].max()))
         for part in torch.split(torch.arange(len(now), device=now.device), size):
-            made[part] = self._from_list(before[part], now[part], uniform[part])
-        return made
+            onward[part] = self._from_list(before[part], now[part], uniform[part])
+        return onward
 
     def _from_list(self, before: Tensor, now: Tensor, uniform: Tensor) -> Tensor:
         counts = self.links.degrees[now]

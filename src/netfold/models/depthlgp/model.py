@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from netfold.embedder.embedder import listed
+from netfold.data.text import listed
 from netfold.embedder.options import attribute, option
 from netfold.embedder.problem import Problem
 from netfold.embedder.training_options import training

@@ -37,7 +37,7 @@ _STEPS, _LEAST, _FEWEST = 128, 64, 16
 _DRAWN = 1 << 18
 """About how many tuples are drawn at a time."""
 _MOST_HELD_OUT = 0.1
-"""The share of all hyperedges that the encoder does without, at the most."""
+"""The share of all hyperedges that the encoder does without, at most."""
 POWER = 0.75
 """Of the degrees, where noise goes by degree: word2vec's."""
 
@@ -48,7 +48,7 @@ class TypeRows:
 
     seen: SparseRows
     """Their rows as the encoder sees them, or those of all nodes of the type."""
-    kept: Tensor | None
+    named: Tensor | None
     """b: where theirs are among all; None where there are no others."""
     written: SparseRows
     """m x columns: what the decoder is to write, of the second."""
@@ -57,7 +57,7 @@ class TypeRows:
 
     def __len__(self) -> int:
         """b: how many nodes there are."""
-        return len(self.seen) if self.kept is None else len(self.kept)
+        return len(self.seen) if self.named is None else len(self.named)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,13 +156,13 @@ def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawin
     schema = places.schema
     weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
     drawn = [TypeNoise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
-    made = []
+    of_forms = []
     for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
         known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
         possible = possible_tuples(form, schema.counts)
         negatives = TupleNegatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
-        made.append(Tuples(form, known.rows, negatives))
-    return made
+        of_forms.append(Tuples(form, known.rows, negatives))
+    return of_forms
 
 
 class HeldOut:
@@ -191,15 +191,15 @@ class HeldOut:
 
     def values(self, tuples: Sequence[Tensor]) -> list[Tensor]:
         """What the encoder sees, nnz for each type, without these hyperedges of each form (m x N)."""
-        found: list[list[Tensor]] = [[] for _ in self._rows]
+        entries: list[list[Tensor]] = [[] for _ in self._rows]
         for form, rows in zip(self._forms, tuples, strict=True):
-            self._add_entries(form, rows, found)
-        return [rows.less(torch.cat(at)) if at else rows.seen for rows, at in zip(self._rows, found, strict=True)]
+            self._add_entries(form, rows, entries)
+        return [rows.less(torch.cat(at)) if at else rows.seen for rows, at in zip(self._rows, entries, strict=True)]
 
-    def _add_entries(self, form: Form, rows: Tensor, found: list[list[Tensor]]) -> None:
+    def _add_entries(self, form: Form, rows: Tensor, entries: list[list[Tensor]]) -> None:
         for a, b in permutations(range(len(form.types)), 2):
             t, u = form.types[a], form.types[b]
-            found[t].append(self._rows[t].find(rows[:, a], self._columns[t, u][rows[:, b]]))
+            entries[t].append(self._rows[t].find(rows[:, a], self._columns[t, u][rows[:, b]]))
 
 
 class _Entries:
@@ -239,7 +239,7 @@ def batches(
     tuples name them; where those have half of all non-zeros, all rows are read, which saves picking them out.
 
     `hidden` are the widths of the forms' tuple layers. With `dropout`, that share of the entries of the rows, drawn
-    anew at each step, is hidden from the encoder and the others are scaled up.
+    anew at each step, is dropped before encoding and the others are scaled up.
     """
     total = sum(len(tuples.rows) for tuples in source.tuples)
     steps = math.ceil(total / batch_size) if batch_size else min(_STEPS, max(_FEWEST, total // _LEAST), total)
@@ -248,14 +248,14 @@ def batches(
         order = [_shuffled(len(tuples.rows), steps, generator, source.device) for tuples in source.tuples]
         parts = [_shuffled(len(rows), steps, generator, source.device) for rows in source.written]
         for some in _runs(steps, total * (1 + per_positive)):
-            asked = [
+            questions = [
                 _with_negatives(tuples, mine[some], per_positive, generator, source.dtype)
                 for tuples, mine in zip(source.tuples, order, strict=True)
             ]
             for at, step in enumerate(range(steps)[some]):
-                now = [of_form[at] for of_form in asked]
-                made = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps)
-                yield _dropped(made, dropout, generator) if dropout else made
+                now = [of_form[at] for of_form in questions]
+                batch = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps)
+                yield _dropped(batch, dropout, generator) if dropout else batch
 
     return of
 
@@ -291,11 +291,15 @@ def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _batch(
-    source: Source, asked: Sequence[tuple[Tensor, Tensor]], parts: Sequence[Tensor], hidden: Sequence[int], share: float
+    source: Source,
+    questions: Sequence[tuple[Tensor, Tensor]],
+    parts: Sequence[Tensor],
+    hidden: Sequence[int],
+    share: float,
 ) -> Batch:
     types, places = [], []
-    for t, (part, seen) in enumerate(zip(parts, _seen(source, asked), strict=True)):
-        named = [rows[:, i] for tuples, (rows, _) in zip(source.tuples, asked) for i in _positions(tuples.form, t)]
+    for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
+        named = [rows[:, i] for tuples, (rows, _) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
         nodes, place = _distinct([part, *named], len(seen))
         few = _are_few(nodes, seen)
         types.append(
@@ -305,18 +309,18 @@ def _batch(
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
-    for tuples, (rows, truth), width in zip(source.tuples, asked, hidden, strict=True):
+    for tuples, (rows, truth), width in zip(source.tuples, questions, hidden, strict=True):
         local = [places[t][rows[:, i]] for i, t in enumerate(tuples.form.types)]
         forms.append(_pieces(tuples.form, torch.stack(local, dim=1), truth, counts, width))
     return Batch(types, forms, share)
 
 
-def _seen(source: Source, asked: Sequence[tuple[Tensor, Tensor]]) -> Sequence[SparseRows]:
+def _seen(source: Source, questions: Sequence[tuple[Tensor, Tensor]]) -> Sequence[SparseRows]:
     """All rows as the encoder sees them in a step."""
     if source.held_out is None:
         return source.seen
     most = [math.ceil(_MOST_HELD_OUT * len(tuples.rows)) for tuples in source.tuples]
-    held_out = [rows[:m][truth[:m] > 0] for (rows, truth), m in zip(asked, most, strict=True)]
+    held_out = [rows[:m][truth[:m] > 0] for (rows, truth), m in zip(questions, most, strict=True)]
     values = source.held_out.values(held_out)
     return [rows.with_values(v) for rows, v in zip(source.seen, values, strict=True)]
 

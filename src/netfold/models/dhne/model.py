@@ -11,7 +11,7 @@ from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, Problem
 from netfold.embedder.training_options import training
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph
     from netfold.learn.progress import Progress
     from netfold.models.dhne.network import DHNENetwork
-    from netfold.models.dhne.scores import Scorer
+    from netfold.models.dhne.scores import TupleScorer
     from netfold.models.dhne.tuples import Places, Schema
 
 __all__ = ["DHNE"]
@@ -91,7 +91,7 @@ class DHNE(Embedder["DHNENetwork"]):
     reads: ClassVar[str] = "hypergraph"
 
     dim: int = option(64, "numbers per node: the width of the embedding, the same for all types", at_least=1)
-    epochs: int = option(60, "passes over all hyperedges, at the most", at_least=0)
+    epochs: int = option(60, "passes over all hyperedges, at most", at_least=0)
     hidden: int | None = option(
         None, "width of L, a tuple's layer; None takes the sum of its nodes' widths", type=int, at_least=1
     )
@@ -132,12 +132,12 @@ class DHNE(Embedder["DHNENetwork"]):
     )
     hold_out: bool = option(
         True,
-        "whether the encoder sees rows of A without the hyperedges of the step (a tenth of all at the most), as it "
+        "whether the encoder sees rows of A without the hyperedges of the step (a tenth of all at most), as it "
         "will see those of hyperedges that are not known yet",
     )
     dropout: float = option(
         0.0,
-        "share of a row's entries hidden from the encoder, drawn anew each step, which the decoder must write all the "
+        "share of a row's entries dropped before encoding, drawn anew each step, which the decoder must write all the "
         "same",
         at_least=0,
         below=1,
@@ -147,30 +147,31 @@ class DHNE(Embedder["DHNENetwork"]):
     schedule: str = training("schedule")
     batch_size: int | None = training(
         "batch_size",
-        help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at the most",
+        help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at most",
     )
 
     def score(
         self, tuples: Iterable[Any], *, kind: Sequence[str] | None = None, later: Any = None
     ) -> npt.NDArray[np.float64]:
-        """S of tuples of labels, between 0 and 1: how likely each is a hyperedge.
+        """S of tuples of nodes, between 0 and 1: how likely each is a hyperedge.
 
-        Which kind a tuple is of is told by its types; where several kinds have those, `kind` says which, by its roles.
+        A tuple's types say of which kind it is; where several kinds have those, `kind` says which, by its roles.
         Nodes come in the order of the roles where that has a meaning (head, tail), and in any where not. New nodes are
         those of `later`, a hypergraph as for `transform`.
         """
         return self._scorer(later).score(tuples, kind)
 
+    @renamed(given="partial")
     def complete(
         self,
-        given: Sequence[Any],
+        partial: Sequence[Any],
         k: int = 10,
         *,
         kind: Sequence[str] | None = None,
         exclude: Hypergraph | None = None,
         later: Any = None,
     ) -> list[tuple[Any, float]]:
-        """The k nodes that best take the place of None in a tuple: (label, S of that tuple), the best first.
+        """The k nodes that best take the place of None in a `partial` tuple: (node, S of the tuple), the best first.
 
         All nodes of the type that belongs there are tried; those are left out that make a hyperedge of `exclude`
         (the hypergraph that was fitted, where only new tuples are asked for). `kind` and `later` as for `score`.
@@ -178,7 +179,7 @@ class DHNE(Embedder["DHNENetwork"]):
         from netfold.data.checks import check_at_least_one
 
         check_at_least_one(k=k)
-        return self._scorer(later).complete(given, k, kind, exclude)
+        return self._scorer(later).complete(partial, k, kind, exclude)
 
     # ---------------------------------------------------------------- what an Embedder asks
 
@@ -264,13 +265,13 @@ class DHNE(Embedder["DHNENetwork"]):
 
         return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known))
 
-    def _scorer(self, later: Any) -> Scorer:
-        from netfold.models.dhne.scores import Scorer, type_codes_of
+    def _scorer(self, later: Any) -> TupleScorer:
+        from netfold.models.dhne.scores import TupleScorer, type_codes_of
 
         self._check_fitted()
         if later is None:
-            return Scorer(self.network_, self.embedding_)
+            return TupleScorer(self.network_, self.embedding_)
         hypergraph = self._read(later, later=True).graph
         new = self.transform(hypergraph)
         types = type_codes_of(hypergraph, self.network_.schema)[hypergraph.nodes.positions(new.nodes)]
-        return Scorer(self.network_, self.embedding_, new, types)
+        return TupleScorer(self.network_, self.embedding_, new, types)

@@ -40,8 +40,8 @@ class Autoencoder(nn.Module):
     """X_i = σ(W A_i + b) and Â_i = sigmoid(Ŵ X_i + b̂) for the nodes of one type, over the columns that it has.
 
     A holds counts and Â lies between 0 and 1, so A is scaled, by the largest count that each column has in the rows of
-    this type. The encoder sees a row divided by its length to the power of q, lest a hub's row saturate the activation;
-    what the decoder must write is not. A column that had no entry when the scale was measured is not read.
+    this type. The encoder sees a row divided by its length to the power of q, so that no hub's row saturates the
+    activation; what the decoder must write is not. A column that had no entry when the scale was measured is not read.
     """
 
     largest: Tensor
@@ -70,12 +70,12 @@ class Autoencoder(nn.Module):
     def scaled(self, counts: sparse.csr_array) -> sparse.csr_array:
         """What the decoder is to write: rows of counts, scaled."""
         most = self.largest.cpu().double()[torch.from_numpy(counts.indices.astype(np.int64))]
-        found = self.scale(torch.from_numpy(counts.data.astype(np.float64)), most)
-        data = torch.where(most > 0, found, 0).float().numpy()
+        scaled = self.scale(torch.from_numpy(counts.data.astype(np.float64)), most)
+        data = torch.where(most > 0, scaled, 0).float().numpy()
         shape = (counts.shape[0], len(self.largest))
-        made = sparse.csr_array((data, counts.indices, counts.indptr), shape=shape, copy=True)
-        made.eliminate_zeros()
-        return made
+        matrix = sparse.csr_array((data, counts.indices, counts.indptr), shape=shape, copy=True)
+        matrix.eliminate_zeros()
+        return matrix
 
     def seen(self, scaled: sparse.csr_array) -> sparse.csr_array:
         """What the encoder reads: the scaled rows, divided by ‖row‖^q."""
@@ -91,10 +91,10 @@ class Autoencoder(nn.Module):
         some = int(np.count_nonzero(np.diff(rows.indptr)))
         return float(np.square(rows.data, dtype=np.float64).sum()) / some if some else 1.0
 
-    def encode(self, seen: SparseRows, kept: Tensor | None = None) -> Tensor:
-        """X of all rows or, with `kept`, of these of them: m x dim, in O(nnz dim)."""
-        found = self.first(seen)
-        return self.activation(found if kept is None else found.index_select(0, kept))
+    def encode(self, seen: SparseRows, only: Tensor | None = None) -> Tensor:
+        """X of all rows or, with `only`, of these of them: m x dim, in O(nnz dim)."""
+        inputs = self.first(seen)
+        return self.activation(inputs if only is None else inputs.index_select(0, only))
 
     def errors(self, written: SparseRows, vectors: Tensor) -> Tensor:
         """`L_2` of some rows and their vectors (m x dim): the squared errors at their non-zeros, in O(nnz dim)."""
@@ -148,23 +148,23 @@ class Similarity(nn.Module):
     def logits(self, rows: SparseRows, projected: Sequence[Tensor]) -> Tensor:
         """w · L + v · q + c of tuples: m. Their rows, m x |P|, have a 1 at each of a tuple's nodes."""
         layer: Tensor = _Layer.apply(rows, projected[0], self.last)  # type: ignore[no-untyped-call]
-        made = self._with_constants(layer)
-        return made if self.mix is None else made + self._products(rows_times(rows, projected[1]), self.mix)
+        logits = self._with_constants(layer)
+        return logits if self.mix is None else logits + self._products(rows_times(rows, projected[1]), self.mix)
 
     def of(self, vectors: Sequence[Tensor]) -> Tensor:
         """The logits of tuples, given the vectors at each of their positions (each m x dim, or 1 x dim for all): m."""
         each = [self._projected(x, g) for g, x in zip(self.form.groups, vectors, strict=True)]
         summed: list[Tensor] = [sum(parts[1:], parts[0]) for parts in zip(*each, strict=True)]
-        made = self._with_constants((summed[0].sigmoid() @ self.last)[:, 0])
-        return made if self.mix is None else made + self._products(summed[1], self.mix)
+        logits = self._with_constants((summed[0].sigmoid() @ self.last)[:, 0])
+        return logits if self.mix is None else logits + self._products(summed[1], self.mix)
 
     def _projected(self, vectors: Tensor, group: int) -> list[Tensor]:
         k = self._slope
-        made = [torch.addmm(self.bias * (k / len(self.form.types)), vectors, self.weights[group] * k)]
+        projected = [torch.addmm(self.bias * (k / len(self.form.types)), vectors, self.weights[group] * k)]
         if self.mix is None:
-            return made
+            return projected
         z = vectors @ self.factors[group]
-        return [*made, torch.cat([z, z.square()], dim=1)]
+        return [*projected, torch.cat([z, z.square()], dim=1)]
 
     def _with_constants(self, layer: Tensor) -> Tensor:
         """w · L + c from w · sigmoid(·): L = k sigmoid(·) - (k - 1)."""
@@ -187,15 +187,15 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, rows: SparseRows, table: Tensor, last: Tensor) -> Tensor:
-        made = rows.matmul(table).sigmoid_()
-        ctx.rows, ctx.made = rows, made
+        layer = rows.matmul(table).sigmoid_()
+        ctx.rows, ctx.layer = rows, layer
         ctx.save_for_backward(last)
-        return (made @ last)[:, 0]
+        return (layer @ last)[:, 0]
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        (last,), s = ctx.saved_tensors, ctx.made
-        ctx.made = None
+        (last,), s = ctx.saved_tensors, ctx.layer
+        ctx.layer = None
         grad_last = s.t() @ grad[:, None]
         slopes = s.addcmul_(s, s, value=-1).mul_(last.t()).mul_(grad[:, None])
         grad_table = s.new_zeros(ctx.rows.width, s.shape[1])
@@ -239,23 +239,23 @@ class DHNENetwork(nn.Module):
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """As `torch.nn.Module`; the types of the nodes must be as many as the schema says."""
-        found = super().load_state_dict(state_dict, strict, assign)
+        keys = super().load_state_dict(state_dict, strict, assign)
         counts = tuple(int((self.type_codes == t).sum()) for t in range(len(self.schema.types)))
         if counts != self.schema.counts:
             raise RuntimeError(f"its types have {counts} nodes, and {self.schema.counts} by its description")
-        return found
+        return keys
 
     def autoencoder(self, t: int) -> Autoencoder:
         """That of a type."""
-        found = self.autoencoders[t]
-        assert isinstance(found, Autoencoder)
-        return found
+        autoencoder = self.autoencoders[t]
+        assert isinstance(autoencoder, Autoencoder)
+        return autoencoder
 
     def similarity(self, i: int) -> Similarity:
         """That of a form."""
-        found = self.similarities[i]
-        assert isinstance(found, Similarity)
-        return found
+        similarity = self.similarities[i]
+        assert isinstance(similarity, Similarity)
+        return similarity
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """L_1 over the batch's tuples, alpha L_2 over the rows that it writes, and its share of nu L_reg.
@@ -263,7 +263,7 @@ class DHNENetwork(nn.Module):
         The vectors of a batch are held as if they were parameters: each piece's gradient is added to theirs before the
         next is walked, and goes through the encoders once at the end.
         """
-        vectors = [self.autoencoder(t).encode(rows.seen, rows.kept) for t, rows in enumerate(batch.types)]
+        vectors = [self.autoencoder(t).encode(rows.seen, rows.named) for t, rows in enumerate(batch.types)]
         held = [_held(x) for x in vectors]
         first = sum((self._first_order(i, pieces, held) for i, pieces in enumerate(batch.forms)), _zero(held))
         second = sum((self._second_order(t, rows, held[t]) for t, rows in enumerate(batch.types)), _zero(held))
@@ -299,8 +299,8 @@ class DHNENetwork(nn.Module):
         """The vectors of rows of counts of one type over its columns: m x dim."""
         coder = self.autoencoder(t)
         seen = SparseRows.from_scipy(coder.seen(coder.scaled(counts)), dtype=coder.first.bias.dtype, device=self.device)
-        made: npt.NDArray[np.float32] = coder.encode(seen).numpy(force=True)
-        return made
+        vectors: npt.NDArray[np.float32] = coder.encode(seen).numpy(force=True)
+        return vectors
 
     def places(self) -> Places:
         """Where the known nodes stand."""
@@ -316,9 +316,9 @@ def _held(x: Tensor) -> Tensor:
     return x.detach().requires_grad_(x.requires_grad)
 
 
-def _backward(made: Sequence[Tensor], held: Sequence[Tensor]) -> None:
+def _backward(outputs: Sequence[Tensor], held: Sequence[Tensor]) -> None:
     """Pass on the gradients that what was held has gathered."""
-    pairs = [(x, h.grad) for x, h in zip(made, held, strict=True) if x.requires_grad and h.grad is not None]
+    pairs = [(x, h.grad) for x, h in zip(outputs, held, strict=True) if x.requires_grad and h.grad is not None]
     if pairs:
         torch.autograd.backward([x for x, _ in pairs], [g for _, g in pairs])
 

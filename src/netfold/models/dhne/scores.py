@@ -1,4 +1,4 @@
-"""What a trained DHNE says: vectors of new nodes, how likely a tuple of labels is, and what completes it."""
+"""What a trained DHNE says: vectors of new nodes, how likely a tuple of nodes is, and what completes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netfold.learn.sparse_rows import PIECE
 from netfold.models.dhne.network import DHNENetwork
 from netfold.models.dhne.tuples import Form, Schema
 
-__all__ = ["Scorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
+__all__ = ["TupleScorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
 
 
 def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> sparse.csr_array:
@@ -39,15 +39,15 @@ def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> s
             pairs = np.stack([place[rows[:, a]], known[rows[:, b]]])
             entries.append(pairs[:, (pairs >= 0).all(axis=0)])
     row, col = np.concatenate(entries, axis=1)
-    made = sparse.coo_array((np.ones(len(row), np.float32), (row, col)), shape=(len(new), n)).tocsr()
-    made.sort_indices()
-    return made
+    together = sparse.coo_array((np.ones(len(row), np.float32), (row, col)), shape=(len(new), n)).tocsr()
+    together.sort_indices()
+    return together
 
 
 def type_codes_of(hypergraph: Hypergraph, schema: Schema) -> Ints:
     """The types of a later hypergraph's nodes, as they were numbered when it was fitted."""
-    made: Ints = np.array([schema.types.index(name) for name in hypergraph.types])[hypergraph.type_codes]
-    return made
+    codes: Ints = np.array([schema.types.index(name) for name in hypergraph.types])[hypergraph.type_codes]
+    return codes
 
 
 def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Nodes) -> None:
@@ -80,7 +80,7 @@ def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: 
     return vectors
 
 
-class Scorer:
+class TupleScorer:
     """The similarities of a fitted network, for nodes that have vectors: the known ones, and perhaps new ones."""
 
     def __init__(self, network: DHNENetwork, known: Embedding, new: Embedding | None = None, new_types: Any = ()):
@@ -93,29 +93,29 @@ class Scorer:
 
     def score(self, tuples: Iterable[Any], kind: Sequence[str] | None) -> Floats:
         """S of each tuple: m."""
-        given = [_as_tuple(each) for each in tuples]
-        sizes = np.fromiter(map(len, given), np.int64, len(given))
-        members = self._positions([label for each in given for label in each])
-        starts, scores = np.cumsum(sizes) - sizes, np.empty(len(given))
+        as_tuples = [_as_tuple(each) for each in tuples]
+        sizes = np.fromiter(map(len, as_tuples), np.int64, len(as_tuples))
+        members = self._positions([node for each in as_tuples for node in each])
+        starts, scores = np.cumsum(sizes) - sizes, np.empty(len(as_tuples))
         for size in np.unique(sizes).tolist():
             at = np.flatnonzero(sizes == size)
             rows = members[starts[at][:, None] + np.arange(size)]
-            shown = [given[i] for i in at.tolist()]
-            _check_distinct(rows, shown)
-            scores[at] = self._score_rows(rows, kind, shown)
+            named = [as_tuples[i] for i in at.tolist()]
+            _check_distinct(rows, named)
+            scores[at] = self._score_rows(rows, kind, named)
         return scores
 
     @torch.no_grad()
     def complete(
-        self, given: Any, k: int, kind: Sequence[str] | None, exclude: Hypergraph | None
+        self, partial: Any, k: int, kind: Sequence[str] | None, exclude: Hypergraph | None
     ) -> list[tuple[Any, float]]:
         """The k best nodes for the one position that is None, and the S of the tuple with each."""
-        given = _as_tuple(given)
-        if sum(x is None for x in given) != 1:
-            raise InputError(f"{given!r} has {sum(x is None for x in given)} open positions; one of them is None")
-        rest = self._positions([x for x in given if x is not None])
-        row = np.insert(rest, given.index(None), -1)
-        form, order = self._form(self._types(row), kind, given)
+        partial = _as_tuple(partial)
+        if sum(x is None for x in partial) != 1:
+            raise InputError(f"{partial!r} has {sum(x is None for x in partial)} open positions; one of them is None")
+        rest = self._positions([x for x in partial if x is not None])
+        row = np.insert(rest, partial.index(None), -1)
+        form, order = self._form(self._types(row), kind, partial)
         row = row[order]
         slot = int(np.flatnonzero(row < 0)[0])
         nodes = np.flatnonzero(self._codes == self._schema.forms[form].types[slot])
@@ -124,7 +124,7 @@ class Scorer:
             nodes = nodes[~np.isin(nodes, self._completions(form, row, exclude))]
         scores = self._completed(form, row, slot, nodes)
         best = np.argsort(-scores, kind="stable")[:k]
-        return [(self._label(i), s) for i, s in zip(nodes[best].tolist(), scores[best].tolist(), strict=True)]
+        return [(self._node(i), s) for i, s in zip(nodes[best].tolist(), scores[best].tolist(), strict=True)]
 
     # ---------------------------------------------------------------- which kind
 
@@ -132,54 +132,54 @@ class Scorer:
     def _schema(self) -> Schema:
         return self._network.schema
 
-    def _positions(self, labels: list[Any]) -> Ints:
-        """Where the labels' vectors are; new nodes come after the known ones."""
-        found = self._find(labels)
-        if found.size and found.min() < 0:
-            self._parts[0].nodes.positions([labels[int(np.argmin(found))]])  # which says what is near it
-        return found
+    def _positions(self, nodes: list[Any]) -> Ints:
+        """Where the nodes' vectors are; new nodes come after the known ones."""
+        positions = self._find(nodes)
+        if positions.size and positions.min() < 0:
+            self._parts[0].nodes.positions([nodes[int(np.argmin(positions))]])  # which says what is near it
+        return positions
 
-    def _find(self, labels: Iterable[Any]) -> Ints:
+    def _find(self, nodes: Iterable[Any]) -> Ints:
         """The same, -1 where there is none."""
-        found = self._parts[0].nodes.find(labels)
+        positions = self._parts[0].nodes.find(nodes)
         for new in self._parts[1:]:
-            among = new.nodes.find(labels)
-            found = np.where((found < 0) & (among >= 0), among + len(self._parts[0]), found)
-        return found
+            among = new.nodes.find(nodes)
+            positions = np.where((positions < 0) & (among >= 0), among + len(self._parts[0]), positions)
+        return positions
 
-    def _label(self, i: int) -> Any:
+    def _node(self, i: int) -> Any:
         n = len(self._parts[0])
         return self._parts[0].nodes[i] if i < n else self._parts[1].nodes[i - n]
 
     def _types(self, row: Ints) -> tuple[int, ...]:
         return tuple(np.where(row < 0, -1, self._codes[row]).tolist())
 
-    def _form(self, types: tuple[int, ...], kind: Sequence[str] | None, shown: Any) -> tuple[int, list[int]]:
+    def _form(self, types: tuple[int, ...], kind: Sequence[str] | None, named: Any) -> tuple[int, list[int]]:
         """The one form that a tuple of these types can be of (-1: any type), and its positions in that form's order."""
         orders = [_order(form, types) if _is_kind(form, kind) else None for form in self._schema.forms]
-        found = [(i, order) for i, order in enumerate(orders) if order is not None]
-        if len(found) == 1:
-            return found[0]
-        forms = [self._schema.forms[i] for i, _ in found] or self._schema.forms
+        fitting = [(i, order) for i, order in enumerate(orders) if order is not None]
+        if len(fitting) == 1:
+            return fitting[0]
+        forms = [self._schema.forms[i] for i, _ in fitting] or self._schema.forms
         names = " or ".join(f"({', '.join(form.roles)})" for form in forms)
         if kind is not None and not any(_is_kind(form, kind) for form in self._schema.forms):
             raise InputError(f"kind={kind!r} is not one that was learned; those are {names}")
-        if found:
-            raise InputError(f"the tuple {shown!r} can be of the kind {names}; say which with kind=")
+        if fitting:
+            raise InputError(f"the tuple {named!r} can be of the kind {names}; say which with kind=")
         nodes = ", ".join("anything" if t < 0 else self._schema.types[t] for t in types)
-        raise InputError(f"the tuple {shown!r} joins ({nodes}), and no such kind was learned; those are {names}")
+        raise InputError(f"the tuple {named!r} joins ({nodes}), and no such kind was learned; those are {names}")
 
     # ---------------------------------------------------------------- how likely
 
     @torch.no_grad()
-    def _score_rows(self, rows: Ints, kind: Sequence[str] | None, shown: list[Any]) -> Floats:
+    def _score_rows(self, rows: Ints, kind: Sequence[str] | None, named: list[Any]) -> Floats:
         scores, codes = np.empty(len(rows)), self._codes[rows]
         group = np.zeros(len(rows), np.int64)
         for column in codes.T:
             group = np.unique(group * len(self._schema.types) + column, return_inverse=True)[1]
         for g in range(int(group.max(initial=-1)) + 1):
             at = np.flatnonzero(group == g)
-            form, order = self._form(tuple(codes[at[0]].tolist()), kind, shown[at[0]])
+            form, order = self._form(tuple(codes[at[0]].tolist()), kind, named[at[0]])
             scores[at] = self._in_blocks(form, torch.from_numpy(rows[at][:, order]))
         return scores
 
@@ -199,7 +199,7 @@ class Scorer:
 
     def _completions(self, form: int, row: Ints, exclude: Hypergraph) -> Ints:
         """The nodes with which this tuple is a hyperedge of a hypergraph."""
-        own, found = self._find(exclude.nodes), [np.empty(0, np.int64)]
+        own, completions = self._find(exclude.nodes), [np.empty(0, np.int64)]
         own[own < 0] = -2  # unlike the open position
         for kind in exclude.kinds:
             same, order = self._schema.place(kind, exclude.types)
@@ -208,8 +208,8 @@ class Scorer:
             rows = own[kind.rows[:, order]]
             here = np.isin(rows, row) if not self._schema.forms[form].ordered else rows == row
             but_one = here.sum(axis=1) == len(row) - 1
-            found.append(rows[but_one][~here[but_one]])
-        return np.concatenate(found)
+            completions.append(rows[but_one][~here[but_one]])
+        return np.concatenate(completions)
 
 
 def _order(form: Form, types: tuple[int, ...]) -> list[int] | None:
@@ -237,20 +237,20 @@ def _is_kind(form: Form, kind: Sequence[str] | None) -> bool:
     return kind is None or sorted(kind) == sorted(form.roles)
 
 
-def _as_tuple(given: Any) -> tuple[Any, ...]:
-    if isinstance(given, str) or not hasattr(given, "__iter__") or len(made := tuple(given)) < 2:
-        raise InputError(f"{given!r} is no tuple of two labels or more")
-    return made
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str) or not hasattr(value, "__iter__") or len(members := tuple(value)) < 2:
+        raise InputError(f"{value!r} is not a tuple of at least 2 nodes")
+    return members
 
 
-def _check_distinct(rows: Ints, shown: list[Any]) -> None:
+def _check_distinct(rows: Ints, named: list[Any]) -> None:
     ordered = np.sort(rows, axis=1)
     twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if twice.size:
-        raise InputError(f"the tuple {shown[twice[0]]!r} names a node twice; name each once")
+        raise InputError(f"the tuple {named[twice[0]]!r} names a node twice; name each once")
 
 
 def _sigmoid(logits: list[Tensor]) -> Floats:
     """In float64, where many more logits have different sigmoids."""
-    made: Floats = torch.cat([x.double().sigmoid().cpu() for x in logits]).numpy() if logits else np.empty(0)
-    return made
+    scores: Floats = torch.cat([x.double().sigmoid().cpu() for x in logits]).numpy() if logits else np.empty(0)
+    return scores

@@ -83,12 +83,12 @@ class Schema:
     def of(hypergraph: Hypergraph) -> Schema:
         """That of a hypergraph; the order of its tuples, and that in them where it has no meaning, changes nothing."""
         counts = np.bincount(hypergraph.type_codes, minlength=len(hypergraph.types)).tolist()
-        found: dict[Any, Form] = {}
+        forms: dict[Any, Form] = {}
         for kind in sorted(hypergraph.kinds, key=lambda kind: (sorted(kind.roles), kind.roles)):
             positions = [(hypergraph.types.index(t), role) for t, role in zip(kind.types, kind.roles, strict=True)]
             types, roles = zip(*(positions if kind.ordered else sorted(positions)), strict=True)
-            found.setdefault(_key(roles, types), Form(roles, types, kind.ordered))
-        return Schema(tuple(hypergraph.types), tuple(counts), tuple(found.values()))
+            forms.setdefault(_key(roles, types), Form(roles, types, kind.ordered))
+        return Schema(tuple(hypergraph.types), tuple(counts), tuple(forms.values()))
 
     def place(self, kind: Kind, types: Sequence[str]) -> tuple[int, list[int]]:
         """The form of a hypergraph's kind, and where each of its positions stands in that kind; -1 for one unknown."""
@@ -100,13 +100,13 @@ class Schema:
 
     def near(self, t: int) -> tuple[int, ...]:
         """The types that a node of this type can be in a tuple with: where its row of A can have entries."""
-        found = set()
+        near = set()
         for form in self.forms:
             others = list(form.types)
             if t in others:
                 others.remove(t)
-                found |= set(others)
-        return tuple(sorted(found))
+                near |= set(others)
+        return tuple(sorted(near))
 
     def width(self, t: int) -> int:
         """How many columns of A a row of this type can have entries in."""
@@ -132,15 +132,15 @@ def _key(roles: Sequence[str], types: Sequence[int]) -> tuple[tuple[str, int], .
     return tuple(sorted(zip(roles, types, strict=True)))
 
 
-def _all_are(given: Any, kind: type) -> bool:
-    return isinstance(given, list) and bool(given) and all(type(x) is kind for x in given)
+def _all_are(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(x) is kind for x in value)
 
 
-def _form(given: Any, n_types: int) -> Form:
-    roles, types, ordered = (given.get(k) for k in ("roles", "types", "ordered"))
+def _form(value: Any, n_types: int) -> Form:
+    roles, types, ordered = (value.get(k) for k in ("roles", "types", "ordered"))
     good = _all_are(roles, str) and _all_are(types, int) and len(roles) == len(types) > 1 and type(ordered) is bool
     if not good or not all(0 <= t < n_types for t in types):
-        raise TypeError(f"a kind is described by {reprlib.repr(given)}")
+        raise TypeError(f"a kind is described by {reprlib.repr(value)}")
     return Form(tuple(roles), tuple(types), ordered)
 
 
@@ -160,17 +160,17 @@ class Places:
 
     def rows(self, matrix: sparse.csr_array, t: int) -> sparse.csr_array:
         """Rows over all nodes (m x n), as rows of type t over its columns."""
-        made = sparse.csr_array(matrix[:, self.columns[t]])
-        made.sort_indices()
-        return made
+        rows = sparse.csr_array(matrix[:, self.columns[t]])
+        rows.sort_indices()
+        return rows
 
     def tuples(self, hypergraph: Hypergraph) -> list[Ints]:
         """The tuples of each form, m x N, as places among the nodes of their type."""
-        found: list[list[Ints]] = [[] for _ in self.schema.forms]
+        tuples: list[list[Ints]] = [[] for _ in self.schema.forms]
         for kind in hypergraph.kinds:
             form, order = self.schema.place(kind, hypergraph.types)
-            found[form].append(self.local[kind.rows[:, order]])
-        return [np.concatenate(rows) for rows in found]
+            tuples[form].append(self.local[kind.rows[:, order]])
+        return [np.concatenate(rows) for rows in tuples]
 
 
 class TupleSet:
@@ -207,13 +207,13 @@ class TupleSet:
     def holds(self, rows: Tensor) -> Tensor:
         """Whether each tuple, m x N, is among them."""
         rows = self.ordered(rows)
-        keys, found = rows[:, 0], torch.ones(len(rows), dtype=torch.bool, device=rows.device)
+        keys, held = rows[:, 0], torch.ones(len(rows), dtype=torch.bool, device=rows.device)
         for column, size in list(enumerate(self._sizes))[1:]:
             if column in self._ranks:
                 keys, here = _looked_up(self._ranks[column], keys)
-                found &= here
+                held &= here
             keys = keys * size + rows[:, column]
-        return found & _looked_up(self._keys, keys)[1]
+        return held & _looked_up(self._keys, keys)[1]
 
 
 def _looked_up(values: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
@@ -233,10 +233,10 @@ class TypeNoise:
     def at(self, uniform: Tensor) -> Tensor:
         """The nodes that numbers between 0 and 1 stand for."""
         if self._cumulative is None:
-            found = (uniform * self._count).long()
+            nodes = (uniform * self._count).long()
         else:
-            found = torch.searchsorted(self._cumulative, uniform, right=True)
-        return found.clamp_(max=self._count - 1)
+            nodes = torch.searchsorted(self._cumulative, uniform, right=True)
+        return nodes.clamp_(max=self._count - 1)
 
 
 class TupleNegatives:
@@ -255,17 +255,17 @@ class TupleNegatives:
     def draw(self, positives: Tensor, per_positive: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """So many tuples for each hyperedge, at most per_positive · m x N, and for which each was drawn, in order."""
         models = positives.repeat_interleave(per_positive, dim=0)
-        made, left = torch.empty_like(models), torch.arange(len(models), device=models.device)
+        negatives, left = torch.empty_like(models), torch.arange(len(models), device=models.device)
         good = torch.zeros(len(models), dtype=torch.bool, device=models.device)
         for _ in range(self._rounds):
             drawn = self._changed(models[left], generator)
             fine = self._will_do(drawn)
-            made[left[fine]] = drawn[fine]
+            negatives[left[fine]] = drawn[fine]
             good[left[fine]] = True
             left = left[~fine]
             if not len(left):
                 break
-        return made[good], good.nonzero()[:, 0] // max(1, per_positive)
+        return negatives[good], good.nonzero()[:, 0] // max(1, per_positive)
 
     def _changed(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Random numbers come from the CPU, so that every device draws the same."""

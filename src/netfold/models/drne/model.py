@@ -62,7 +62,7 @@ class DRNE(Embedder["DRNENetwork"]):
     """
 
     dim: int = option(16, "numbers per node: the width of the embedding, k; 16 is the paper's", at_least=1)
-    epochs: int = option(100, "passes over all nodes, at the most", at_least=0)
+    epochs: int = option(100, "passes over all nodes, at most", at_least=0)
     lambda_: float = option(1.0, "weight of L_reg, the error in the degree", at_least=0)
     max_neighbors: int = option(
         300,

@@ -29,7 +29,7 @@ _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 """Named once: looking up which of an operation's variants is meant takes longer than a short step's work."""
 
-Shown = tuple[Tensor, Tensor | None, Tensor | None]
+Outlet = tuple[Tensor, Tensor | None, Tensor | None]
 """tanh(C'), and what the normalisation divided by and took away."""
 
 
@@ -52,23 +52,23 @@ class Cell:
             _sigmoid_backward(grads[0], gates, grad_input=grads[0])
             _tanh_backward(grads[1], candidate, grad_input=grads[1])
 
-    def show(self, state: Tensor, gain: Tensor) -> Shown:
+    def show(self, state: Tensor, gain: Tensor) -> Outlet:
         """tanh(C') with C' = g (C - μ) / Σ: what the output gate lets through, a x k."""
         if not self.normalized:
             return (state if self.linear else state.tanh()), None, None
-        made, mean, rstd = torch.native_layer_norm(state, (state.shape[1],), gain, None, EPS)
-        return (made if self.linear else made.tanh_()), mean, rstd
+        normed, mean, rstd = torch.native_layer_norm(state, (state.shape[1],), gain, None, EPS)
+        return (normed if self.linear else normed.tanh_()), mean, rstd
 
-    def show_backward(self, grad: Tensor, shown: Shown, state: Tensor, gain: Tensor) -> tuple[Tensor, Tensor | None]:
+    def show_backward(self, grad: Tensor, outlet: Outlet, state: Tensor, gain: Tensor) -> tuple[Tensor, Tensor | None]:
         """The gradients of C and of g, from that of tanh(C'), which is overwritten."""
         if not self.linear:
-            _tanh_backward(grad, shown[0], grad_input=grad)
+            _tanh_backward(grad, outlet[0], grad_input=grad)
         if not self.normalized:
             return grad, None
-        made, by_gain, _ = _layer_norm_backward(
-            grad, state, [state.shape[1]], shown[1], shown[2], gain, None, [True, True, False]
+        by_state, by_gain, _ = _layer_norm_backward(
+            grad, state, [state.shape[1]], outlet[1], outlet[2], gain, None, [True, True, False]
         )
-        return made, by_gain
+        return by_state, by_gain
 
 
 class _Columns:
@@ -93,7 +93,7 @@ class _Recurrence(torch.autograd.Function):
         gates = projected.detach().index_select(0, packed.entries)  # E x 4k
         states, hidden = (gates.new_empty(len(gates), len(gain)) for _ in range(2))  # E x k: C and h
         z, c, h = _Columns(gates, packed.alive), torch.split(states, packed.alive), torch.split(hidden, packed.alive)
-        shown: list[Shown] = []
+        outlets: list[Outlet] = []
         for t, count in enumerate(packed.alive):
             if t:
                 z.all[t].addmm_(h[t - 1][:count], recurrent)
@@ -101,22 +101,22 @@ class _Recurrence(torch.autograd.Function):
             torch.mul(z.i[t], z.candidate[t], out=c[t])
             if t:
                 c[t].addcmul_(z.f[t], c[t - 1][:count])
-            shown.append(cell.show(c[t], gain))
-            torch.mul(z.o[t], shown[t][0], out=h[t])
+            outlets.append(cell.show(c[t], gain))
+            torch.mul(z.o[t], outlets[t][0], out=h[t])
         ctx.save_for_backward(recurrent, gain)
-        ctx.walk, ctx.projected = (packed, cell, gates, z, c, shown, hidden), projected
+        ctx.walk, ctx.projected = (packed, cell, gates, z, c, outlets, hidden), projected
         return hidden.index_select(0, packed.last)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        (recurrent, gain), (packed, cell, gates, z, c, shown, hidden) = ctx.saved_tensors, ctx.walk
+        (recurrent, gain), (packed, cell, gates, z, c, outlets, hidden) = ctx.saved_tensors, ctx.walk
         by_hidden, by_state, by_gain = grad.clone(), torch.zeros_like(grad), torch.zeros_like(gain)
         by_gates = torch.empty_like(gates)
         d = _Columns(by_gates, packed.alive)
         for t, count in reversed(list(enumerate(packed.alive))):
             mine = by_hidden[:count]  # of a sequence that ends here: what came from outside, untouched
-            torch.mul(mine, shown[t][0], out=d.o[t])
-            through, more = cell.show_backward(mine * z.o[t], shown[t], c[t], gain)
+            torch.mul(mine, outlets[t][0], out=d.o[t])
+            through, more = cell.show_backward(mine * z.o[t], outlets[t], c[t], gain)
             by_gain += 0 if more is None else more
             through += by_state[:count]
             torch.mul(through, z.candidate[t], out=d.i[t])
@@ -225,9 +225,9 @@ class DRNENetwork(nn.Module):
 
     def _errors(self, piece: SequencePiece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
         """X_v - Agg(N(v)), m x k, and log(d_v + 1) - MLP(Agg(N(v))), m."""
-        made = self._aggregated(projected, piece.packed, len(piece.rows))
-        said = functional.relu(made @ self.degree_weight + self.degree_bias)[:, 0]
-        return near[piece.rows] - made, piece.log_degrees - said
+        aggregated = self._aggregated(projected, piece.packed, len(piece.rows))
+        said = functional.relu(aggregated @ self.degree_weight + self.degree_bias)[:, 0]
+        return near[piece.rows] - aggregated, piece.log_degrees - said
 
     def _project(self, vectors: Tensor, ties: Ties) -> Tensor:
         """What nodes with these vectors add to the inputs of the gates, X W + b, and then what ties do: m x 4k."""
@@ -238,8 +238,8 @@ class DRNENetwork(nn.Module):
 
     def _aggregated(self, projected: Tensor, packed: Packed, count: int) -> Tensor:
         """h_T of each sequence, 0 where it is empty: count x k."""
-        made: Tensor = _Recurrence.apply(projected, self.recurrent, self.gain, packed, self.cell)  # type: ignore[no-untyped-call]
-        return functional.pad(made, (0, 0, 0, count - len(made)))
+        last: Tensor = _Recurrence.apply(projected, self.recurrent, self.gain, packed, self.cell)  # type: ignore[no-untyped-call]
+        return functional.pad(last, (0, 0, 0, count - len(last)))
 
     @torch.no_grad()
     def aggregate(self, sequences: Sequences, vectors: Tensor) -> Tensor:

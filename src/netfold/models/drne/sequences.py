@@ -19,7 +19,7 @@ __all__ = ["Sequences", "colors", "neighbors", "starts_of"]
 
 
 _ROUNDS = 16
-"""How many steps away from a node its color reaches, at the most."""
+"""How many steps away from a node its color reaches, at most."""
 
 
 # -------------------------------------------------------------------- the order of neighbors
@@ -55,9 +55,9 @@ def _ranks(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> npt
     """The rank of each pair among the distinct pairs."""
     order = np.lexsort((second, first))
     changes = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
-    made = np.empty(len(order), np.uint64)
-    made[order] = np.append(0, np.cumsum(changes))
-    return made
+    ranks = np.empty(len(order), np.uint64)
+    ranks[order] = np.append(0, np.cumsum(changes))
+    return ranks
 
 
 def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -125,9 +125,9 @@ class Sequences:
         rank = torch.arange(len(order), device=order.device) - starts_of(lengths)[:-1].repeat_interleave(lengths)
         chosen = torch.empty_like(many[: len(order)])
         chosen[order] = rank < most
-        kept = ~many
-        kept[many] = chosen
-        return Sequences(starts_of(self.lengths.clamp(max=most)), self.nodes[kept])
+        stays = ~many
+        stays[many] = chosen
+        return Sequences(starts_of(self.lengths.clamp(max=most)), self.nodes[stays])
 
 
 def starts_of(lengths: Tensor) -> Tensor:

@@ -65,7 +65,7 @@ def batches(
     """The batches of an epoch for a generator: `count` uniform triplets, and each node once to be written.
 
     So L_2 is summed over all nodes alike, those included that no triplet names; where it has no weight, none is
-    written. With `dropout`, that share of the entries, drawn anew each time, is hidden from the encoder; with `reach`,
+    written. With `dropout`, that share of the entries, drawn anew each time, is dropped before encoding; with `reach`,
     a triplet's j may be that many steps from i.
     """
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)

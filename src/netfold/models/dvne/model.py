@@ -65,7 +65,7 @@ class DVNE(Embedder["DVNENetwork"]):
     """
 
     dim: int = option(64, "width of the mean, and again of the deviation: half of the chapter's L", at_least=1)
-    epochs: int = option(50, "how often as many triplets are drawn as there are links, at the most", at_least=0)
+    epochs: int = option(50, "how often as many triplets are drawn as there are links, at most", at_least=0)
     hidden: int = option(512, "width S of the one hidden layer of the encoder, and of the decoder", at_least=1)
     alpha: float = option(0.6, "weight of L_2, the error of the rows that are given back", at_least=0)
     energy: str = option(
@@ -82,7 +82,7 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     dropout: float = option(
         0.0,
-        "share of a row's entries hidden from the encoder, drawn anew each time, the others brought to a sum of 1; for "
+        "share of a row's entries dropped before encoding, drawn anew each time, the others brought to a sum of 1; for "
         "links that are not there yet",
         at_least=0,
         below=1,
@@ -104,7 +104,7 @@ class DVNE(Embedder["DVNENetwork"]):
     embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
 
     def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
-        """W2 of the Gaussians of known nodes: two labels, a label and a list of them, or two lists of one length.
+        """W2 of the Gaussians of known nodes: two nodes, a node and a list of them, or two lists of one length.
 
         It is W2 whatever `energy` is. For Gaussians with other covariances see `netfold.data.gaussians.w2`.
         """
@@ -114,23 +114,23 @@ class DVNE(Embedder["DVNENetwork"]):
         left, right = self._coordinates(a), self._coordinates(b)
         if left.ndim == right.ndim == 2 and len(left) != len(right):
             raise InputError(
-                f"{len(left)} labels cannot be paired with {len(right)}; give two lists of one length, or one label"
+                f"{len(left)} nodes cannot be paired with {len(right)}; give two lists of one length, or one node"
             )
-        found = np.linalg.norm(left - right, axis=-1)
-        return found if found.ndim else float(found)
+        distances = np.linalg.norm(left - right, axis=-1)
+        return distances if distances.ndim else float(distances)
 
     def mean_variance(self, graph: Any, *, draws: int = 16) -> npt.NDArray[np.float64]:
-        """How far each node of a graph would be elsewhere if half of its links were not known: a variance of its mean.
+        """The variance of each node's mean under missing links (sensitivity), for a graph's nodes: n.
 
-        The mean of |μ - μ'|², μ' being made of the node's row with each entry hidden or not by a coin, over `draws`
-        times. The graph is the one that was fitted, or a later one, of which links with known nodes are read. It is
-        large where links are few, and where they disagree about the place; infinite where there are none. What σ
-        learns is something else: see docs/dvne.md.
+        How far it would be elsewhere if half of its links were not known: the mean over `draws` times of |μ - μ'|²,
+        μ' being that of the node's row with each entry dropped or not by a coin. The graph is the one that was fitted,
+        or a later one, of which links with known nodes are read. It is large where links are few, and where they
+        disagree about the place; infinite where there are none. What σ learns is something else: see docs/dvne.md.
 
         >>> from netfold.data.graph import Graph
         >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcdz")
-        >>> found = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).mean_variance(graph)
-        >>> graph.nodes[found.argmax()], float(found.max())
+        >>> variances = DVNE(dim=2, hidden=8, epochs=20).fit(graph, progress=False).mean_variance(graph)
+        >>> graph.nodes[variances.argmax()], float(variances.max())
         ('z', inf)
         """
         import numpy as np
@@ -140,25 +140,33 @@ class DVNE(Embedder["DVNENetwork"]):
         self._check_fitted()
         if draws < 1:
             raise InputError(f"draws={draws!r} is no number of times; give 1 or more")
-        asked = self._read(graph, later=True).graph
-        known, n = self.embedding_.nodes.find(asked.nodes), len(self.embedding_)
-        into = over_known(asked.adjacency.T, known, n) if asked.directed else None
-        rows = steps(over_known(asked.adjacency, known, n), into)
-        found = self.network_.mean_variance(rows, draws, self._generator(2))
-        return np.where(np.diff(rows.indptr) > 0, found, np.inf)
+        later = self._read(graph, later=True).graph
+        known, n = self.embedding_.nodes.find(later.nodes), len(self.embedding_)
+        into = over_known(later.adjacency.T, known, n) if later.directed else None
+        rows = steps(over_known(later.adjacency, known, n), into)
+        variances = self.network_.mean_variance(rows, draws, self._generator(2))
+        return np.where(np.diff(rows.indptr) > 0, variances, np.inf)
 
-    def _coordinates(self, labels: Any) -> npt.NDArray[np.float64]:
-        """[μ, σ] of a label, or of each of a list: (m x) 2 dim."""
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what a method that had another name before is called now."""
+            if name == "doubt":
+                raise AttributeError("doubt is now called mean_variance", name=name, obj=self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def _coordinates(self, nodes: Any) -> npt.NDArray[np.float64]:
+        """[μ, σ] of a node, or of each of a list: (m x) 2 dim."""
         import numpy as np
 
         from netfold.data.nodes import Nodes
 
-        several = isinstance(labels, list | Nodes) or (isinstance(labels, np.ndarray) and labels.ndim > 0)
+        several = isinstance(nodes, list | Nodes) or (isinstance(nodes, np.ndarray) and nodes.ndim > 0)
         emb = self.embedding_
-        rows = emb.nodes.positions(labels if several else [labels])
+        rows = emb.nodes.positions(nodes if several else [nodes])
         assert emb.std is not None
-        found = np.hstack([emb.vectors[rows], emb.std[rows]]).astype(np.float64)
-        return found if several else found[0]
+        coordinates = np.hstack([emb.vectors[rows], emb.std[rows]]).astype(np.float64)
+        return coordinates if several else coordinates[0]
 
     # ---------------------------------------------------------------- what an Embedder asks
 
@@ -229,5 +237,5 @@ class DVNE(Embedder["DVNENetwork"]):
     def _gaussians(self, nodes: Nodes, rows: sparse.csr_array) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        made = self.network_.embed(rows)
-        return Embedding(nodes, made[:, : self.dim], made[:, self.dim :])
+        codes = self.network_.embed(rows)
+        return Embedding(nodes, codes[:, : self.dim], codes[:, self.dim :])

@@ -35,8 +35,8 @@ def w2_of_rows(a: Tensor, b: Tensor) -> Tensor:
 
     Where the two are the same its gradient is taken to be 0, one of its subgradients.
     """
-    made: Tensor = torch.linalg.vector_norm(a - b, dim=1)
-    return made
+    distances: Tensor = torch.linalg.vector_norm(a - b, dim=1)
+    return distances
 
 
 def w2_squared(a: Tensor, b: Tensor) -> Tensor:
@@ -117,22 +117,22 @@ class DVNENetwork(nn.Module):
     @torch.no_grad()
     def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """[μ, σ] of rows over the known nodes, in chunks: m x 2 dim."""
-        made: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
-        return made
+        codes: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
+        return codes
 
     @torch.no_grad()
     def mean_variance(
         self, matrix: sparse.csr_array, draws: int, generator: torch.Generator
     ) -> npt.NDArray[np.float64]:
-        """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is hidden or not by a coin."""
+        """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is dropped or not by a coin."""
         coins = generator_on(self.device, generator)
-        made = []
+        variances = []
         for rows in self._walk(matrix):
             mean, moved = self._means(rows), torch.zeros(len(rows), dtype=torch.float64, device=self.device)
             for _ in range(draws):
                 moved += (self._means(dropped(rows, 0.5, coins, sum_to_one=True)) - mean).square().sum(1)
-            made.append(moved.cpu() / draws)
-        return torch.cat(made).numpy()
+            variances.append(moved.cpu() / draws)
+        return torch.cat(variances).numpy()
 
     def _means(self, rows: SparseRows) -> Tensor:
         return self.encode(rows)[:, : self.dim].double()

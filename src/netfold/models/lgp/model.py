@@ -8,7 +8,8 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from netfold.embedder.embedder import Embedder, listed
+from netfold.data.text import listed
+from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input
 from netfold.errors import InputError
@@ -85,9 +86,9 @@ class LGPEmbedder(Embedder[P], abstract=True):
         at_least=0,
     )
     one_step: int = option(
-        128, "neighbors that are read of a new node in training, at the most; 0: all there are", at_least=0
+        128, "neighbors that are read of a new node in training, at most; 0: all there are", at_least=0
     )
-    two_step: int = option(16, "neighbors that are read of each of these, at the most; 0: all there are", at_least=0)
+    two_step: int = option(16, "neighbors that are read of each of these, at most; 0: all there are", at_least=0)
     routine: str = option(
         "exact",
         "of transform: exact (all new nodes at once, over all neighbors) or sampled (each connected component of new "

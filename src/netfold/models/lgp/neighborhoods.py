@@ -198,12 +198,12 @@ def _links(inner: _Entries, outer: _Entries, new: Ints, group: Ints, beside: int
 def _among(ordered: Ints, keys: Ints) -> npt.NDArray[np.bool_]:
     """Which keys are among those in order."""
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    found: npt.NDArray[np.bool_] = ordered[at] == keys
-    return found
+    is_among: npt.NDArray[np.bool_] = ordered[at] == keys
+    return is_among
 
 
 def _csr(entries: _Entries, shape: tuple[int, int]) -> sparse.csr_array:
     """A sorted matrix; entries of one place are added up."""
-    made = sparse.coo_array((entries.values, (entries.at, entries.to)), shape=shape).tocsr()
-    made.sum_duplicates()
-    return made
+    matrix = sparse.coo_array((entries.values, (entries.at, entries.to)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    return matrix

@@ -82,9 +82,9 @@ def _added(rows: sparse.csr_array, known: Ints, near: Ints, fitted: sparse.csr_a
     at = entries.coords[0]
     place, weights = (at[among], ends[among]), entries.data[among]
     there = sparse.coo_array((np.ones_like(weights), place), shape=shape).tocsr()
-    made = sparse.csr_array(sparse.coo_array((weights, place), shape=shape).tocsr() - fitted[near].multiply(there))
-    made.eliminate_zeros()
-    return made
+    added = sparse.csr_array(sparse.coo_array((weights, place), shape=shape).tocsr() - fitted[near].multiply(there))
+    added.eliminate_zeros()
+    return added
 
 
 def grown(fitted: sparse.csr_array, later: sparse.csr_array, new: Ints, known: Ints) -> sparse.csr_array:
@@ -95,10 +95,10 @@ def grown(fitted: sparse.csr_array, later: sparse.csr_array, new: Ints, known: I
     one, two = (place[x] for x in entries.coords)
     size = n + len(new)
     keys, old = one * size + two, before.coords[0].astype(np.int64) * size + before.coords[1]
-    kept = ~np.isin(old, keys)
-    at = np.concatenate([before.coords[0][kept], one]), np.concatenate([before.coords[1][kept], two])
-    made = sparse.coo_array((np.concatenate([before.data[kept], entries.data]), at), shape=(size, size))
-    return _sorted(made.tocsr())
+    stays = ~np.isin(old, keys)
+    at = np.concatenate([before.coords[0][stays], one]), np.concatenate([before.coords[1][stays], two])
+    matrix = sparse.coo_array((np.concatenate([before.data[stays], entries.data]), at), shape=(size, size))
+    return _sorted(matrix.tocsr())
 
 
 def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:

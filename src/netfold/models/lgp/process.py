@@ -157,9 +157,9 @@ class Spread(nn.Module):
         squares = wrong.double().square()
         self.errors.copy_(squares.mean(dim=0).clamp(min=torch.finfo(self.errors.dtype).tiny))
         expected = (g.spread(latent, variances * self.errors) / self.errors).double().mean(dim=1)
-        found = (squares / self.errors.double()).mean(dim=1)
+        measured = (squares / self.errors.double()).mean(dim=1)
         self.usual.copy_(expected.mean())
-        self.share.copy_(_share(expected / expected.mean(), found))
+        self.share.copy_(_share(expected / expected.mean(), measured))
 
     @torch.no_grad()
     def of_process(self, latent: Tensor, predicted: Tensor, diagonal: Tensor) -> None:
@@ -176,15 +176,15 @@ class Spread(nn.Module):
     def deviations(self, g: Residual, latent: Tensor, variances: Tensor) -> Tensor:
         """The standard deviations of vectors: m x d."""
         through = g.spread(latent, variances * self.errors) / self.usual
-        made = self.share * through + (1 - self.share) * self.errors
-        return made.sqrt().clamp(min=torch.finfo(made.dtype).tiny)
+        total = self.share * through + (1 - self.share) * self.errors
+        return total.sqrt().clamp(min=torch.finfo(total.dtype).tiny)
 
 
-def _share(expected: Tensor, found: Tensor) -> Tensor:
+def _share(expected: Tensor, measured: Tensor) -> Tensor:
     """s of found ≈ s expected + (1 - s), both of mean 1, where large values weigh less, for they scatter more."""
     weights = 1 / (1 + expected).square()
     away = expected - 1
-    slope = (weights * away * (found - 1)).sum() / (weights * away.square()).sum().clamp(min=1e-12)
+    slope = (weights * away * (measured - 1)).sum() / (weights * away.square()).sum().clamp(min=1e-12)
     return slope.clamp(_LEAST_SHARE, 1)
 
 
@@ -210,12 +210,12 @@ class StoredGraph(nn.Module):
         starts, ends, weights = (x.numpy(force=True) for x in (self.starts, self.ends, self.weights))
         n = len(starts) - 1
         try:
-            made = sparse.csr_array((weights, ends, starts), shape=(n, n))
-            made.check_format(full_check=True)
+            matrix = sparse.csr_array((weights, ends, starts), shape=(n, n))
+            matrix.check_format(full_check=True)
         except ValueError as e:
             raise InputError(f"the model is damaged: the graph in it is none ({e})") from None
-        made.sort_indices()
-        return made
+        matrix.sort_indices()
+        return matrix
 
 
 class Process(nn.Module):
@@ -288,8 +288,8 @@ class Process(nn.Module):
 
     def vectors(self, latent: Tensor) -> Tensor:
         """f of nodes with these latent states, less the mean as they are here: mean + g(latent)."""
-        made: Tensor = self.g(latent)
-        return self.mean + made
+        moved: Tensor = self.g(latent)
+        return self.mean + moved
 
     def forward(self, around: Surroundings) -> Tensor:
         """f of the nodes that count as new, by those around them: m x d."""

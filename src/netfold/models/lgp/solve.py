@@ -45,9 +45,9 @@ def solved(system: System) -> Tensor:
             return _solve(system, system.right())
     still = system.detached()
     with torch.no_grad():
-        found = _solve(still, still.right())
-    made: Tensor = _Inverse.apply(still, system.right() - system.times(found))  # type: ignore[no-untyped-call]
-    return found + made
+        solution = _solve(still, still.right())
+    correction: Tensor = _Inverse.apply(still, system.right() - system.times(solution))  # type: ignore[no-untyped-call]
+    return solution + correction
 
 
 def factorised(system: System, right: Tensor) -> Tensor:
@@ -55,12 +55,12 @@ def factorised(system: System, right: Tensor) -> Tensor:
     matrices, columns = matrices_of(system), right.double().numpy(force=True)
     try:
         if len(matrices) == 1:
-            made = splu(matrices[0]).solve(columns)
+            solution = splu(matrices[0]).solve(columns)
         else:
-            made = np.stack([splu(m).solve(columns[:, k]) for k, m in enumerate(matrices)], axis=1)
-    except RuntimeError as e:  # scipy's word for a matrix that training has made singular
+            solution = np.stack([splu(m).solve(columns[:, k]) for k, m in enumerate(matrices)], axis=1)
+    except RuntimeError as e:  # scipy's word for a matrix that training has solution singular
         raise TrainingError(f"the new nodes' system has no solution any more ({e}); lower lr and node_lr") from None
-    return torch.from_numpy(np.ascontiguousarray(made)).to(right)
+    return torch.from_numpy(np.ascontiguousarray(solution)).to(right)
 
 
 def matrices_of(system: System) -> list[sparse.csc_array]:
@@ -70,13 +70,13 @@ def matrices_of(system: System) -> list[sparse.csc_array]:
     b = sparse.csr_array((values, col, crow), shape=(m, links.width))
     shift, weights = (x.double().numpy(force=True) for x in (system.shift, system.weights))
     eta, zeta = (x.double().numpy(force=True) for x in (system.eta, system.zeta))
-    made = []
+    matrices = []
     for k in range(system.widest()):
         a, d = weights[:, k % weights.shape[1]], shift[:, k % shift.shape[1]]
         far = b @ sparse.diags_array(a**2) @ b.T
         matrix = sparse.diags_array(d) - eta[k % len(eta)] * b[:, :m] - zeta[k % len(zeta)] * far
-        made.append(sparse.csc_array(matrix))
-    return made
+        matrices.append(sparse.csc_array(matrix))
+    return matrices
 
 
 class _Inverse(torch.autograd.Function):
@@ -94,9 +94,9 @@ class _Inverse(torch.autograd.Function):
 
 def _solve(system: System, right: Tensor) -> Tensor:
     diagonal = system.diagonal()
-    found, done = conjugate_gradients(system.times, right, diagonal)
+    solution, done = conjugate_gradients(system.times, right, diagonal)
     if done:
-        return found
+        return solution
     if _expected_entries(system) <= _ENTRIES:
         return factorised(system, right)
     return conjugate_gradients(system.times, right, diagonal, steps=_PATIENCE)[0]

@@ -26,14 +26,14 @@ __all__ = ["System", "precision", "times", "transposed_times"]
 
 def times(rows: SparseRows, dense: Tensor) -> Tensor:
     """X D: (m x n) times (n x h)."""
-    made: Tensor = _Times.apply(rows, dense)  # type: ignore[no-untyped-call]
-    return made
+    product: Tensor = _Times.apply(rows, dense)  # type: ignore[no-untyped-call]
+    return product
 
 
 def transposed_times(rows: SparseRows, dense: Tensor) -> Tensor:
     """Xᵀ D: (n x m) times (m x h)."""
-    made: Tensor = _TransposedTimes.apply(rows, dense)  # type: ignore[no-untyped-call]
-    return made
+    product: Tensor = _TransposedTimes.apply(rows, dense)  # type: ignore[no-untyped-call]
+    return product
 
 
 class _Times(torch.autograd.Function):

@@ -28,7 +28,7 @@ _LEAST = 10_000
 class LINE(Embedder["LINENetwork"]):
     """Vectors that tell who is linked with whom (first order), and whose links lead to the same nodes (second).
 
-    Links (i, j) are drawn in proportion to their weights; linked nodes are told from nodes drawn at random:
+    Links (i, j) are drawn in proportion to their weights; linked nodes are separated from nodes drawn at random:
 
     L_1 = -Σ_(i,j) [log σ(u_i · u_j) + k E_v log σ(-u_i · u_v)],
     L_2 = -Σ_(i,j) [log σ(z_i · c_j) + k E_v log σ(-z_i · c_v)],  v drawn in proportion to degree^¾.

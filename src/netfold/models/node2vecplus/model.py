@@ -47,8 +47,8 @@ class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
     """
 
     epochs: int = option(5, "passes over all nodes, each with new walks (or links)", at_least=0)
-    one_step: int = option(32, "neighbors that are read of a node in training, at the most; 0: all", at_least=0)
-    two_step: int = option(4, "neighbors that are read of each of these, at the most; 0: all", at_least=0)
+    one_step: int = option(32, "neighbors that are read of a node in training, at most; 0: all", at_least=0)
+    two_step: int = option(4, "neighbors that are read of each of these, at most; 0: all", at_least=0)
     base: str = option(
         "node2vec",
         "whose objective it is: node2vec, or line (both orders, half of the dimensions each)",

@@ -39,13 +39,13 @@ def surrounded(
     All is drawn on the CPU, so that devices agree. Every node that a batch names must have links.
     """
 
-    def made(generator: torch.Generator) -> Iterator[Batch]:
+    def around(generator: torch.Generator) -> Iterator[Batch]:
         for read in of(generator):
             nodes: Tensor = (read.context_nodes if contexts else read.nodes).cpu()
             alone = np.arange(len(nodes))
             yield Batch(read, read_around(matrix, nodes.numpy(), alone, caps, generator, device=device))
 
-    return made
+    return around
 
 
 class Node2VecPlusNetwork(Process):
@@ -62,12 +62,12 @@ class Node2VecPlusNetwork(Process):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The objective over a batch: `contexts` and `negatives`, or those of each order."""
-        made, read = self(batch.around), batch.read
+        vectors, read = self(batch.around), batch.read
         contexts = take_rows(self.contexts, read.context_nodes)
-        second = read.terms(made[: len(read.nodes), self.first :].contiguous(), contexts)
+        second = read.terms(vectors[: len(read.nodes), self.first :].contiguous(), contexts)
         if not self.first:
             return second
-        ends = made[:, : self.first].contiguous()
+        ends = vectors[:, : self.first].contiguous()
         first = read.terms(ends[: len(read.nodes)].contiguous(), ends)
         return {f"{order}_{x}": v for order, terms in (("first", first), ("second", second)) for x, v in terms.items()}
 

@@ -76,7 +76,7 @@ def batches(
     """The batches of an epoch for a generator: random nodes in steps of `batch_size`, or all at once.
 
     The decoder is to write the rows themselves, or those of `targets`. With `dropout`, that share of the entries, drawn
-    anew each time, is hidden from the encoder and the others are scaled up, so that a row's expectation stays.
+    anew each time, is dropped before encoding and the others are scaled up, so that a row's expectation stays.
     """
     n, device = matrix.shape[0], network.device
     sampled = network.output == "sigmoid" and n > DENSE_LIMIT
@@ -140,15 +140,15 @@ def _chunks(
     decoded: bool = True,
 ) -> list[RowChunk]:
     twice = links is not None and links.shape == seen.shape and _is_twice(links, seen)
-    made = []
+    chunks = []
     for part in parts(seen.shape[0], size):
         own = SparseRows.from_scipy(seen[part], dtype=dtype, device=device)
         rows = own if written is None else SparseRows.from_scipy(written[part], dtype=dtype, device=device)
         near = own if twice else None
         if links is not None and not twice:
             near = SparseRows.from_scipy(links[part], dtype=dtype, device=device)
-        made.append(RowChunk(rows, own, near, 2.0 if twice else 1.0, decoded))
-    return made
+        chunks.append(RowChunk(rows, own, near, 2.0 if twice else 1.0, decoded))
+    return chunks
 
 
 def _is_twice(a: sparse.csr_array, b: sparse.csr_array) -> bool:

@@ -99,7 +99,7 @@ class SDNE(Embedder["SDNENetwork"]):
     )
     dropout: float = option(
         0.0,
-        "share of a row's entries hidden from the encoder, drawn anew each epoch, which the decoder must write all the "
+        "share of a row's entries dropped before encoding, drawn anew each epoch, which the decoder must write all the "
         "same; makes vectors smoother, and training last for all its epochs",
         at_least=0,
         below=1,

@@ -58,8 +58,8 @@ class SDNENetwork(nn.Module):
 
     def encode(self, rows: SparseRows) -> Tensor:
         """y of Eq. (1), after its activation: m x dim."""
-        made: Tensor = self.encoder(self.activation(self.first(rows)))
-        return made
+        vectors: Tensor = self.encoder(self.activation(self.first(rows)))
+        return vectors
 
     def loss(self, batch: RowBatch) -> dict[str, Tensor]:
         """The three terms of Eq. (5), weighted, summed over the batch.
@@ -95,16 +95,16 @@ class SDNENetwork(nn.Module):
     def _second_order(self, rows: SparseRows, y: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]) -> Tensor:
         """‖(X̂ - X) ⊙ B‖² of a chunk: the squares of all x̂, and at the non-zeros what they should be."""
         hidden = self.decoder(y)
-        found = self.last.at(rows, hidden)
+        outputs = self.last.at(rows, hidden)
         if self.output == "linear":
             squares = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
-            return squares + losses.second_order_correction(found, rows.values, self.beta)
+            return squares + losses.second_order_correction(outputs, rows.values, self.beta)
         scale = 1.0 if columns is None else rows.width / len(columns)
         squares = scale * self.last.sigmoid_energy(hidden, columns)
         counted: Tensor | float = 1.0
         if columns is not None:
-            counted = found.new_zeros(rows.width).index_fill_(0, columns, scale)[rows.col]
-        return squares + losses.second_order_correction(found.sigmoid(), rows.values, self.beta, counted)
+            counted = outputs.new_zeros(rows.width).index_fill_(0, columns, scale)[rows.col]
+        return squares + losses.second_order_correction(outputs.sigmoid(), rows.values, self.beta, counted)
 
     @torch.no_grad()
     def _vectors(self, batch: RowBatch) -> Tensor:
@@ -124,8 +124,8 @@ class SDNENetwork(nn.Module):
     def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
         """The vectors of rows over the known nodes, in chunks: m x dim."""
         matrix = self.weighed(matrix)
-        made: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
-        return made
+        vectors: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
+        return vectors
 
     @torch.no_grad()
     def reconstruct(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
@@ -141,20 +141,21 @@ class SDNENetwork(nn.Module):
 
         @torch.no_grad()
         def of(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-            found = self._written(self.last.rows(hidden[rows]))
+            scores = self._written(self.last.rows(hidden[rows]))
             if both_ways:
-                found += self._written((hidden @ self.last.table[rows].T + self.last.bias[rows]).T)
-                found /= 2
-            return found
+                scores += self._written((hidden @ self.last.table[rows].T + self.last.bias[rows]).T)
+                scores /= 2
+            return scores
 
         return of
 
     def _last_hidden(self, matrix: sparse.csr_array) -> Tensor:
         return torch.cat([self.decoder(self.encode(rows)) for rows in self._walk(self.weighed(matrix))])
 
-    def _written(self, found: Tensor) -> npt.NDArray[np.float32]:
-        made: npt.NDArray[np.float32] = (found.sigmoid() if self.output == "sigmoid" else found).numpy(force=True)
-        return made
+    def _written(self, outputs: Tensor) -> npt.NDArray[np.float32]:
+        values = outputs.sigmoid() if self.output == "sigmoid" else outputs
+        written: npt.NDArray[np.float32] = values.numpy(force=True)
+        return written
 
     def weighed(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """The rows that the network reads and writes."""

@@ -77,8 +77,8 @@ def _powers(matrix: sparse.csr_array, axis: int, p: float) -> npt.NDArray[np.flo
     """Sums over an axis, to the power of -p; added one by one, so that those of a symmetric matrix agree to the bit."""
     index = matrix.indices if axis == 0 else np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     sums = np.bincount(index, weights=matrix.data, minlength=matrix.shape[1 - axis])
-    made: npt.NDArray[np.float64] = np.where(sums > 0, sums, 1.0) ** -p
-    return made
+    powers: npt.NDArray[np.float64] = np.where(sums > 0, sums, 1.0) ** -p
+    return powers
 
 
 def overlap(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -89,10 +89,10 @@ def overlap(matrix: sparse.csr_array) -> sparse.csr_array:
             f"overlap is summed over {paths:,.0f} paths of two steps, and at most {MOST_PATHS:,} are taken; "
             "this graph's hubs have too many neighbors for it: use overlap=0"
         )
-    made = sparse.csr_array(matrix @ matrix.T)
-    made.setdiag(0)
-    made.eliminate_zeros()
-    made.sort_indices()
-    if made.nnz:
-        made.data /= made.data.mean(dtype=np.float64).astype(np.float32)
-    return made
+    common = sparse.csr_array(matrix @ matrix.T)
+    common.setdiag(0)
+    common.eliminate_zeros()
+    common.sort_indices()
+    if common.nnz:
+        common.data /= common.data.mean(dtype=np.float64).astype(np.float32)
+    return common
