@@ -33,7 +33,8 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
     tensors |= {f"labels.{k}": v for k, v in emb.nodes.arrays().items()} | {"vectors": emb.vectors}
     if emb.std is not None:
         tensors["std"] = emb.std
-    facts = {"model": type(model).__name__, "config": config_to_json(model), "graph": model.graph_facts_}
+    facts: dict[str, Any] = {"model": type(model).__name__, "config": config_to_json(model)}
+    facts |= {"graph": model.graph_facts_, "fitted_to": emb.fitted_to}
     facts |= {"labels": emb.nodes.kind, "versions": {p: version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
     with staged_folder(path, force=force) as folder:
         store.write_tensors(folder / TENSORS, tensors)
