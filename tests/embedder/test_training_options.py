@@ -44,7 +44,7 @@ def test_what_a_shared_option_may_be_is_said_once(name):
     for both in shared.keys() & own.keys():
         for fact in ("type", "choices", "at_least", "above", "below", "none"):
             assert getattr(shared[both], fact) == getattr(own[both], fact), f"{name}.{both}: {fact}"
-    assert {"negatives", "lr", "schedule", "batch_size"} <= shared.keys() & own.keys()
+    assert {"n_negatives", "lr", "schedule", "batch_size"} <= shared.keys() & own.keys()
 
 
 def test_every_shared_option_is_some_model_s():
@@ -54,7 +54,7 @@ def test_every_shared_option_is_some_model_s():
 def test_a_model_may_have_its_own_default_and_words():
     line, walks = of(nf.LINE), of(nf.Node2Vec)
     assert (line["lr"].default, walks["lr"].default) == (0.3, 0.1) and line["lr"].help == walks["lr"].help
-    assert "against each link" in line["negatives"].help and "against each pair" in walks["negatives"].help
+    assert "against each link" in line["n_negatives"].help and "against each pair" in walks["n_negatives"].help
     assert (line["batch_size"].help, walks["batch_size"].help) == ("links a step", "walks a step")
 
 
@@ -63,7 +63,7 @@ def test_the_model_s_own_options_come_before_how_it_is_trained(name):
     """As they do on the command line and in the docs' table."""
     first = {"node2vec": "p", "line": "order", "node2vecplus": "base"}[name]
     names = list(of(nf.MODELS[name]))
-    assert names.index(first) < names.index("negatives") < names.index("lr") < names.index("batch_size")
+    assert names.index(first) < names.index("n_negatives") < names.index("lr") < names.index("batch_size")
 
 
 @pytest.mark.parametrize("name", sorted(nf.MODELS))

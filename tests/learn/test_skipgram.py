@@ -205,7 +205,7 @@ def test_shared_negatives_are_k_for_each_pair_in_expectation():
 
 
 def window_list(graph: sparse.csr_array, noise_: Noise, k: int, seed: int) -> list:
-    asked = {"p": 1, "q": 1, "walks": 2, "length": 9, "window": 2, "negatives": k, "batch_size": 8}
+    asked = {"p": 1, "q": 1, "walks": 2, "length": 9, "window": 2, "n_negatives": k, "batch_size": 8}
     return list(window_batches(Links.from_scipy(graph), noise_, **asked)(seeded(seed)))
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from lgp_processes import DIM, later, predicted, random_graph, random_process
 from netfold.data.graph import Graph
 from netfold.learn.walks import Links
-from netfold.models.lgp.neighborhoods import Caps, links_in, read_around, walked_seeds
+from netfold.models.lgp.neighborhoods import Caps, links_in, read_around, walked_roots
 from netfold.models.lgp.posterior import Known, arrivals, grown, placed_at_once, placed_by_component
 from netfold.models.lgp.process import Process
 
@@ -93,13 +93,13 @@ def test_links_among_new_nodes_stay_symmetric_whatever_is_drawn():
 
 def test_seeds_are_distinct_nodes_along_walks():
     links = Links.from_scipy(links_in(Graph.from_scipy(random_graph(30))))
-    nodes, walk = walked_seeds(links, 50, 4, torch.Generator().manual_seed(0))
+    nodes, walk = walked_roots(links, 50, 4, torch.Generator().manual_seed(0))
     assert (np.diff(walk) >= 0).all() and set(walk) == set(range(50))
     for w in range(50):
         mine = nodes[walk == w]
         assert 1 < len(mine) <= 4 and len(set(mine)) == len(mine)
     pair = Links.from_scipy(sparse.csr_array([[0, 1.0], [1, 0]]))
-    assert len(walked_seeds(pair, 3, 4, torch.Generator().manual_seed(0))[0]) == 6
+    assert len(walked_roots(pair, 3, 4, torch.Generator().manual_seed(0))[0]) == 6
 
 
 def test_a_group_without_known_neighbors_is_left_out():

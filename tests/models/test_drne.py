@@ -39,7 +39,7 @@ def test_shapes_nodes_and_finiteness(kind, options):
 @pytest.mark.parametrize("start", ["common", "random"])
 def test_same_seed_same_bits_other_seed_other_bits(kind, start):
     graph = ZOO[kind]()
-    one, two, other = (fit(graph, seed=s, start=start, max_neighbors=3).embedding_.vectors for s in (1, 1, 2))
+    one, two, other = (fit(graph, seed=s, init=start, max_neighbors=3).embedding_.vectors for s in (1, 1, 2))
     assert one.tobytes() == two.tobytes()
     assert one.tobytes() != other.tobytes()
 
@@ -177,7 +177,7 @@ def test_directions_are_not_read():
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 @pytest.mark.parametrize("start", ["common", "degree", "random"])
 def test_an_isolated_node_has_the_vector_zero(rounds, start):
-    emb = fit(scattered(), rounds=rounds, start=start).embedding_
+    emb = fit(scattered(), rounds=rounds, init=start).embedding_
     assert not emb["alone"].any() and not emb["also alone"].any()
     assert all(emb[x].any() for x in ("hub", "leaf 0", "日本", "α0"))
 

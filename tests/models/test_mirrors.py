@@ -31,7 +31,7 @@ def made(name: str) -> tuple[nf.Graph, dict[Any, Any], dict[Any, Any]]:
 
 @functools.cache
 def fitted(name: str, dim: int, start: str = "degree") -> nf.Embedding:
-    return nf.DRNE(dim=dim, epochs=20, start=start).fit(made(name)[0], progress=False).embedding_
+    return nf.DRNE(dim=dim, epochs=20, init=start).fit(made(name)[0], progress=False).embedding_
 
 
 @functools.cache
