@@ -49,11 +49,11 @@ def tags(folder: Path) -> str:
 def test_compare_takes_hyperedges_and_the_classes_of_typed_nodes(tags: str) -> None:
     asked = ("compare", tags, "dhne", "--dim", 2, "--epochs", 1, "--quiet")
     assert list(told(*asked)["best"]) == ["hyperedges"]
-    found = told(*asked, "--task", "classification", "--labels", "genres.csv")
+    found = told(*asked, "--task", "classification", "--classes", "genres.csv")
     assert found["entries"][0]["method"] == "DHNE" and found["entries"][0]["figures"]["accuracy@50%"] > 0
 
 
 def test_a_node_that_is_not_there_is_named(tags: str) -> None:
     Path("genres.csv").write_text("film:f99,x\nfilm:f1,y\n")
-    asked = ("compare", tags, "dhne", "--task", "classification", "--labels", "genres.csv")
+    asked = ("compare", tags, "dhne", "--task", "classification", "--classes", "genres.csv")
     assert "genres.csv: no node is called film:f99; nodes are called as user:u0" in refuse(*asked)

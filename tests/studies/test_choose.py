@@ -147,10 +147,10 @@ def test_what_choose_refuses(graph: Any, words: str) -> None:
 def test_a_trial_compares_the_choice_with_its_rivals() -> None:
     graph, blocks = nf.datasets.stochastic_block_model((15, 15), 0.5, 0.05)
     choice = choose(graph, "roles", probe=False)
-    found = choice.trial(graph, labels=blocks, nodes=25, progress=False)
+    found = choice.trial(graph, classes=blocks, nodes=25, progress=False)
     assert found.data.startswith("Graph(25 nodes") and found.tasks == ["roles"]
     assert {"DRNE", "SDNE", "degree features"} <= set(found.methods)
     with pytest.raises(InputError, match="nodes=3"):
         choice.trial(graph, nodes=3)
-    with pytest.raises(InputError, match="--labels FILE"):
+    with pytest.raises(InputError, match="--classes FILE"):
         choose(graph, "classify", probe=False).trial(graph)

@@ -67,7 +67,7 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
     if task.name != "uncertainty":
         given |= {"seed": SEED, "baselines": False}
     if task.name == "out-of-sample":
-        given["labels"] = classes
+        given["classes"] = classes
     fitted = fit(model, data)
     try:
         if task.refits:
@@ -106,7 +106,9 @@ def test_compare_and_reproduce_give_the_figure_of_evaluate(
     fitted, expected = evaluated(task, name)
     graph, classes = data_of(name)
     given = SMALL.get(task.name, {})
-    found = compare(MODELS[name](**options(name)), graph, {task.name: given}, labels=classes, seed=SEED, progress=False)
+    found = compare(
+        MODELS[name](**options(name)), graph, {task.name: given}, classes=classes, seed=SEED, progress=False
+    )
     entry = next(x for x in found.entries if not x.cheap)
     asked = case(task.name, graph, lambda: classes, given, SEED)
     assert asked.graph.fingerprint == fitted.graph_facts_["fingerprint"]
@@ -153,7 +155,7 @@ def test_the_command_prints_the_figure_of_evaluate(task: Task, tmp_path: Path, m
     graph, classes = data_of(name)
     files(graph, classes)
     args = ["evaluate", task.name, name, "edges.csv", "--dim", 4, "--epochs", 2, "--seed", SEED, "-q"]
-    args += ["--labels", "classes.csv"] if task.takes_classes else []
+    args += ["--classes", "classes.csv"] if task.takes_classes else []
     args += [x for key, value in SMALL.get(task.name, {}).items() for x in (f"--{key}", spelled(value))]
     said = told(*args)
     found = said["results"]["replaced"] if task.name == "hyperedges" else said

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.fit import FitCommand, hyper_parameters
-from netfold.cli.flags import flags
-from netfold.cli.inputs import INPUTS, LABELS_HELP, classes_of, graph_of, model_of, named_as, named_as_known
+from netfold.cli.flags import flags, renamed_flag
+from netfold.cli.inputs import INPUTS, CLASSES_HELP, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
@@ -54,7 +54,7 @@ class _Tasks(click.Group):
             return None
 
 
-@click.group(cls=_Tasks, epilog="Example: netfold evaluate link-prediction sdne edges.csv --hide 0.15 --dim 64")
+@click.group(cls=_Tasks, epilog="Example: netfold evaluate link-prediction sdne edges.csv --held-out 0.15 --dim 64")
 def evaluate() -> None:
     """Measure how good a model is at a task, beside cheap baselines.
 
@@ -128,8 +128,8 @@ _EXAMPLES = {"uncertainty": "dvne", "calibration": "dvne", "roles": "drne", "hyp
 def _example(task: Task, model: str = "", more: str = "") -> str:
     name = model or _EXAMPLES.get(task.name, "sdne")
     reads = MODELS[name].reads if name in MODELS else task.reads[0]
-    labels = " --labels labels.csv" if task.needs_classes else ""
-    return f"Example: netfold evaluate {task.name} {name} {INPUTS[reads].file}{labels}{more}"
+    classes = " --classes classes.csv" if task.needs_classes else ""
+    return f"Example: netfold evaluate {task.name} {name} {INPUTS[reads].file}{classes}{more}"
 
 
 # -------------------------------------------------------------------- the two kinds of command
@@ -223,7 +223,10 @@ def _with_flags(task: Task, reads: str) -> Callable[[Any], Any]:
         for argument in reversed([x for x in task.arguments if x not in _NO_FLAG]):
             command = _flag(task, argument)(command)
         if task.takes_classes:
-            command = click.option("--labels", required=task.needs_classes, metavar="FILE", help=LABELS_HELP)(command)
+            command = click.option("--classes", required=task.needs_classes, metavar="FILE", help=CLASSES_HELP)(command)
+            command = renamed_flag("--labels", "--classes")(command)
+        if "held_out" in task.arguments:
+            command = renamed_flag("--hide", "--held-out")(command)
         return command
 
     return add
@@ -236,8 +239,8 @@ def _read(task: Task, reads: str, given: Mapping[str, Any]) -> tuple[Any, dict[A
     """The data, and the classes of nodes where a file of them is given."""
     asked = INPUTS[reads]
     data = asked.read(given["edges"], **{name: given[name] for name in asked.names})
-    labels = given.get("labels")
-    return data, None if labels is None else classes_of(labels, data.nodes)
+    classes = given.get("classes")
+    return data, None if classes is None else classes_of(classes, data.nodes)
 
 
 def _measure(
@@ -308,7 +311,7 @@ _PREFIX = "protocol_"
 """Before the name of an argument, so that it is not taken for an option of the model."""
 _NO_FLAG = ("alpha", "similarity", "until", "classes", "test", "kept", "duplicates")
 """Arguments that the command line leaves at their defaults: --alpha is the model's, and others are of data sets in
-parts. `classes` is whether --labels is given."""
+parts. `classes` is whether --classes is given."""
 
 
 def _protocol(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,7 +364,7 @@ class _Words(click.ParamType):  # type: ignore[type-arg]
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _COUNT = click.IntRange(1)
 _FLAGS: dict[str, tuple[Any, str]] = {
-    "hidden": (_SHARE, "The share of {split} to hold out.  [default: 0.2]"),
+    "held_out": (_SHARE, "The share of {split} to hold out.  [default: 0.2]"),
     "keep": (click.Choice(KEEP), "connected: no held-out edge may cross components.  [default: none]"),
     "score": (click.Choice(SCORES), "How a pair of nodes is scored; own: as the model means it.  [default: {score}]"),
     "negatives": (click.Choice(NEGATIVES), "How pairs that are no edges are drawn.  [default: uniform]"),
@@ -399,7 +402,7 @@ _FLAGS: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 """By the argument: the type, and the help."""
 _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
-    ("centrality", "hidden"): (_SHARE, "The share of nodes to be asked about.  [default: 0.2]"),
+    ("centrality", "held_out"): (_SHARE, "The share of nodes to be asked about.  [default: 0.2]"),
     ("reconstruction", "per_positive"): (_COUNT, "AUC too, against so many for each edge."),
     ("visualization", "nodes"): (_COUNT, "Map so many random nodes of larger graphs.  [default: 10000]"),
     ("calibration", "negatives"): (click.Choice(NEGATIVES[:2]), _FLAGS["negatives"][1]),
@@ -429,7 +432,7 @@ def _flag(task: Task, argument: str) -> Callable[[Any], Any]:
 
 def _spelled(argument: str) -> str:
     """The flag of an argument."""
-    return "--" + {"hidden": "hide", "C": "penalty"}.get(argument, argument).replace("_", "-")
+    return "--" + {"C": "penalty"}.get(argument, argument).replace("_", "-")
 
 
 for _task in TASKS.values():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HYPEREDGES",
     "INPUTS",
-    "LABELS_HELP",
+    "CLASSES_HELP",
     "READING",
     "Input",
     "Spelling",
@@ -343,7 +343,7 @@ def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) 
     return named_as(graph_of(paths[0], **reading), known)
 
 
-LABELS_HELP = "A node and one of its classes on each line, as 7,red; a node with a type as user:7,red."
+CLASSES_HELP = "A node and one of its classes on each line, as 7,red; a node with a type as user:7,red."
 
 
 def classes_of(path: str, nodes: Nodes) -> dict[Any, tuple[Any, ...]]:

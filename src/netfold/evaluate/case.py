@@ -22,7 +22,7 @@ from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges
 from netfold.evaluate.negatives import sampled_negatives
 from netfold.evaluate.result import Result
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
-from netfold.evaluate.task import SAMPLERS, Task, task_named
+from netfold.evaluate.task import SAMPLERS, Task, check_renamed, task_named
 from netfold.evaluate.tuples import Order, TupleIndex, coded_edges, decoded, stacked
 
 __all__ = ["Case", "asked_of", "case", "case_of_split", "known_of", "new_to", "split_of"]
@@ -58,7 +58,7 @@ def case(
     hyperedges are held out at random.
 
     >>> ring = Graph.from_edges([(i, (i + 1) % 10) for i in range(10)])
-    >>> case("link-prediction", ring, dict, {"hidden": 0.3}, seed=0).graph
+    >>> case("link-prediction", ring, dict, {"held_out": 0.3}, seed=0).graph
     Graph(10 nodes, 7 edges, undirected)
     """
     known = task_named(task)
@@ -131,18 +131,18 @@ def _nodes_held_out(asked: _Asked, given: dict[str, Any]) -> Case:
     return _of_new_nodes(asked.task, split, asked.classes, given, asked.seed)
 
 
-def _of_new_nodes(task: Task, split: NodeSplit, classes: Classes, given: dict[str, Any], seed: int) -> Case:
-    labels = classes() if given.pop("classes", True) else None
-    return Case(split.known, partial(_measured, task.measure, split, labels=labels, seed=seed, **given), split)
+def _of_new_nodes(task: Task, split: NodeSplit, classes: Classes, arguments: dict[str, Any], seed: int) -> Case:
+    of_nodes = classes() if arguments.pop("classes", True) else None
+    return Case(split.known, partial(_measured, task.measure, split, classes=of_nodes, seed=seed, **arguments), split)
 
 
 def _hyperedges_held_out(asked: _Asked, given: dict[str, Any]) -> Case:
     """The parts that a data set comes in; or a random share, where it has none or where a share is asked for."""
     whole: Hypergraph = asked.checked()
     of_parts = {"test", "kept", "duplicates"} & given.keys()
-    if "hidden" in given or (asked.parts is None and not of_parts):
+    if "held_out" in given or (asked.parts is None and not of_parts):
         _check_one_way(given)
-        split = split_hyperedges(whole, given.pop("hidden", 0.2), seed=asked.seed)
+        split = split_hyperedges(whole, given.pop("held_out", 0.2), seed=asked.seed)
         return case_of_split(asked.task.name, split, asked.classes, given, asked.seed)
     if asked.parts is None and "test" not in given:  # asked about all: those that are known are dropped
         known, test, arguments = known_of(whole, given.pop("kept", 0.8), asked.seed), whole, given
@@ -185,6 +185,7 @@ def _fitted_like(model: Any, graph: Graph) -> Any:
 
 
 def _check_arguments(task: Task, arguments: Mapping[str, Any]) -> None:
+    check_renamed(**arguments)
     unknown = next((name for name in arguments if name not in task.arguments), None)
     if unknown is not None:
         raise InputError(f"{task.function} has no argument {unknown!r}; it has {', '.join(task.arguments)}")
@@ -193,7 +194,9 @@ def _check_arguments(task: Task, arguments: Mapping[str, Any]) -> None:
 def _check_one_way(given: Mapping[str, Any]) -> None:
     odd = next((name for name in ("test", "kept", "duplicates") if name in given), None)
     if odd is not None:
-        raise InputError(f"hidden says which hyperedges are held out, and {odd} has no meaning beside it; leave it out")
+        raise InputError(
+            f"held_out says which hyperedges are asked about; {odd} has no meaning beside it: leave it out"
+        )
 
 
 # -------------------------------------------------------------------- what is known, and what is asked about

@@ -13,7 +13,7 @@ from netfold.data.checks import check_at_least_one, check_choice, check_fraction
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings
 from netfold.evaluate.classes import (
     NodeClasses,
@@ -44,9 +44,10 @@ FiguresAndDeviations = tuple[dict[str, float], dict[str, float]]
 """Figures, and their standard deviations."""
 
 
+@renamed(labels="classes")
 def classification(
     model: Any,
-    labels: Mapping[Any, Any],
+    classes: Mapping[Any, Any],
     *,
     graph: Any = None,
     train: Iterable[float] | float = (0.1, 0.5, 0.9),
@@ -60,8 +61,8 @@ def classification(
 ) -> Result:
     """How well a linear classifier, one for each class against the rest, tells classes from vectors.
 
-    `labels` is {node: class} or {node: list of classes}; nodes without any are left out. For each part in `train` the
-    labelled nodes are split at random, `repeats` times, alike for every method.
+    `classes` is {node: class} or {node: list of classes}; nodes without any are left out. For each part in `train` the
+    others are split at random, `repeats` times, alike for every method.
 
     micro-F1 is 2 TP / (2 TP + FP + FN) with the counts of all classes together; macro-F1 the mean over all classes of
     the same with the counts of one, 0 where a class is neither there nor told; `accuracy`, where every node has one
@@ -86,21 +87,21 @@ def classification(
     if not is_between(C, 0, np.inf):
         raise InputError(f"C={C!r} is not a finite number above 0")
     parts, embedding = check_fractions(train), embedding_of(model)
-    classes = classes_of_nodes(labels, embedding.nodes)
+    known = classes_of_nodes(classes, embedding.nodes)
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
     def measured(scorer: ClassScorer) -> FiguresAndDeviations:
-        return _measured(scorer, classes, parts, rule, repeats, seed)
+        return _measured(scorer, known, parts, rule, repeats, seed)
 
     def of_vectors(thing: Embedding) -> ClassScorer:
-        return linear_scorer(thing[classes.nodes].astype(np.float64), classifier, normalize, C)
+        return linear_scorer(thing[known.nodes].astype(np.float64), classifier, normalize, C)
 
     figures, deviations = measured(of_vectors(embedding))
     rows = {name: measured(of_vectors(x))[0] for name, x in cheap.items()}
     if baselines:
         rows["most frequent classes"] = measured(_most_frequent)[0]
     protocol = {"classifier": f"{classifier}, one class against the rest", "C": C, "normalize": normalize, "rule": rule}
-    protocol |= {"macro-F1": "over all classes"} | classes.facts
+    protocol |= {"macro-F1": "over all classes"} | known.facts
     protocol |= {"splits": "random nodes", "repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     if baselines and graph is None:
         protocol["spectral baselines"] = "none, as no graph was given"
@@ -172,9 +173,10 @@ def _most_frequent(truth: Bools, learned: Ints, asked: Ints) -> Floats:
     return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(asked), 1))
 
 
+@renamed(labels="classes")
 def clustering(
     model: Any,
-    labels: Mapping[Any, Any],
+    classes: Mapping[Any, Any],
     *,
     graph: Any = None,
     clusters: int | None = None,
@@ -198,22 +200,22 @@ def clustering(
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(repeats=repeats, clusters=1 if clusters is None else clusters)
     embedding = embedding_of(model)
-    classes = classes_of_nodes(labels, embedding.nodes, one_each=True)
-    k = min(clusters or len(classes.names), len(classes.nodes))
+    known = classes_of_nodes(classes, embedding.nodes, one_each=True)
+    k = min(clusters or len(known.names), len(known.nodes))
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
     def measured(thing: Any) -> tuple[dict[str, float], dict[str, float]]:
-        x = normalized(thing[classes.nodes].astype(np.float64), normalize)
+        x = normalized(thing[known.nodes].astype(np.float64), normalize)
         starts = np.random.default_rng(seed).integers(1 << 31, size=repeats).tolist()
-        return mean_of([_agreement(classes.codes, _clusters(x, k, start)) for start in starts])
+        return mean_of([_agreement(known.codes, _clusters(x, k, start)) for start in starts])
 
     figures, deviations = measured(embedding)
     rows = {name: measured(x)[0] for name, x in cheap.items()}
     if baselines:
         rng = np.random.default_rng(seed)
-        shuffled = [_agreement(classes.codes, rng.permutation(classes.codes)) for _ in range(repeats)]
+        shuffled = [_agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
         rows["shuffled classes"] = mean_of(shuffled)[0]
-    protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | classes.facts
+    protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | known.facts
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     return Result("clustering", name_of(model), figures, protocol, rows, deviations)
 
@@ -237,9 +239,10 @@ _NEIGHBORS = 5
 _ACCURACY = f"accuracy of {_NEIGHBORS} neighbors in the plane"
 
 
+@renamed(labels="classes")
 def visualization(
     model: Any,
-    labels: Mapping[Any, Any] | None = None,
+    classes: Mapping[Any, Any] | None = None,
     *,
     graph: Any = None,
     perplexity: float = 30,
@@ -252,17 +255,17 @@ def visualization(
 
     KL = Σ_ij p_ij log(p_ij / q_ij) of the similarities p among vectors and q among points: small where the plane shows
     what the vectors say, whatever that is. It depends on the number of nodes and the perplexity: only equals compare.
-    With `labels` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest labelled points
-    have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With `graph`,
+    With `classes` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest points with
+    a class have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With `graph`,
     spectral vectors of the same width are mapped as well.
     """
     embedding = embedding_of(model)
     shown = _shown(embedding, perplexity, normalize, nodes, seed)
     facts, points, codes = {}, np.empty(0, np.int64), np.empty(0, np.int64)
-    if labels is not None:
-        classes = classes_of_nodes(labels, embedding.nodes, one_each=True)
-        found = shown.find(classes.nodes)
-        points, codes, facts = found[found >= 0], classes.codes[found >= 0], classes.facts
+    if classes is not None:
+        known = classes_of_nodes(classes, embedding.nodes, one_each=True)
+        found = shown.find(known.nodes)
+        points, codes, facts = found[found >= 0], known.codes[found >= 0], known.facts
 
     def measured(thing: Embedding) -> dict[str, float]:
         made, divergence = _mapped(thing, shown, perplexity, normalize, seed)

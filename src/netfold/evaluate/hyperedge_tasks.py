@@ -15,7 +15,7 @@ from scipy import sparse
 from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
 from netfold.evaluate.scores import separation
@@ -57,26 +57,28 @@ class HyperedgeSplit:
         return f"HyperedgeSplit: {self.train} to learn from\n{facts}\nprotocol: {protocol}"
 
 
-def split_hyperedges(hypergraph: Hypergraph, hidden: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
-    """Hide a random share of the hyperedges; all nodes are kept.
+@renamed(hidden="held_out")
+def split_hyperedges(hypergraph: Hypergraph, held_out: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
+    """Hold out a random share of the hyperedges; all nodes stay.
 
-    A hyperedge that is there twice can be hidden once and known once: it is then no question, and `held_out_hyperedges`
+    A hyperedge that is there twice can be held out once and known once: it is then no question, and `held_out_hyperedges`
     gives the figures of those that were never seen apart.
 
     >>> split_hyperedges(Hypergraph.from_tuples([(i, i + 1, i + 2) for i in range(10)]), 0.3)
     HyperedgeSplit: Hypergraph(12 nodes, 7 edges) to learn from
     test hyperedges 3; unseen 3; nodes left in none 1
-    protocol: hidden 0.3; seed 0
+    protocol: held out 0.3; seed 0
     """
-    if not is_between(hidden, 0, 1):
-        raise InputError(f"hidden={hidden!r} is no share of the hyperedges; give a number between 0 and 1")
-    m, count = hypergraph.n_edges, round(hidden * hypergraph.n_edges)
+    if not is_between(held_out, 0, 1):
+        raise InputError(f"held_out={held_out!r} is no share of the hyperedges; give a number between 0 and 1")
+    m, count = hypergraph.n_edges, round(held_out * hypergraph.n_edges)
     if not 0 < count < m:
-        raise InputError(f"hidden={hidden:g} hides {count:,} of {m:,} hyperedges; hide some, and leave some")
+        what = f"held_out={held_out:g} holds out {count:,} of {m:,} hyperedges"
+        raise InputError(f"{what}; hold out some, and leave some")
     chosen = np.zeros(m, bool)
     chosen[np.random.default_rng(seed).choice(m, count, replace=False)] = True
     train, test = _with_edges(hypergraph, ~chosen), _with_edges(hypergraph, chosen)
-    return HyperedgeSplit(train, test, {"hidden": float(hidden), "seed": seed})
+    return HyperedgeSplit(train, test, {"held out": float(held_out), "seed": seed})
 
 
 def _with_edges(whole: Hypergraph, chosen: npt.NDArray[np.bool_]) -> Hypergraph:
@@ -96,10 +98,10 @@ def held_out_hyperedges(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """AUC and average precision of hidden hyperedges that were never seen, as `hyperedges` has them.
+    """AUC and average precision of held-out hyperedges that were never seen, as `hyperedges` has them.
 
-    Where some of the hidden ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often as
-    it was hidden. `model` was fitted to `split.train`.
+    Where some of the held-out ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often as
+    it was held out. `model` was fitted to `split.train`.
     """
     if not split.figures["unseen"]:
         count = split.figures["test hyperedges"]

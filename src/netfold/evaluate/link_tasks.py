@@ -15,7 +15,7 @@ from netfold.data.arrays import Ints
 from netfold.data.checks import check_at_least_one, check_counts, is_between
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import mean_of, percent
 from netfold.evaluate.negatives import Negatives, sample_negatives
@@ -265,23 +265,24 @@ Scorer = Callable[[Graph], PairScores]
 """From a training graph to the scores of its pairs."""
 
 
+@renamed(hidden="held_out")
 def noise_robustness(
     fit: Callable[[Graph], Any],
     graph: Any,
     *,
     fractions: Iterable[float] | float = (0.05, 0.25, 0.5),
-    hidden: float = 0.2,
+    held_out: float = 0.2,
     keep: str = "none",
     score: str | None = None,
     repeats: int = 1,
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """How much worse hidden edges are found from a graph to which random edges were added.
+    """How much worse held-out edges are found from a graph to which random edges were added.
 
-    `fit` makes a fitted model (or an embedding) of a graph. A share `hidden` of the edges is hidden (`split_edges`, for
+    `fit` makes a fitted model (or an embedding) of a graph. A share `held_out` of the edges is held out (`split_edges`, for
     `keep`), and to the rest each of `fractions` of their number is added in pairs that are no edges of the whole graph,
-    what a smaller part adds being in a larger one. AUC: of the hidden edges against as many other non-edges, without
+    what a smaller part adds being in a larger one. AUC: of the held-out edges against as many other non-edges, without
     noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where there is
     `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
 
@@ -296,7 +297,7 @@ def noise_robustness(
         return pair_scores(fitted[-1], train, chosen_score("noise-robustness", fitted[-1], score))
 
     def round_of(scorer: Scorer) -> list[dict[str, float]]:
-        return [_round(scorer, whole, parts, hidden, keep, seed + i) for i in range(repeats)]
+        return [_round(scorer, whole, parts, held_out, keep, seed + i) for i in range(repeats)]
 
     figures, deviations = mean_of(round_of(own))
     used = chosen_score("noise-robustness", fitted[0], score)
@@ -305,8 +306,8 @@ def noise_robustness(
         if baselines
         else {}
     )
-    protocol = {"hidden": hidden, "keep": keep, "noise": "uniform non-edges added to the training graph", "score": used}
-    protocol |= {"negatives": "uniform, as many as hidden edges", "repeats": repeats, "seed": seed}
+    protocol = {"held out": held_out, "keep": keep, "noise": "uniform non-edges added to the training graph"}
+    protocol |= {"score": used, "negatives": "uniform, as many as held-out edges", "repeats": repeats, "seed": seed}
     if repeats > 1:
         protocol["±"] = "standard deviation over repeats"
     declines = [x for x in figures if x != "AUC"]
@@ -323,10 +324,10 @@ def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
 
 
 def _round(
-    scorer: Scorer, whole: Graph, parts: tuple[float, ...], hidden: float, keep: str, seed: int
+    scorer: Scorer, whole: Graph, parts: tuple[float, ...], held_out: float, keep: str, seed: int
 ) -> dict[str, float]:
     """The figures of one split; all methods get the same ones."""
-    split = split_edges(whole, hidden, keep=keep, seed=seed)
+    split = split_edges(whole, held_out, keep=keep, seed=seed)
     wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
     counts = [round(part * len(edge_pairs(split.train))) for part in parts]
     noise = sample_negatives(whole, max(counts), exclude=wrong, seed=seed + 1).pairs

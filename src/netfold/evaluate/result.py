@@ -101,8 +101,8 @@ def name_of(model: Any) -> str:
 def facts_in_words(facts: Mapping[str, Any]) -> str:
     """Facts on one line.
 
-    >>> facts_in_words({"hidden": 0.15, "nodes": 5242, "weighted": False, "k": (10, 100)})
-    'hidden 0.15; nodes 5,242; weighted no; k 10, 100'
+    >>> facts_in_words({"held out": 0.15, "nodes": 5242, "weighted": False, "k": (10, 100)})
+    'held out 0.15; nodes 5,242; weighted no; k 10, 100'
     """
     return "; ".join(f"{name} {_fact(value)}" for name, value in facts.items())
 

@@ -16,7 +16,7 @@ from netfold.data.arrays import Ints
 from netfold.data.checks import check_choice, is_between, is_number
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, pairs_of, with_pairs, without_pairs
 from netfold.data.graph import Graph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.task import KEEP, NEW_NODES_BY
 
@@ -159,16 +159,16 @@ def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeSplit:
-    """A training graph, and the edges that were hidden from it."""
+    """A training graph, and the edges that were held out from it."""
 
     train: Graph
     """All nodes, and the edges that are left."""
     test: Pairs
-    """m x 2 positions of the hidden edges; an undirected edge once, the lower position first."""
+    """m x 2 positions of the held-out edges; an undirected edge once, the lower position first."""
     whole: Graph
-    """The graph before anything was hidden."""
+    """The graph before anything was held out."""
     protocol: Mapping[str, Any]
-    """How the hidden edges were chosen."""
+    """How the held-out edges were chosen."""
 
     @staticmethod
     def of(train: Any, test: Any) -> EdgeSplit:
@@ -187,7 +187,7 @@ class EdgeSplit:
         keys, taken = (keys_of(x, known.n_nodes, directed=known.directed) for x in (asked, edge_pairs(known)))
         test = pairs_of(np.setdiff1d(keys, taken), known.n_nodes)
         if not len(test):
-            raise InputError(f"none of the {len(asked):,} test edges is new to the training graph; give hidden edges")
+            raise InputError(f"none of the {len(asked):,} test edges is new to the training graph; give held-out edges")
         facts = {
             "split": "given",
             "test edges left out (in training)": len(asked) - len(test),
@@ -210,26 +210,28 @@ class EdgeSplit:
         return f"EdgeSplit of {self.whole}\n{facts_in_words(self.figures)}\nprotocol: {facts_in_words(self.protocol)}"
 
 
-def split_edges(graph: Any, hidden: float = 0.2, *, keep: str = "none", seed: int = 0) -> EdgeSplit:
-    """Hide a random share of the edges between two different nodes.
+@renamed(hidden="held_out")
+def split_edges(graph: Any, held_out: float = 0.2, *, keep: str = "none", seed: int = 0) -> EdgeSplit:
+    """Hold out a random share of the edges between two different nodes.
 
-    `keep="none"` hides any; `keep="connected"` never hides those of a random spanning forest, so that no test edge
-    crosses components of the training graph and no node loses all of its edges. Self-loops are never hidden, weights
-    are kept, and edges of a directed graph are hidden one direction at a time (its components are the weak ones).
+    `keep="none"` holds out any; `keep="connected"` never those of a random spanning forest, so that no test edge
+    crosses components of the training graph and no node loses all of its edges. Self-loops are never held out, weights
+    are kept, and edges of a directed graph are held out one direction at a time (its components are the weak ones).
 
     >>> split_edges([(i, (i + 1) % 50) for i in range(50)], 0.02, keep="connected")
     EdgeSplit of Graph(50 nodes, 50 edges, undirected)
     test edges 1; isolated nodes made 0; test edges across components 0
-    protocol: hidden 0.02; keep connected; seed 0
+    protocol: held out 0.02; keep connected; seed 0
     """
     whole = Graph.of(graph)
     check_choice(KEEP, keep=keep)
-    if not is_between(hidden, 0, 1):
-        raise InputError(f"hidden={hidden!r} is no share of the edges; give a number between 0 and 1")
+    if not is_between(held_out, 0, 1):
+        raise InputError(f"held_out={held_out!r} is no share of the edges; give a number between 0 and 1")
     edges = edge_pairs(whole)
-    count = round(hidden * len(edges))
+    count = round(held_out * len(edges))
     if not 0 < count < len(edges):
-        raise InputError(f"hidden={hidden:g} hides {count:,} of {len(edges):,} edges; hide some, and leave some")
+        what = f"held_out={held_out:g} holds out {count:,} of {len(edges):,} edges"
+        raise InputError(f"{what}; hold out some, and leave some")
     rng = np.random.default_rng(seed)
     free = np.arange(len(edges))
     if keep == "connected":
@@ -237,11 +239,11 @@ def split_edges(graph: Any, hidden: float = 0.2, *, keep: str = "none", seed: in
         if count > len(free):
             most = np.floor(1000 * len(free) / len(edges)) / 1000
             raise InputError(
-                f"hidden={hidden:g} hides {count:,} edges, and only {len(free):,} can be hidden with keep='connected'; "
-                f"hide at most {most:g}, or use keep='none'"
+                f"held_out={held_out:g} holds out {count:,} edges, and only {len(free):,} can be held out with "
+                f"keep='connected'; hold out at most {most:g}, or use keep='none'"
             )
     test = edges[np.sort(rng.choice(free, count, replace=False))]
-    protocol = {"hidden": float(hidden), "keep": keep, "seed": seed}
+    protocol = {"held out": float(held_out), "keep": keep, "seed": seed}
     return EdgeSplit(without_pairs(whole, test), test, whole, protocol)
 
 

@@ -34,11 +34,14 @@ __all__ = [
     "NEGATIVES",
     "NEW_NODES_BY",
     "NORMALIZE",
+    "RENAMED_ARGUMENTS",
+    "RENAMED_VALUES",
     "SAMPLERS",
     "SCORES",
     "SCORES_OF_VECTORS",
     "TASKS",
     "Task",
+    "check_renamed",
     "task_named",
 ]
 
@@ -64,10 +67,35 @@ LINKED = ("path", "neighbor")
 """What a new node has to known ones, to be asked about."""
 NEW_NODES_BY = ("random", "time", "walk")
 
+RENAMED_ARGUMENTS: dict[str, str] = {"hidden": "held_out"}
+"""Arguments of tasks: old name to new. Tables are read by both, and their rows hashed by the old.
+
+No new name may be the old name of another argument: they are told apart by their names alone.
+"""
+RENAMED_VALUES: dict[str, dict[str, str]] = {"certainty": {"doubt": "mean_variance"}}
+"""Texts that an argument admits, by its new name: {argument: {old text: new text}}. Read and hashed likewise."""
+
+
+def check_renamed(**arguments: Any) -> None:
+    """Answer an argument, or its text, by the old name with the new one.
+
+    >>> check_renamed(hidden=0.2)
+    Traceback (most recent call last):
+    ...
+    netfold.errors.InputError: hidden is now called held_out
+    """
+    for name, value in arguments.items():
+        if name in RENAMED_ARGUMENTS:
+            raise InputError(f"{name} is now called {RENAMED_ARGUMENTS[name]}")
+        texts = RENAMED_VALUES.get(name, {})
+        if isinstance(value, str) and value in texts:
+            raise InputError(f"{name}={value!r} is now called {texts[value]!r}")
+
+
 # -------------------------------------------------------------------- the table
 
-_OF_EDGES = ("hidden", "keep")
-_OF_TUPLES = ("test", "kept", "hidden")
+_OF_EDGES = ("held_out", "keep")
+_OF_TUPLES = ("test", "kept", "held_out")
 _OF_NODES = ("until", "new", "by", "max_degree")
 
 
@@ -140,8 +168,8 @@ class Task:
     def held_out(self, arguments: Iterable[str]) -> list[str]:
         """Those of some arguments that say which part of the data a model is fitted to.
 
-        >>> TASKS["link-prediction"].held_out(["hidden", "score"])
-        ['hidden']
+        >>> TASKS["link-prediction"].held_out(["held_out", "score"])
+        ['held_out']
         """
         own = {"edges": _OF_EDGES, "nodes": _OF_NODES, "hyperedges": _OF_TUPLES}.get(self.split, ())
         return [name for name in arguments if name in own and name != "test"]
@@ -165,7 +193,7 @@ _ALL = (
         aliases=("link",),
         split="edges",
         score="cosine",
-        purpose="links that are hidden, or not there yet",
+        purpose="links that are missing, or not there yet",
     ),
     Task(
         "reconstruction",
@@ -217,7 +245,7 @@ _ALL = (
         "centrality",
         "How well linear regression predicts centralities from vectors: squared error over the mean, and R²",
         ("closeness R²", "betweenness R²", "k-core R²"),
-        ("hidden", "repeats", "measures", "sources"),
+        ("held_out", "repeats", "measures", "sources"),
     ),
     Task(
         "regular-equivalence",

@@ -44,7 +44,7 @@ class Example:
     after: float
     draw: Callable[[Path], object]
     """Writes the picture."""
-    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     """Columns for the colours of the report."""
 
     @property
@@ -76,7 +76,7 @@ def sdne() -> Example:
         before=_map(untrained, graph, "decoder"),
         after=_map(model, graph, "decoder"),
         draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
-        labels={"community": _communities()},
+        classes={"community": _communities()},
     )
 
 
@@ -123,7 +123,7 @@ def dhne() -> Example:
         before=float(found.baselines["pair co-occurrence"]["AUC"]),
         after=float(found.figures["AUC"]),
         draw=partial(plot.map, model, hypergraph=known, labels=6),
-        labels={"hidden group": nf.datasets.classes("planted_triples", **made)},
+        classes={"hidden group": nf.datasets.classes("planted_triples", **made)},
     )
 
 
@@ -147,7 +147,7 @@ def dvne() -> Example:
         before=_map(untrained, graph, "w2"),
         after=_map(model, graph, "w2"),
         draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
-        labels={"community": _communities()},
+        classes={"community": _communities()},
     )
 
 
@@ -172,7 +172,7 @@ def depthlgp() -> Example:
         before=float(found.baselines["LocalAvg"]["AUC"]),
         after=float(found.figures["AUC"]),
         draw=partial(_drawn_with_new, model.embedding_, new, grown),
-        labels={"community": _communities()},
+        classes={"community": _communities()},
     )
 
 
@@ -240,7 +240,7 @@ def run_demo(folder: Path) -> None:
     _say("netfold folds a network into vectors. Five models, each for what the others cannot do:")
     shows = [_shown(make, folder) for make in EXAMPLES]
     _say(_table(shows))
-    sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.labels) for show in shows]
+    sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.classes) for show in shows]
     report.write(sheets, folder / _REPORT, title="netfold: five models on small data", force=True)
     models = ", ".join(show.file for show in shows)
     _say(

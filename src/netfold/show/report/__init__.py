@@ -22,7 +22,7 @@ from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
@@ -33,6 +33,7 @@ from netfold.show.report.tables import tables_of
 __all__ = ["METHODS", "Sheet", "write"]
 
 
+@renamed(labels="classes")
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """One model of a report, with what is known of its nodes."""
@@ -43,7 +44,7 @@ class Sheet:
     """A fitted model, or an `Embedding`."""
     data: Any = None
     """The `Graph`, or anything that `Graph.of` reads, or the `Hypergraph` that it is to be measured on."""
-    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     """Columns of classes by name: {node: class}, or {node: several classes}."""
 
     def __post_init__(self) -> None:

@@ -62,7 +62,7 @@ class Blocks:
 
 
 _SCRIPTS = (
-    "dom", "blocks", "labels", "palette", "camera", "grid", "painter", "overlay", "near", "sheet", "search", "legend",
+    "dom", "blocks", "names", "palette", "camera", "grid", "painter", "overlay", "near", "sheet", "search", "legend",
     "details", "map", "pointer", "charts", "tables", "main",
 )  # fmt: skip
 """In the order in which they stand in the page; together they are one module."""
@@ -102,8 +102,8 @@ def _asset(name: str) -> str:
 def _json(facts: dict[str, Any]) -> str:
     """Json that html cannot misread: `</script>` and `<!--` are written otherwise.
 
-    >>> _json({"label": "</script>"})
-    '{"label":"\\\\u003c/script>"}'
+    >>> _json({"name": "</script>"})
+    '{"name":"\\\\u003c/script>"}'
     """
     return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 

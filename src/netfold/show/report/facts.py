@@ -38,7 +38,7 @@ def node_line(label: Any) -> str:
 
 
 def node_lines(nodes: Nodes) -> str:
-    """All labels, one a line."""
+    """All nodes, one a line."""
     if nodes.kind == "int":
         return "\n".join(map(str, nodes))
     return "\n".join(map(node_line, nodes))

@@ -28,7 +28,7 @@ __all__ = ["Classes", "NodeNumbers", "packed_sheet", "sheet_columns"]
 
 
 _MOST = 60_000
-"""Classes that are told apart."""
+"""Classes that have a number of their own."""
 _LEVELS = 65_535
 _LARGEST = 10
 """Variances whose mean is a node's uncertainty, as `Embedding.uncertainty` has it."""
@@ -45,13 +45,13 @@ class Classes:
     codes: npt.NDArray[np.int64]
 
     @staticmethod
-    def of(name: str, embedding: Embedding, given: Mapping[Any, Any]) -> Classes:
+    def of(name: str, embedding: Embedding, classes: Mapping[Any, Any]) -> Classes:
         """Of {node: class}, or of {node: several classes}, of which the first counts."""
-        listed = [_first(given.get(label)) for label in embedding.nodes]
+        listed = [_first(classes.get(node)) for node in embedding.nodes]
         largest = [x for x, _ in Counter(x for x in listed if x is not None).most_common(_MOST)]
         if not largest:
             example = node_line(embedding.nodes[0])
-            raise InputError(f"the labels {name!r} give no node a class; they should name nodes by label, as {example}")
+            raise InputError(f"the classes {name!r} are of no node that the model has; nodes are named as {example}")
         place = {x: i for i, x in enumerate(largest)}
         codes = np.array([place.get(x, len(largest)) for x in listed], np.int64)
         return Classes(name, tuple(map(node_line, largest)), codes)
@@ -83,10 +83,10 @@ class NodeNumbers:
 
 
 def sheet_columns(
-    model: Any, embedding: Embedding, data: Graph | Hypergraph | None, labels: Mapping[str, Any]
+    model: Any, embedding: Embedding, data: Graph | Hypergraph | None, classes: Mapping[str, Any]
 ) -> list[Classes | NodeNumbers]:
-    """Every column there is: labels, types, uncertainty, degrees and, last, the lengths of the vectors."""
-    found: list[Classes | NodeNumbers] = [Classes.of(name, embedding, given) for name, given in labels.items()]
+    """Every column there is: classes, types, uncertainty, degrees and, last, the lengths of the vectors."""
+    found: list[Classes | NodeNumbers] = [Classes.of(name, embedding, own) for name, own in classes.items()]
     typed = model if getattr(model, "reads", "graph") == "hypergraph" else data
     if isinstance(typed, Hypergraph) or typed is model:
         found.append(Classes.of("type", embedding, by_type(typed)))
@@ -133,10 +133,10 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     """Everything that the page shows of a model, its arrays put into blocks."""
     embedding, data = sheet.embedding, sheet.data
     named = np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
-    columns = sheet_columns(sheet.model, embedding, data, sheet.labels)
+    columns = sheet_columns(sheet.model, embedding, data, sheet.classes)
     made: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
     made |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
-    made["labels"] = blocks.add_text(node_lines(embedding.nodes))
+    made["names"] = blocks.add_text(node_lines(embedding.nodes))
     made |= placed(embedding, method).packed(blocks)
     made["columns"] = [column.packed(blocks) for column in columns]
     made["named"] = blocks.add(named.astype(np.uint32))

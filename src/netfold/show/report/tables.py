@@ -31,7 +31,7 @@ _WHOLE, _SOME = 5_000, 1_000
 """Up to so many nodes all are ranked, and of more so many."""
 _COMPARED = 50_000
 """Nodes up to which the baselines take seconds."""
-_PAIRS, _TUPLES, _LABELLED = 100_000, 20_000, 4_000
+_PAIRS, _TUPLES, _CLASSIFIED = 100_000, 20_000, 4_000
 
 Measure = Callable[[Any, bool], Result]
 """From a model, and whether the baselines are wanted, to what was measured."""
@@ -64,9 +64,9 @@ def graph_tasks(graph: Graph) -> dict[str, Measure]:
     return {TASKS[name].words: task for name, task in tasks.items() if compared or task is not alike}
 
 
-def class_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
-    """What a model can be asked where classes of nodes are known, of 4,000 of them at the most."""
-    some = _sampled(labels)
+def class_tasks(classes: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
+    """What a model can be asked where classes of nodes are known, of at most 4,000 nodes."""
+    some = _sampled(classes)
     beside = graph if graph is not None and graph.n_nodes <= _COMPARED else None
     several = any(isinstance(x, (list, tuple, set)) and len(x) > 1 for x in some.values())
 
@@ -142,16 +142,16 @@ def _protocol(results: Mapping[str, Result]) -> str:
     return "; ".join([facts_in_words(same), *own] if same else own)
 
 
-def _sampled(labels: Mapping[Any, Any]) -> dict[Any, Any]:
-    nodes = list(labels)
-    if len(nodes) > _LABELLED:
-        chosen = np.random.default_rng(0).choice(len(nodes), _LABELLED, replace=False)
+def _sampled(classes: Mapping[Any, Any]) -> dict[Any, Any]:
+    nodes = list(classes)
+    if len(nodes) > _CLASSIFIED:
+        chosen = np.random.default_rng(0).choice(len(nodes), _CLASSIFIED, replace=False)
         nodes = [nodes[i] for i in np.sort(chosen).tolist()]
-    return {node: labels[node] for node in nodes}
+    return {node: classes[node] for node in nodes}
 
 
 def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
-    """A table for each task; models of the same data, or with the same labels, are in one."""
+    """A table for each task; models of the same data, or with the same classes, are in one."""
     together: dict[str, list[Sheet]] = {}
     for sheet in sheets:
         key = sheet.data.fingerprint if sheet.data is not None else f"sheet {sheet.name}"
@@ -170,8 +170,8 @@ def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
 
     for name, task in _tasks(data).items():
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
-    for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
-        having = [s for s in group if column in s.labels]
+    for column in dict.fromkeys(name for sheet in group for name in sheet.classes):
+        having = [s for s in group if column in s.classes]
         for name, task in class_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
             add(f"{name} by {column}", task, having)
     return made
@@ -179,7 +179,7 @@ def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
 
 def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:
     """The classes of the nodes that all of these models have: a file may name others, who come later."""
-    named = sheets[0].labels[column]
+    named = sheets[0].classes[column]
     return {node: named[node] for node in named if all(node in s.embedding for s in sheets)}
 
 

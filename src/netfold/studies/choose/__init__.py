@@ -18,11 +18,11 @@ def choose(
 ) -> Choice:
     """Look at a graph (or a hypergraph) and say which model to fit, with which settings, why, and what it will cost.
 
-    `task` is what the vectors are for: "link" (links that are hidden or not there yet), "classify", "roles",
+    `task` is what the vectors are for: "link" (links that are missing or not there yet), "classify", "roles",
     "new-nodes", "uncertainty", or None for who is near whom; the longer names of `nf.evaluate.TASKS` do too. The rules
     are the table `RULES`, each with the figures of ours that speak for it and what speaks against it. With `probe`, the
     model is fitted for a few epochs to small graphs like this one, within about ten seconds, and the cost of the whole
-    fit is foretold from that. `time_column` says that edges come with times, under this name.
+    fit is estimated from that. `time_column` says that edges come with times, under this name.
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, _ = stochastic_block_model((30, 30), 0.4, 0.02)

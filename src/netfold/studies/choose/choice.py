@@ -14,7 +14,7 @@ from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.task import task_named
 from netfold.studies.choose.facts import Facts
 from netfold.studies.choose.probe import Cost
@@ -26,27 +26,27 @@ __all__ = ["Choice", "neighborhood", "trial"]
 
 
 def trial(
-    choice: Choice, data: Any, labels: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
+    choice: Choice, data: Any, classes: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
 ) -> Comparison:
     """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
     if not is_whole(nodes) or nodes < 10:
         raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
     whole = data if isinstance(data, Hypergraph) else Graph.of(data)
     part = neighborhood(whole, nodes, choice.seed)
-    some = None if labels is None else {node: labels[node] for node in part.nodes if node in labels}
+    some = None if classes is None else {node: classes[node] for node in part.nodes if node in classes}
     others = [model_named(name, seed=choice.seed) for name in choice.rule.others]
-    tasks = _tasks(choice.task, whole, labels)
-    return compare([choice.model, *others], part, tasks, labels=some, seed=choice.seed, progress=progress)
+    tasks = _tasks(choice.task, whole, classes)
+    return compare([choice.model, *others], part, tasks, classes=some, seed=choice.seed, progress=progress)
 
 
-def _tasks(task: str, data: Any, labels: Any) -> dict[str, dict[str, Any]]:
+def _tasks(task: str, data: Any, classes: Any) -> dict[str, dict[str, Any]]:
     """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
-    if isinstance(data, Hypergraph) and not (task == "classify" and labels is not None):
+    if isinstance(data, Hypergraph) and not (task == "classify" and classes is not None):
         return {"hyperedges": {}}
-    if task == "roles" and labels is None:
+    if task == "roles" and classes is None:
         return {"centrality": {}, "regular-equivalence": {}}
-    if task == "classify" and labels is None:
-        raise InputError("to try models on classes, the classes of nodes are needed; give labels (--labels FILE)")
+    if task == "classify" and classes is None:
+        raise InputError("to try models on classes, the classes of nodes are needed; give classes= (--classes FILE)")
     if task == "uncertainty":
         return {"calibration": {}, "link-prediction": {"score": "own"}}
     return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
@@ -134,16 +134,17 @@ class Choice:
         before = ["netfold", "fit", self.rule.over, edges, *flags, "-o", base]
         return [shlex.join(before), shlex.join([*own, "--embedding", base])]
 
+    @renamed(labels="classes")
     def trial(
         self,
         data: Any,
         *,
-        labels: Mapping[Any, Any] | None = None,
+        classes: Mapping[Any, Any] | None = None,
         nodes: int = 1000,
         progress: bool = True,
     ) -> Comparison:
         """Fit the choice and what else there is to a part of the data of at most so many nodes, and compare them."""
-        return trial(self, data, labels, nodes, progress=progress)
+        return trial(self, data, classes, nodes, progress=progress)
 
     def lines(self) -> list[str]:
         """The five lines: the data, the model, why, what speaks against it, and the cost."""
@@ -186,7 +187,7 @@ class Choice:
         """What in these data speaks against the choice, or must be known with it."""
         facts, name = self.facts, type(self.model).__name__
         notes = {
-            f"edges have times ({facts.time_column}): judge by hiding the latest ones, not random ones": (
+            f"edges have times ({facts.time_column}): judge by holding out the latest ones, not random ones": (
                 facts.time_column and self.task in ("link", "new-nodes")
             ),
             f"isolated nodes ({facts.isolated:,}) get no place of their own": facts.isolated and not facts.hyperedges,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError, TrainingError, is_out_of_memory
+from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
 from netfold.models import MODELS
 from netfold.studies.compare.table import Comparison, Entry
@@ -93,12 +93,13 @@ def fit(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
     return model.fit(graph, known.embedding_, progress=progress)
 
 
+@renamed(labels="classes")
 def compare(
     models: Any,
     graph: Any,
     tasks: Any = "link_prediction",
     *,
-    labels: Mapping[Any, Any] | None = None,
+    classes: Mapping[Any, Any] | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> Comparison:
@@ -107,14 +108,14 @@ def compare(
     `models` are names ("sdne") or models with options (`nf.SDNE(dim=64)`), which are copied and fitted here, to what
     each task leaves of the graph. `tasks` are names, those of `nf.evaluate.TASKS` ("link_prediction", "classification",
     "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
-    {"link_prediction": {"hidden": 0.1}}. `labels` are the classes of nodes, where a task needs them. A model that
+    {"link_prediction": {"held_out": 0.1}}. `classes` are the classes of nodes, where a task needs them. A model that
     cannot do a task has a row that says why. Figures are those that `nf.evaluate` and `netfold evaluate` give by
     default; {"link_prediction": {"score": "own"}} scores pairs as each model means it (W2 of Gaussians, SDNE's decoder,
     else the cosine).
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
-    >>> found = compare(["node2vec", "dhne"], graph, "classification", labels=blocks, progress=False)
+    >>> found = compare(["node2vec", "dhne"], graph, "classification", classes=blocks, progress=False)
     >>> found.methods
     ['Node2Vec', 'DHNE', 'spectral', 'normalised SVD', 'most frequent classes']
     >>> found.entry("classification", "DHNE").why
@@ -122,7 +123,7 @@ def compare(
     """
     data = _read(graph)
     rivals = contenders(models, seed)
-    asked = _questions(tasks, data, labels, seed)
+    asked = _questions(tasks, data, classes, seed)
     run = _Run(seed, _Saying(progress, len(asked) * len(rivals)))
     width = max(x.width for x in rivals)
     cheap = [entry for question in asked for entry in run.baselines(question, width)]
@@ -161,18 +162,20 @@ class _Question:
         return self.case.evaluate(Embedding(nodes, vectors), baselines=True)
 
 
-def _questions(tasks: Any, graph: Any, labels: Mapping[Any, Any] | None, seed: int) -> list[_Question]:
+def _questions(tasks: Any, graph: Any, classes: Mapping[Any, Any] | None, seed: int) -> list[_Question]:
     """What tasks come to on a graph or a hypergraph."""
     from netfold.evaluate.case import case
 
     arguments = _arguments(tasks)
     for task in arguments:
-        if labels is None and task.needs_classes:
-            raise InputError(f"{task.function} needs the classes of nodes; give labels={{node: class}} (--labels FILE)")
+        if classes is None and task.needs_classes:
+            raise InputError(
+                f"{task.function} needs the classes of nodes; give classes={{node: class}} (--classes FILE)"
+            )
     made = []
     for task, given in arguments.items():
-        optional = {"classes": labels is not None} if task.takes_classes and not task.needs_classes else {}
-        made.append(_Question(task, case(task.name, graph, lambda: labels or {}, optional | dict(given), seed)))
+        optional = {"classes": classes is not None} if task.takes_classes and not task.needs_classes else {}
+        made.append(_Question(task, case(task.name, graph, lambda: classes or {}, optional | dict(given), seed)))
     return made
 
 

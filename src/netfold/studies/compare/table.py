@@ -122,16 +122,17 @@ class Comparison:
 
     def _scores(self) -> list[str]:
         """How pairs were scored, where that is not the default of the task."""
-        made = []
+        lines = []
         for task in self.tasks:
             by: dict[str, list[str]] = {}
             for x in self.entries:
                 if x.task == task and x.score:
                     by.setdefault(x.score, []).append(x.method)
-            if task_named(task).score in SCORES and by.keys() - {task_named(task).score}:
+            default = task_named(task).score
+            if default in SCORES and by.keys() - {default}:
                 words = "; ".join(f"{', '.join(methods)} by {score}" for score, methods in by.items())
-                made.append(f"{_words(task)}: pairs are scored of {words}")
-        return made
+                lines.append(f"{_words(task)}: pairs of {words}, where netfold evaluate scores by {default}")
+        return lines
 
     def _reasons(self) -> list[str]:
         """Why a method has no figures, said once where it is the same in several tasks."""

@@ -79,8 +79,8 @@ def classes(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
     """
     dataset = describe(name)
     if name in BUILT_IN:
-        made = BUILT_IN[name].labels(name, options)
-        found = None if made is None else {node: (label,) for node, label in made.items()}
+        made = BUILT_IN[name].classes_of_nodes(name, options)
+        found = None if made is None else {node: (own,) for node, own in made.items()}
     else:
         check_options(name, options, _options_of(LOADERS[dataset.kind]))
         found = stored_classes(dataset, **({"part": options["part"]} if "part" in options else {}))

@@ -57,7 +57,7 @@ def davis() -> Graph:
 def davis_classes() -> dict[str, str]:
     """Which node is a woman, and which an event."""
     women = set(_networkx().davis_southern_women_graph().graph["top"])
-    return {label: "woman" if label in women else "event" for label in davis().nodes}
+    return {node: "woman" if node in women else "event" for node in davis().nodes}
 
 
 def barbell(clique: int = 10, path: int = 10) -> Graph:
@@ -129,7 +129,7 @@ class BuiltIn(NamedTuple):
         found: Graph | Hypergraph = made[0] if isinstance(made, tuple) else made
         return found
 
-    def labels(self, name: str, options: dict[str, Any]) -> dict[Any, Any] | None:
+    def classes_of_nodes(self, name: str, options: dict[str, Any]) -> dict[Any, Any] | None:
         """The class of each node; None where there are none."""
         check_options(name, options, self.options)
         if self.classes is not None:

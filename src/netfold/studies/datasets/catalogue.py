@@ -63,7 +63,7 @@ class Dataset:
     edges: int | None = None
     """Self-loops included; None where chance decides. Of what is made to order, `nodes` and `edges` are the default."""
     classes: int | None = None
-    """How many classes `labels` tells apart; None where there are no labels."""
+    """How many different classes nodes have; None where there are none."""
     origin: str
     """Authors, publication, year."""
     licence: str

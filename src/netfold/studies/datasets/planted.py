@@ -82,7 +82,7 @@ def planted_triples(
 
     Where groups are equal in size, each pair of nodes is in as many allowed triples as any other, so that no pair says
     anything about a triple, and all three together everything. The tensor of allowed triples has the rank `groups`.
-    Nodes are labelled ("user", 7); their groups are `labels("planted_triples")`.
+    Nodes are called ("user", 7); their groups are `classes("planted_triples")`.
 
     >>> planted_triples(20, 20, 20, edges=300)
     Hypergraph(60 nodes, 300 edges, 3 types)

@@ -1,4 +1,4 @@
-"""The data sets that lie in files, as graphs and hypergraphs with their labels."""
+"""The data sets that lie in files, as graphs and hypergraphs with the classes of nodes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from netfold.studies.datasets.catalogue import Dataset, checked, table
 
 __all__ = ["LOADERS", "documents", "graph", "hypergraph", "stored_classes"]
 
-_HYPEREDGES, _NEGATIVES, _LABELS = "hyperedges.csv.gz", "test_negatives.csv.gz", "labels.csv.gz"
-_TABLES_OF_NODES = ("nodes.csv.gz", _LABELS)
+_HYPEREDGES, _NEGATIVES, _CLASSES = "hyperedges.csv.gz", "test_negatives.csv.gz", "labels.csv.gz"
+_TABLES_OF_NODES = ("nodes.csv.gz", _CLASSES)
 
 
 def graph(dataset: Dataset, *, directed: bool | None = None, until: float | None = None) -> Graph:
@@ -35,7 +35,7 @@ def graph(dataset: Dataset, *, directed: bool | None = None, until: float | None
 
 
 def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
-    """The tuples of one part (train, test or test_negatives) over the nodes of all; labels are (role, id)."""
+    """The tuples of one part (train, test or test_negatives) over the nodes of all, which are (role, id)."""
     whole = table(dataset.name, _HYPEREDGES)
     split = whole.pop("split")
     if part == "test_negatives" and dataset.has(_NEGATIVES):
@@ -44,7 +44,7 @@ def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
         at = _rows_of(dataset, part, split)
         ids = {role: column[at] for role, column in whole.items()}
     roles, of_role = tuple(whole), {role: Nodes.of(np.unique(column)) for role, column in whole.items()}
-    counts = [len(labels) for labels in of_role.values()]
+    counts = [len(nodes) for nodes in of_role.values()]
     places = [of_role[role].positions(ids[role]) for role in roles]
     rows = np.stack(places, axis=1) + np.cumsum([0, *counts[:-1]])
     node_types = np.repeat(np.arange(len(roles)), counts)
@@ -83,12 +83,12 @@ LOADERS: dict[str, Callable[..., Graph | Hypergraph]] = {
 def stored_classes(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[Any, ...]] | None:
     """The classes of each node of `labels.csv.gz`; None where there is no such file.
 
-    Of documents, those in one part. The labels of a hypergraph are (role, id), the role being the column of nodes.
+    Of documents, those in one part. The nodes of a hypergraph are (role, id), the role being the column of nodes.
     """
-    if not dataset.has(_LABELS):
+    if not dataset.has(_CLASSES):
         return None
-    role, of = dataset.file(_LABELS).columns
-    columns = table(dataset.name, _LABELS)
+    role, of = dataset.file(_CLASSES).columns
+    columns = table(dataset.name, _CLASSES)
     nodes: list[Any] = columns[role].tolist()
     if dataset.kind == "hypergraph":
         nodes = [(role, i) for i in nodes]

@@ -164,7 +164,7 @@ class _Shared:
     """What rows of one seed have in common: the data, and the fits."""
 
     graph: Graph | Hypergraph
-    labels: Callable[[], Mapping[Any, Any]]
+    classes: Callable[[], Mapping[Any, Any]]
     parts: Callable[..., Any]
     fits: _Fits
 
@@ -187,7 +187,7 @@ def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: boo
 
     arguments, seed = arguments_of_row(table, row, quick=how.quick), shared.fits.seed
     try:
-        asked = case(table.task.name, shared.graph, shared.labels, arguments, seed, shared.parts)
+        asked = case(table.task.name, shared.graph, shared.classes, arguments, seed, shared.parts)
     except InputError as e:
         raise InputError(f"{table.path}: {e}") from None
     found = _entered(table, row, asked, partial(shared.fits, row))

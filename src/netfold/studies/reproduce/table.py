@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES
+
 __all__ = [
-    "COST", "FLOOR", "GAP", "OWN", "TOP", "WAYS", "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
+    "COST", "FLOOR", "GAP", "OWN", "RENAMED_ARGUMENTS", "RENAMED_VALUES", "TOP", "WAYS", "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
     "Row", "Table",
 ]  # fmt: skip
 
@@ -26,16 +28,6 @@ GAP = " gap closed"
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 WAYS = (FLOOR, "LabelProp", OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
-
-
-RENAMED_ARGUMENTS: dict[str, str] = {}
-"""Arguments of tasks: old name to new. Files are read by both, and rows hashed by the old.
-
-No new name may be the old name of another argument: they are told apart by their names alone.
-"""
-
-RENAMED_VALUES: dict[str, dict[str, str]] = {}
-"""Texts that an argument admits, by its new name: {argument: {old text: new text}}. Read and hashed likewise."""
 
 
 def new_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
