@@ -37,7 +37,8 @@ class Study(NamedTuple):
 
 
 def blocks(name: str, score: str, fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
-    """Five blocks of 60 nodes, 15% of the edges held out: giving back what was seen, finding the rest, predicting blocks."""
+    """Five blocks of 60 nodes, 15% of the edges held out:
+    giving back what was seen, finding the rest, predicting blocks."""
 
     def measure(options: dict[str, Any], seed: int) -> Figures:
         graph, of = nf.datasets.stochastic_block_model((60,) * 5, p_in=0.12, p_out=0.02, seed=seed)

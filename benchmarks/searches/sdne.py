@@ -4,7 +4,8 @@
 
 TASK is one of `reconstruction` (ca-GrQc, the graph that is trained on), `links` (ca-GrQc: 15% of the edges are held out
 as the test set and never looked at; of the rest 15% are held out again, and those are ranked), `classes` (BlogCatalog:
-classes of a fixed random half of the nodes; the other half is never looked at), `blocks` (a block model of another seed)
+classes of a fixed random half of the nodes; the other half is never looked at), `blocks` (a block model of another
+seed)
 and `newsgroups` (the map's own divergence, which no label enters).
 Figures are computed here, by torch, so that hundreds of configurations fit into minutes of a GPU.
 """

@@ -108,7 +108,7 @@ def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_SOME", 8)
     monkeypatch.setattr(tables, "_COMPARED", 20)
     monkeypatch.setattr(tables, "_TUPLES", 4)
-    monkeypatch.setattr(tables, "_LABELLED", 12)
+    monkeypatch.setattr(tables, "_CLASSIFIED", 12)
     tasks = graph_tasks(karate())
     assert "regular equivalence" not in tasks
     made = tasks["reconstruction"](Embedding(range(34), rng().normal(size=(34, 3))), True)

@@ -119,8 +119,8 @@ def test_a_model_over_another_says_so() -> None:
 
 
 def test_times() -> None:
-    assert "hiding the latest" in choose(karate(), "link", time_column="year", probe=False).lines()[3]
-    assert "hiding the latest" not in choose(karate(), "classify", time_column="year", probe=False).lines()[3]
+    assert "holding out the latest" in choose(karate(), "link", time_column="year", probe=False).lines()[3]
+    assert "holding out the latest" not in choose(karate(), "classify", time_column="year", probe=False).lines()[3]
 
 
 def test_a_choice_is_frozen_and_fits() -> None:

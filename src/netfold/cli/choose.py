@@ -34,8 +34,8 @@ def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
     """Look at EDGES and say which model to fit, with which settings, why, what it costs here, and how.
 
     EDGES is a file of edges, or of hyperedges (a column for each role, named in line 1). The cost is estimated from
-    fits of a few epochs to small graphs like this one, in about ten seconds. The rules of choice, with their evidence, are
-    in docs/choosing.md.
+    fits of a few epochs to small graphs like this one, in about ten seconds. The rules of choice, with their evidence,
+    are in docs/choosing.md.
     """
     from netfold.io.layout import file_columns
     from netfold.studies.choose import choose as chosen

@@ -11,7 +11,7 @@ import click
 
 from netfold.cli.fit import FitCommand, hyper_parameters
 from netfold.cli.flags import flags, renamed_flag
-from netfold.cli.inputs import INPUTS, CLASSES_HELP, classes_of, graph_of, model_of, named_as, named_as_known
+from netfold.cli.inputs import CLASSES_HELP, INPUTS, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
 
 __all__ = [
+    "CLASSES_HELP",
     "HYPEREDGES",
     "INPUTS",
-    "CLASSES_HELP",
     "READING",
     "Input",
     "Spelling",

@@ -34,8 +34,8 @@ __all__ = ["report"]
     "--classes",
     metavar="FILE",
     multiple=True,
-    help="Colour nodes by their classes, and measure how well the models predict them: a node and one of its classes on "
-    "each line, as 7,red; can be repeated.",
+    help="Colour nodes by their classes, and measure how well the models predict them: a node and one of its classes "
+    "on each line, as 7,red; can be repeated.",
 )
 @renamed_flag("--labels", "--classes")
 @click.option(

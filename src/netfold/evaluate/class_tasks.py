@@ -59,14 +59,15 @@ def classification(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """How well a linear classifier, one for each class against the rest, tells classes from vectors.
+    """How well a linear classifier, one for each class against the rest, predicts classes from vectors.
 
     `classes` is {node: class} or {node: list of classes}; nodes without any are left out. For each part in `train` the
     others are split at random, `repeats` times, alike for every method.
 
     micro-F1 is 2 TP / (2 TP + FP + FN) with the counts of all classes together; macro-F1 the mean over all classes of
-    the same with the counts of one, 0 where a class is neither there nor told; `accuracy`, where every node has one
-    class, the part of nodes told right. A class that no learned node has is never told.
+    the same with the counts of one, 0 where a class is neither there nor predicted; `accuracy`, where every node has one
+    class, the part of nodes predicted right. A class that no learned node has is never
+    predicted.
 
     `rule`: "top-k" gives a node its k best-scored classes, k being how many it has in truth (Tang and Liu 2009, and the
     papers since): a hint, where that is not always 1. "threshold" takes the classes scored above 0 (p > 1/2 for the
@@ -255,9 +256,9 @@ def visualization(
 
     KL = Σ_ij p_ij log(p_ij / q_ij) of the similarities p among vectors and q among points: small where the plane shows
     what the vectors say, whatever that is. It depends on the number of nodes and the perplexity: only equals compare.
-    With `classes` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest points with
-    a class have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With `graph`,
-    spectral vectors of the same width are mapped as well.
+    With `classes` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest points with a
+    class have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With
+    `graph`, spectral vectors of the same width are mapped as well.
     """
     embedding = embedding_of(model)
     shown = _shown(embedding, perplexity, normalize, nodes, seed)

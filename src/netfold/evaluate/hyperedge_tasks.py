@@ -61,8 +61,8 @@ class HyperedgeSplit:
 def split_hyperedges(hypergraph: Hypergraph, held_out: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
     """Hold out a random share of the hyperedges; all nodes stay.
 
-    A hyperedge that is there twice can be held out once and known once: it is then no question, and `held_out_hyperedges`
-    gives the figures of those that were never seen apart.
+    A hyperedge that is there twice can be held out once and known once: it is then no question, and
+    `held_out_hyperedges` gives the figures of those that were never seen apart.
 
     >>> split_hyperedges(Hypergraph.from_tuples([(i, i + 1, i + 2) for i in range(10)]), 0.3)
     HyperedgeSplit: Hypergraph(12 nodes, 7 edges) to learn from
@@ -100,8 +100,8 @@ def held_out_hyperedges(
 ) -> Result:
     """AUC and average precision of held-out hyperedges that were never seen, as `hyperedges` has them.
 
-    Where some of the held-out ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often as
-    it was held out. `model` was fitted to `split.train`.
+    Where some of the held-out ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often
+    as it was held out. `model` was fitted to `split.train`.
     """
     if not split.figures["unseen"]:
         count = split.figures["test hyperedges"]

@@ -259,10 +259,9 @@ def out_of_sample(
 
     With `classes`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
-    `links`: half of the new nodes' edges are held out before they get their vectors (`hold_out_half`), and `score` ("cosine",
-    "dot" or "distance") tells
-    these edges from `per_positive` pairs of the same new node with a random node that it has no edge with: AUC and
-    average precision. Vectors that are given have seen all edges, so that they have no figures of links.
+    `links`: half of the new nodes' edges are held out before they get their vectors (`hold_out_half`), and are to be
+    scored ("cosine", "dot" or "distance") above `per_positive` pairs of the same new node with a random node that it
+    has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have no figures of links.
 
     The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base.
     """
@@ -325,7 +324,7 @@ def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> N
     held_out = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, held_out.pairs, per_positive, seed)
     if not len(wrong):
-        raise InputError("the new nodes have edges with all others; there is no pair to tell their edges from")
+        raise InputError("the new nodes have edges with all others; there is no pair to compare their edges with")
 
     def task(method: Method) -> dict[str, float]:
         scores = pair_scores(method(held_out.split), split.whole, score)

@@ -42,10 +42,10 @@ def centrality(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """How well linear regression tells centralities from vectors: it learns from all nodes but a part that is held out.
+    """How well linear regression predicts centralities from vectors: it learns from the nodes that are not held out.
 
-    `MSE/mean` is the mean squared error over the held-out nodes, divided by the mean of the centrality over all nodes, as
-    DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands beside
+    `MSE/mean` is the mean squared error over the held-out nodes, divided by the mean of the centrality over all nodes,
+    as DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands beside
     it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them all.
     Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from 1,000.
     The baselines are five numbers about degrees, and the mean of the nodes that are not held out.
@@ -256,7 +256,7 @@ def roles(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """The part of nodes whose role {node: role} multinomial logistic regression tells from their vectors.
+    """The part of nodes whose role {node: role} multinomial logistic regression predicts from their vectors.
 
     For each part in `train` the nodes are split at random, `repeats` times, alike for every method. `normalize`:
     coordinates of mean 0 and deviation 1 over the learned nodes ("columns"), vectors of length 1 ("rows", which takes

@@ -118,8 +118,8 @@ def dhne() -> Example:
         data="planted triples",
         model=model,
         seen=known,
-        answer=f"of {len(tags)} tags for user {user[1]} and item {item[1]}, the hidden one comes as number {place}",
-        measure="hidden triples told from others, AUC; without: counts of pairs",
+        answer=f"of {len(tags)} tags for user {user[1]} and item {item[1]}, the held-out one comes as number {place}",
+        measure="held-out triples against others, AUC; without: counts of pairs",
         before=float(found.baselines["pair co-occurrence"]["AUC"]),
         after=float(found.figures["AUC"]),
         draw=partial(plot.map, model, hypergraph=known, labels=6),
@@ -182,7 +182,7 @@ EXAMPLES: tuple[Callable[[], Example], ...] = (sdne, drne, dhne, dvne, depthlgp)
 
 @cache
 def _novel() -> nf.Graph:
-    """Who meets whom; an edge weighs the root of the number of scenes, lest a few great pairs drown all others."""
+    """Who meets whom; an edge weighs the root of the number of scenes, so that a few large weights do not drown all others."""
     scenes = nf.datasets.les_miserables()
     return nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)
 

@@ -98,10 +98,10 @@ _WARM_UP = 60
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fit will cost, foretold from short ones."""
+    """What a fit will cost, estimated from short ones."""
 
     seconds: float
-    """On the clock, for all epochs: at the most, as a model may converge earlier."""
+    """On the clock, for all epochs: at most, as a model may converge earlier."""
     bytes: int
     """The peak of memory that the fit adds."""
     probed: tuple[int, ...]
@@ -111,7 +111,7 @@ class Cost:
     def __str__(self) -> str:
         on = "all" if self.probed[-1] >= self.nodes else f"{self.probed[-1]:,}"
         held = f"{self.bytes / 2**20:,.0f} MiB"
-        return f"about {in_words(self.seconds)} and {held} (foretold from short fits, the last to {on} nodes)"
+        return f"about {in_words(self.seconds)} and {held} (estimated from short fits, the last to {on} nodes)"
 
 
 def in_words(seconds: float) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES
 
 __all__ = [
-    "COST", "FLOOR", "GAP", "OWN", "RENAMED_ARGUMENTS", "RENAMED_VALUES", "TOP", "WAYS", "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
+    "COST", "FLOOR", "GAP", "OWN", "RENAMED_ARGUMENTS", "RENAMED_VALUES", "TOP", "WAYS",
+    "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
     "Row", "Table",
 ]  # fmt: skip
 
