@@ -2,11 +2,12 @@
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/dhne.py DATA CONFIGS [--seeds N] [--json FILE]
 
-CONFIGS has a JSON object of options a line. DATA is gps, movielens or drug: 15% of its training hyperedges are
-held out, those whose nodes are all left elsewhere are asked about, and the published test part is never read. `one` is the AUC
-against tuples with one position replaced (two in a tenth of the cases), `two` that with two replaced, as most of the
-published negatives have; `leaking` is `one` where hyperedges that are known as well are asked about too. `pairs` are
-the same of the counts of pairs, `train` the AUC (`one`) of what was fitted. How they were used: docs/decisions/0011.
+CONFIGS has a JSON object of options a line. DATA is gps, movielens or drug: 15% of its training hyperedges are held
+out, those whose nodes are all left elsewhere are asked about, and the published test part is never read. `one` is the
+AUC against tuples with one position replaced (two in a tenth of the cases), `two` that with two replaced, as most of
+the published negatives have; `leaking` is `one` where hyperedges that are known as well are asked about too. `pairs`
+are the same of the counts of pairs, `train` the AUC (`one`) of what was fitted. How they were used:
+docs/decisions/0011.
 """
 
 from __future__ import annotations

@@ -20,9 +20,8 @@ from netfold.evaluate.case import case, split_of
 from netfold.evaluate.task import task_named
 from netfold.models import MODELS
 from netfold.studies import reproduce
-from netfold.studies.reproduce import RecordedRow, Run, page, run
+from netfold.studies.reproduce import RecordedRow, Run, page, run, with_gaps
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.running import with_gaps
 from netfold.studies.reproduce.table import COST, WAYS
 
 GAP = "micro-F1 gap closed"

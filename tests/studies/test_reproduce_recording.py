@@ -11,9 +11,8 @@ import pytest
 
 from netfold.errors import InputError
 from netfold.studies import reproduce
-from netfold.studies.reproduce import RecordedRow, read_table, record
+from netfold.studies.reproduce import RecordedRow, read_table, record, with_recorded
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.running import with_recorded
 from netfold.studies.reproduce.table import COST
 from published_tables import DECODER, RECORDED, TEXT, recorded
 

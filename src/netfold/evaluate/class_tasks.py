@@ -65,9 +65,8 @@ def classification(
     others are split at random, `repeats` times, alike for every method.
 
     micro-F1 is 2 TP / (2 TP + FP + FN) with the counts of all classes together; macro-F1 the mean over all classes of
-    the same with the counts of one, 0 where a class is neither there nor predicted; `accuracy`, where every node has one
-    class, the part of nodes predicted right. A class that no learned node has is never
-    predicted.
+    the same with the counts of one, 0 where a class is neither there nor predicted; `accuracy`, where every node has
+    one class, the part of nodes predicted right. A class that no learned node has is never predicted.
 
     `rule`: "top-k" gives a node its k best-scored classes, k being how many it has in truth (Tang and Liu 2009, and the
     papers since): a hint, where that is not always 1. "threshold" takes the classes scored above 0 (p > 1/2 for the

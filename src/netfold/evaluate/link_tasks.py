@@ -280,11 +280,11 @@ def noise_robustness(
 ) -> Result:
     """How much worse held-out edges are found from a graph to which random edges were added.
 
-    `fit` makes a fitted model (or an embedding) of a graph. A share `held_out` of the edges is left out
-    (`split_edges`, for `keep`), and to the rest each of `fractions` of their number is added in pairs that are no edges of the whole graph,
-    what a smaller part adds being in a larger one. AUC: of the held-out edges against as many other non-edges, without
-    noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where there is
-    `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
+    `fit` makes a fitted model (or an embedding) of a graph. A share `held_out` of the edges is left out (`split_edges`,
+    for `keep`), and to the rest each of `fractions` of their number is added in pairs that are no edges of the whole
+    graph, what a smaller part adds being in a larger one. AUC: of the held-out edges against as many other non-edges,
+    without noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where
+    there is `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
 
     The baselines are Adamic-Adar and spectral vectors of the same width, made of the same graphs.
     """

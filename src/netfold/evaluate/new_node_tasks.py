@@ -261,7 +261,8 @@ def out_of_sample(
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
     `links`: half of the new nodes' edges are held out before they get their vectors (`hold_out_half`), and are to be
     scored ("cosine", "dot" or "distance") above `per_positive` pairs of the same new node with a random node that it
-    has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have no figures of links.
+    has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have no
+    figures of links.
 
     The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base.
     """

@@ -45,10 +45,10 @@ def centrality(
     """How well linear regression predicts centralities from vectors: it learns from the nodes that are not held out.
 
     `MSE/mean` is the mean squared error over the held-out nodes, divided by the mean of the centrality over all nodes,
-    as DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands beside
-    it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them all.
-    Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from 1,000.
-    The baselines are five numbers about degrees, and the mean of the nodes that are not held out.
+    as DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands
+    beside it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them
+    all. Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from
+    1,000. The baselines are five numbers about degrees, and the mean of the nodes that are not held out.
     """
     asked, known = _check_measures(measures), Graph.of(graph)
     check_at_least_one(repeats=repeats, sources=1 if sources is None else sources)

@@ -182,7 +182,7 @@ EXAMPLES: tuple[Callable[[], Example], ...] = (sdne, drne, dhne, dvne, depthlgp)
 
 @cache
 def _novel() -> nf.Graph:
-    """Who meets whom; an edge weighs the root of the number of scenes, so that a few large weights do not drown all others."""
+    """Who meets whom; an edge weighs the root of the number of scenes, so that few pairs do not drown the others."""
     scenes = nf.datasets.les_miserables()
     return nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)
 

@@ -191,7 +191,8 @@ RULES = (
     Rule(
         "classify", lambda x: True, "more than 200,000 nodes",
         "node2vec", {"epochs": 0},
-        "its spectral start alone predicted classes as well as ten epochs did, in a twentieth of the time (docs/node2vec)",
+        "its spectral start alone predicted classes as well as ten epochs did, in a twentieth of the time "
+        "(docs/node2vec)",
         "with p and q other than 1 training matters: then leave epochs at 10",
         (Evidence("block-model", "accuracy@50%"),),
         ("line",),

@@ -90,6 +90,12 @@ def classes(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
     return found
 
 
+def __getattr__(name: str) -> Any:
+    if name == "labels":
+        raise InputError("datasets.labels is now called datasets.classes")
+    raise AttributeError(f"netfold.datasets has no {name!r}")
+
+
 def options(name: str) -> dict[str, Any]:
     """The options of `load` for a data set, and their defaults.
 
