@@ -37,14 +37,14 @@ def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.task}: {r.case}")
 def test_evidence_is_there_and_was_measured_with_the_settings_where_it_says_so(rule: Any) -> None:
     for evidence in rule.evidence:
-        table, row = evidence.found()
+        table, row = evidence.looked_up()
         assert table.status or (row is not None and evidence.figure in table.figures)
         assert evidence.table in str(evidence)
         assert evidence.beside in ("", *(other.name for other in table.rows))
         if rule.measured:
             assert row is not None and row.model == rule.model
             config = {name: tuple(x) if isinstance(x, list) else x for name, x in row.config.items()}
-            assert config == rule.settings and table.found(row) is not None
+            assert config == rule.settings and table.recorded_for(row) is not None
             assert " beside " in str(evidence)
 
 

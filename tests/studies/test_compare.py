@@ -95,7 +95,7 @@ def test_hypergraphs() -> None:
 def test_headlines_are_figures_that_the_task_has(task: str) -> None:
     found = compare(quick(), GRAPH, task, classes=BLOCKS, progress=False)
     entry = found.entry(task, "SDNE")
-    assert entry is not None and task_named(task).shown(entry.figures) == list(task_named(task).headline)
+    assert entry is not None and task_named(task).headline_in(entry.figures) == list(task_named(task).headline)
 
 
 # -------------------------------------------------------------------- rows that say why

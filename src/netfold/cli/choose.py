@@ -30,7 +30,7 @@ _PURPOSES = [task.short for task in TASKS.values() if task.purpose and task.shor
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
 @either_flags
 @json_flag
-def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
+def choose(edges: str, task: str | None, as_json: bool, **values: Any) -> None:
     """Look at EDGES and say which model to fit, with which settings, why, what it costs here, and how.
 
     EDGES is a file of edges, or of hyperedges (a column for each role, named in line 1). The cost is estimated from
@@ -40,22 +40,22 @@ def choose(edges: str, task: str | None, as_json: bool, **given: Any) -> None:
     from netfold.io.layout import file_columns
     from netfold.studies.choose import choose as chosen
 
-    _check(given)
-    data = data_of(edges, given)
-    if given["probe"] and not given["quiet"]:
+    _check(values)
+    data = data_of(edges, values)
+    if values["probe"] and not values["quiet"]:
         click.echo("choose: short fits, about ten seconds", err=True)
-    time = file_columns(edges, given["delimiter"]).time
-    choice = chosen(data, task, time_column=time, probe=given["probe"], seed=given["seed"])
-    commands = choice.commands(edges, typed_flags(given))
+    time = file_columns(edges, values["delimiter"]).time
+    choice = chosen(data, task, time_column=time, probe=values["probe"], seed=values["seed"])
+    commands = choice.commands(edges, typed_flags(values))
     facts, text = choice.to_dict() | {"commands": commands}, choice.lines()
-    if given["trying"]:
-        classes = None if given["classes"] is None else classes_of(given["classes"], data.nodes)
-        tried = choice.trial(data, classes=classes, nodes=given["sample"] or 1000, progress=not given["quiet"])
+    if values["trying"]:
+        classes = None if values["classes"] is None else classes_of(values["classes"], data.nodes)
+        tried = choice.trial(data, classes=classes, nodes=values["sample"] or 1000, progress=not values["quiet"])
         facts, text = facts | {"trial": tried.to_dict()}, [*text, "", repr(tried), ""]
     say(facts, "\n".join([*text, *commands]), as_json=as_json)
 
 
-def _check(given: dict[str, Any]) -> None:
+def _check(values: dict[str, Any]) -> None:
     for name in ("sample", "classes"):
-        if given[name] is not None and not given["trying"]:
+        if values[name] is not None and not values["trying"]:
             raise InputError(f"--{name} is for --try; add that, or leave it out")

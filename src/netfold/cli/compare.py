@@ -28,7 +28,7 @@ __all__ = ["compare"]
 @either_flags
 @json_flag
 def compare(
-    edges: str, models: tuple[str, ...], tasks: tuple[str, ...], classes: str | None, as_json: bool, **given: Any
+    edges: str, models: tuple[str, ...], tasks: tuple[str, ...], classes: str | None, as_json: bool, **values: Any
 ) -> None:
     """Fit each MODEL, and print its figures beside those of the others and of the cheap baselines.
 
@@ -38,10 +38,10 @@ def compare(
     from netfold.studies.compare import compare as compared
     from netfold.studies.compare.running import model_named
 
-    options = {name: given[name] for name in ("dim", "epochs", "seed") if given[name] is not None}
+    options = {name: values[name] for name in ("dim", "epochs", "seed") if values[name] is not None}
     chosen = [model_named(name, **options) for name in models]
-    data = data_of(edges, given)
-    asked = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
+    data = data_of(edges, values)
+    names = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
     of_nodes = None if classes is None else classes_of(classes, data.nodes)
-    found = compared(chosen, data, asked, classes=of_nodes, seed=given["seed"], progress=not given["quiet"])
-    say(found.to_dict(), repr(found), as_json=as_json)
+    comparison = compared(chosen, data, names, classes=of_nodes, seed=values["seed"], progress=not values["quiet"])
+    say(comparison.to_dict(), repr(comparison), as_json=as_json)

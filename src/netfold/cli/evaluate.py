@@ -141,19 +141,19 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @click.pass_context
-    def command(ctx: click.Context, /, **given: Any) -> None:
+    def command(ctx: click.Context, /, **values: Any) -> None:
         from netfold.studies.compare.running import fit
 
-        model = cls(**hyper_parameters(ctx, cls, given))
-        data, classes = _read(task, cls.reads, given)
-        _measure(task, data, classes, lambda graph: fit(model, graph, progress=not given["quiet"]), model.seed, given)
+        model = cls(**hyper_parameters(ctx, cls, values))
+        data, classes = _read(task, cls.reads, values)
+        _measure(task, data, classes, lambda graph: fit(model, graph, progress=not values["quiet"]), model.seed, values)
 
     name, short = cls.__name__.lower(), str(cls.__doc__).splitlines()[0]
-    made = click.command(
+    command_of_model = click.command(
         name, cls=FitCommand, help=_help(task), short_help=short, epilog=_example(task, name, " --dim 64")
     )(_with_flags(task, cls.reads)(command))
-    made.params += _apart(flags(cls), made, name)
-    return made
+    command_of_model.params += _apart(flags(cls), command_of_model, name)
+    return command_of_model
 
 
 def _apart(own: list[click.Option], command: click.Command, name: str) -> list[click.Option]:
@@ -169,26 +169,26 @@ def _of_saved(task: Task, path: str = "") -> click.Command:
     reads = _reads(task, path)
 
     @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-    def command(model: str, seed: int, **given: Any) -> None:
+    def command(model: str, seed: int, **values: Any) -> None:
         if task.refits:
             raise InputError(f"{task.name} fits models itself; give the name of one in the place of {model}")
-        if _tested(task) and given["test"] is None:
+        if _tested(task) and values["test"] is None:
             raise InputError(
                 f"{model} may have seen the {task.split} that would be held out; give the {task.split} that it was "
                 "fitted to and others in a file (--test FILE), or a model's name to fit one here"
             )
         saved = model_of(model)
-        data, classes = _read(task, reads, given)
+        data, classes = _read(task, reads, values)
         if task.split == "nodes":
             data = named_as(data, getattr(saved, "embedding_", saved).nodes)
-            given |= {"new_nodes_of": saved}
+            values |= {"new_nodes_of": saved}
 
         def same(graph: Any) -> Any:
             if _tested(task):
-                _check_fitted_to(saved, graph, model, given["edges"], task.split)
+                _check_fitted_to(saved, graph, model, values["edges"], task.split)
             return saved
 
-        _measure(task, data, classes, same, seed, given)
+        _measure(task, data, classes, same, seed, values)
 
     if _tested(task):
         words = f"{task.split.capitalize()} that the saved model has not seen."
@@ -235,31 +235,31 @@ def _with_flags(task: Task, reads: str) -> Callable[[Any], Any]:
 # -------------------------------------------------------------------- what they do
 
 
-def _read(task: Task, reads: str, given: Mapping[str, Any]) -> tuple[Any, dict[Any, tuple[Any, ...]] | None]:
+def _read(task: Task, reads: str, values: Mapping[str, Any]) -> tuple[Any, dict[Any, tuple[Any, ...]] | None]:
     """The data, and the classes of nodes where a file of them is given."""
-    asked = INPUTS[reads]
-    data = asked.read(given["edges"], **{name: given[name] for name in asked.names})
-    classes = given.get("classes")
+    input_of = INPUTS[reads]
+    data = input_of.read(values["edges"], **{name: values[name] for name in input_of.names})
+    classes = values.get("classes")
     return data, None if classes is None else classes_of(classes, data.nodes)
 
 
 def _measure(
-    task: Task, data: Any, classes: dict[Any, tuple[Any, ...]] | None, fit: Fit, seed: int, given: Mapping[str, Any]
+    task: Task, data: Any, classes: dict[Any, tuple[Any, ...]] | None, fit: Fit, seed: int, values: Mapping[str, Any]
 ) -> None:
     """Fit once, evaluate (hyperedges: under each sampler of negatives), and print."""
-    arguments = _protocol(given)
+    arguments = _protocol(values)
     if task.takes_classes and not task.needs_classes:
         arguments["classes"] = classes is not None
     if task.name != "hyperedges":
-        asked = _case(task, data, classes, arguments, seed, given)
-        result = asked.evaluate(fit(asked.graph), baselines=True)
-        say(result.to_dict(), repr(result), as_json=given["as_json"])
+        case = _case(task, data, classes, arguments, seed, values)
+        result = case.evaluate(fit(case.graph), baselines=True)
+        say(result.to_dict(), repr(result), as_json=values["as_json"])
         return
-    cases = {x: _case(task, data, None, arguments | {"negatives": x}, seed, given) for x in arguments["negatives"]}
+    cases = {x: _case(task, data, None, arguments | {"negatives": x}, seed, values) for x in arguments["negatives"]}
     model = fit(next(iter(cases.values())).graph)
-    found = {name: asked.evaluate(model, baselines=True) for name, asked in cases.items()}
-    facts = {"task": task.name, "results": {name: result.to_dict() for name, result in found.items()}}
-    say(facts, "\n\n".join(map(repr, found.values())), as_json=given["as_json"])
+    results = {name: case.evaluate(model, baselines=True) for name, case in cases.items()}
+    facts = {"task": task.name, "results": {name: result.to_dict() for name, result in results.items()}}
+    say(facts, "\n\n".join(map(repr, results.values())), as_json=values["as_json"])
 
 
 def _case(
@@ -268,31 +268,31 @@ def _case(
     classes: dict[Any, tuple[Any, ...]] | None,
     arguments: dict[str, Any],
     seed: int,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
 ) -> Case:
     """What is held out at random or, for a saved model, what the file of test edges or the model's nodes say."""
     from netfold.evaluate.case import case, case_of_split
 
-    if given.get("test") is None and "new_nodes_of" not in given:
+    if values.get("test") is None and "new_nodes_of" not in values:
         return case(task.name, data, lambda: classes or {}, arguments, seed)
     odd = next(iter(task.held_out(arguments)), None)
     if odd is not None:
-        other = "--test gives those that are" if given.get("test") else "the saved model says which are"
+        other = "--test gives those that are" if values.get("test") else "the saved model says which are"
         raise InputError(f"{_spelled(odd)} holds out {task.split} and {other} held out; leave out one of them")
-    return case_of_split(task.name, _split(task, data, given), lambda: classes or {}, arguments, seed)
+    return case_of_split(task.name, _split(task, data, values), lambda: classes or {}, arguments, seed)
 
 
-def _split(task: Task, data: Any, given: Mapping[str, Any]) -> Any:
+def _split(task: Task, data: Any, values: Mapping[str, Any]) -> Any:
     from netfold.evaluate import EdgeSplit, HyperedgeSplit
     from netfold.evaluate.case import new_to
 
-    if "new_nodes_of" in given:
-        return new_to(given["new_nodes_of"], data)
-    asked = INPUTS[task.reads[0]]
-    reading = {name: given[name] for name in asked.names}
+    if "new_nodes_of" in values:
+        return new_to(values["new_nodes_of"], data)
+    input_of = INPUTS[task.reads[0]]
+    reading = {name: values[name] for name in input_of.names}
     if task.split == "hyperedges":
-        return HyperedgeSplit(data, named_as_known(asked.read([given["test"]], **reading), data.nodes), {})
-    return EdgeSplit.of(data, named_as(graph_of(given["test"], **reading | {"directed": data.directed}), data.nodes))
+        return HyperedgeSplit(data, named_as_known(input_of.read([values["test"]], **reading), data.nodes), {})
+    return EdgeSplit.of(data, named_as(graph_of(values["test"], **reading | {"directed": data.directed}), data.nodes))
 
 
 def _check_fitted_to(saved: Any, graph: Any, model: str, edges: Any, noun: str) -> None:
@@ -314,10 +314,10 @@ _NO_FLAG = ("alpha", "similarity", "until", "classes", "test", "kept", "duplicat
 parts. `classes` is whether --classes is given."""
 
 
-def _protocol(given: Mapping[str, Any]) -> dict[str, Any]:
+def _protocol(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the task that were given."""
     cut = len(_PREFIX)
-    return {name[cut:]: x for name, x in given.items() if name.startswith(_PREFIX) and x is not None}
+    return {name[cut:]: x for name, x in values.items() if name.startswith(_PREFIX) and x is not None}
 
 
 class _Numbers(click.ParamType):  # type: ignore[type-arg]

@@ -74,11 +74,12 @@ def report(
         raise InputError(f"--classes {missing} names no file; it should have a node and its class on each line")
     from netfold.show.report import write
 
-    shown = _sheets(models, edges, classes, reading)
-    write(shown, out, title=title, method=method, evaluate=evaluate, force=force)
+    sheets = _sheets(models, edges, classes, reading)
+    write(sheets, out, title=title, method=method, evaluate=evaluate, force=force)
     size = Path(out).stat().st_size
-    facts = {"models": [x.name for x in shown], "nodes": [len(x.embedding) for x in shown], "bytes": size, "path": out}
-    words = ", ".join(f"{x.name} of {len(x.embedding):,} nodes" for x in shown)
+    counts = [len(x.embedding) for x in sheets]
+    facts = {"models": [x.name for x in sheets], "nodes": counts, "bytes": size, "path": out}
+    words = ", ".join(f"{x.name} of {len(x.embedding):,} nodes" for x in sheets)
     say(facts, f"{words}; {size / 1e6:,.1f} MB\n{out}", as_json=as_json)
 
 
@@ -89,12 +90,12 @@ def _sheets(
 
     loaded = [model_of(path) for path in models]
     files = _dealt(edges, {_reads(model) for model in loaded}, reading["delimiter"])
-    made = []
+    sheets = []
     for name, model in zip(_names(models, loaded), loaded, strict=True):
         nodes, own = getattr(model, "embedding_", model).nodes, files[_reads(model)]
         columns = dict(zip(_stems(classes), (classes_of(path, nodes) for path in classes), strict=True))
-        made.append(Sheet(name, model, _data(model, own, reading) if own else None, columns))
-    return made
+        sheets.append(Sheet(name, model, _data(model, own, reading) if own else None, columns))
+    return sheets
 
 
 def _reads(model: Any) -> str:
@@ -131,5 +132,5 @@ def _data(model: Any, edges: tuple[str, ...], reading: Mapping[str, Any]) -> Any
         return later_of(model, edges, reading)
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
-    given = {name: value for name, value in reading.items() if name in READING}
-    return named_as(graph_of(edges[0], **given), model.nodes)
+    options = {name: value for name, value in reading.items() if name in READING}
+    return named_as(graph_of(edges[0], **options), model.nodes)

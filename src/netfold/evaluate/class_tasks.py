@@ -108,9 +108,9 @@ def classification(
     return Result("classification", name_of(model), figures, protocol, rows, deviations)
 
 
-def class_f1(truth: Bools, told: Bools) -> dict[str, float]:
+def class_f1(truth: Bools, predicted: Bools) -> dict[str, float]:
     """micro-F1 and macro-F1 of nodes x classes, as scikit-learn's `f1_score(..., zero_division=0)` over all classes."""
-    right, both = (truth & told).sum(axis=0), truth.sum(axis=0) + told.sum(axis=0)  # TP, and 2 TP + FP + FN
+    right, both = (truth & predicted).sum(axis=0), truth.sum(axis=0) + predicted.sum(axis=0)  # TP, and 2 TP + FP + FN
     micro = 2 * right.sum() / max(both.sum(), 1)
     return {"micro-F1": float(micro), "macro-F1": float(np.mean(2 * right / np.maximum(both, 1)))}
 
@@ -130,30 +130,30 @@ def _measured(
 
 def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
     """micro-F1, macro-F1 and, where every node has one class, the accuracy of one split."""
-    learned, asked = split
-    truth = classes.indicator[asked]
-    scores = scorer(classes.indicator[learned], learned, asked)
-    told = scores > 0 if rule == "threshold" else _top_k(scores, truth.sum(axis=1))
-    exact = {"accuracy": float((truth == told).all(axis=1).mean())} if classes.one_each else {}
-    return class_f1(truth, told) | exact
+    learned, tested = split
+    truth = classes.indicator[tested]
+    scores = scorer(classes.indicator[learned], learned, tested)
+    predicted = scores > 0 if rule == "threshold" else _top_k(scores, truth.sum(axis=1))
+    exact = {"accuracy": float((truth == predicted).all(axis=1).mean())} if classes.one_each else {}
+    return class_f1(truth, predicted) | exact
 
 
 def _top_k(scores: Floats, k: npt.NDArray[np.int64]) -> Bools:
     """The k[i] best of row i, ties in the order of classes; never a class that could not be learned."""
     place = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
-    told: Bools = (place < k[:, None]) & (scores > -np.inf)
-    return told
+    predicted: Bools = (place < k[:, None]) & (scores > -np.inf)
+    return predicted
 
 
 def linear_scorer(vectors: Floats, classifier: str, normalize: str, C: float) -> ClassScorer:
     """What scores classes by a linear classifier of vectors, one for each class that some learned rows have."""
 
-    def scores(truth: Bools, learned: Ints, asked: Ints) -> Floats:
+    def scores(truth: Bools, learned: Ints, tested: Ints) -> Floats:
         x = normalized(vectors, normalize, learned)
-        made = np.tile(np.where(truth.all(axis=0), np.inf, -np.inf), (len(asked), 1))
+        columns = np.tile(np.where(truth.all(axis=0), np.inf, -np.inf), (len(tested), 1))
         for c in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
-            made[:, c] = _fitted(classifier, C, x[learned], truth[:, c]).decision_function(x[asked])
-        return made
+            columns[:, c] = _fitted(classifier, C, x[learned], truth[:, c]).decision_function(x[tested])
+        return columns
 
     return scores
 
@@ -168,9 +168,9 @@ def _fitted(classifier: str, C: float, x: Floats, y: Bools) -> Any:
     return LogisticRegression(C=C, tol=1e-6, max_iter=1_000).fit(x, y)
 
 
-def _most_frequent(truth: Bools, learned: Ints, asked: Ints) -> Floats:
+def _most_frequent(truth: Bools, learned: Ints, tested: Ints) -> Floats:
     often = truth.mean(axis=0)
-    return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(asked), 1))
+    return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(tested), 1))
 
 
 @renamed(labels="classes")
@@ -228,10 +228,10 @@ def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
     return np.asarray(KMeans(min(k, different), n_init=10, random_state=seed).fit_predict(vectors), np.int64)
 
 
-def _agreement(truth: Ints, told: Ints) -> dict[str, float]:
+def _agreement(truth: Ints, clusters: Ints) -> dict[str, float]:
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-    figures = {"NMI": normalized_mutual_info_score(truth, told), "ARI": adjusted_rand_score(truth, told)}
+    figures = {"NMI": normalized_mutual_info_score(truth, clusters), "ARI": adjusted_rand_score(truth, clusters)}
     return {name: float(value) for name, value in figures.items()}
 
 
@@ -260,20 +260,20 @@ def visualization(
     `graph`, spectral vectors of the same width are mapped as well.
     """
     embedding = embedding_of(model)
-    shown = _shown(embedding, perplexity, normalize, nodes, seed)
+    nodes_shown = _nodes_shown(embedding, perplexity, normalize, nodes, seed)
     facts, points, codes = {}, np.empty(0, np.int64), np.empty(0, np.int64)
     if classes is not None:
         known = classes_of_nodes(classes, embedding.nodes, one_each=True)
-        found = shown.find(known.nodes)
-        points, codes, facts = found[found >= 0], known.codes[found >= 0], known.facts
+        rows = nodes_shown.find(known.nodes)
+        points, codes, facts = rows[rows >= 0], known.codes[rows >= 0], known.facts
 
     def measured(thing: Embedding) -> dict[str, float]:
-        made, divergence = _mapped(thing, shown, perplexity, normalize, seed)
-        return {"KL": divergence} | ({_ACCURACY: _neighbors_right(made[points], codes)} if len(points) > 1 else {})
+        at, divergence = _mapped(thing, nodes_shown, perplexity, normalize, seed)
+        return {"KL": divergence} | ({_ACCURACY: _neighbors_right(at[points], codes)} if len(points) > 1 else {})
 
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
     protocol = {"map": "t-SNE begun with principal components", "perplexity": perplexity, "normalize": normalize}
-    protocol |= {"nodes": len(shown)} | facts | {"seed": seed}
+    protocol |= {"nodes": len(nodes_shown)} | facts | {"seed": seed}
     rest = {name: measured(x) for name, x in cheap.items()}
     return Result("visualization", name_of(model), measured(embedding), protocol, rest, {}, ("KL",))
 
@@ -283,33 +283,35 @@ def visualization_points(
 ) -> Embedding:
     """The points in the plane that `visualization` measures with these options: an embedding of 2 dimensions."""
     embedding = embedding_of(model)
-    shown = _shown(embedding, perplexity, normalize, nodes, seed)
-    points, _ = _mapped(embedding, shown, perplexity, normalize, seed)
-    return Embedding(shown, points.astype(np.float32))
+    nodes_shown = _nodes_shown(embedding, perplexity, normalize, nodes, seed)
+    points, _ = _mapped(embedding, nodes_shown, perplexity, normalize, seed)
+    return Embedding(nodes_shown, points.astype(np.float32))
 
 
-def _mapped(embedding: Embedding, shown: Nodes, perplexity: float, normalize: str, seed: int) -> tuple[Floats, float]:
+def _mapped(
+    embedding: Embedding, nodes_shown: Nodes, perplexity: float, normalize: str, seed: int
+) -> tuple[Floats, float]:
     """Points, and the divergence."""
     from sklearn.manifold import TSNE
 
-    x = normalized(embedding[shown].astype(np.float64), normalize)
+    x = normalized(embedding[nodes_shown].astype(np.float64), normalize)
     begin: Any = "pca" if x.shape[1] > 1 else "random"  # one column has one component
     if begin == "pca" and len(np.unique(x, axis=0)) < len(x):
-        begin = _parted(x, seed)
+        begin = _jittered_start(x, seed)
     tsne = TSNE(perplexity=perplexity, init=begin, learning_rate="auto", random_state=seed)
     points = np.asarray(tsne.fit_transform(x), np.float64)
     return points, float(tsne.kl_divergence_)
 
 
-def _parted(x: Floats, seed: int) -> npt.NDArray[np.float32]:
+def _jittered_start(x: Floats, seed: int) -> npt.NDArray[np.float32]:
     """The start by PCA, and a little noise: from one place, equal vectors are driven apart from all others for ever."""
     from sklearn.decomposition import PCA
 
     start = PCA(n_components=2, random_state=seed).fit_transform(x)
     start *= 1e-4 / (start[:, 0].std() or 1)
     noise = np.random.default_rng(seed).normal(0, 1e-5, start.shape)
-    made: npt.NDArray[np.float32] = (start + noise).astype(np.float32)
-    return made
+    jittered: npt.NDArray[np.float32] = (start + noise).astype(np.float32)
+    return jittered
 
 
 def _neighbors_right(points: Floats, codes: Ints) -> float:
@@ -323,7 +325,7 @@ def _neighbors_right(points: Floats, codes: Ints) -> float:
     return float((votes.argmax(axis=1) == codes).mean())
 
 
-def _shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Nodes:
+def _nodes_shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Nodes:
     """The nodes that are mapped: all, or so many random ones."""
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(nodes=nodes)

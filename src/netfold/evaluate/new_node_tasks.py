@@ -51,8 +51,8 @@ def local_average(split: NodeSplit, embedding: Any) -> Embedding:
     """
     known, (to_known, _) = _known_vectors(split, embedding), _weights(split)
     total = np.asarray(to_known.sum(axis=1))
-    found = (to_known @ known) / np.where(total > 0, total, 1)[:, None]
-    return _new_vectors(split, np.where(total[:, None] > 0, found, known.mean(axis=0)))
+    means = (to_known @ known) / np.where(total > 0, total, 1)[:, None]
+    return _new_vectors(split, np.where(total[:, None] > 0, means, known.mean(axis=0)))
 
 
 def label_propagation(split: NodeSplit, embedding: Any) -> Embedding:
@@ -63,15 +63,15 @@ def label_propagation(split: NodeSplit, embedding: Any) -> Embedding:
     """
     known, (to_known, among) = _known_vectors(split, embedding), _weights(split)
     some = np.flatnonzero(reached(split))
-    made = np.tile(known.mean(axis=0), (len(split.new), 1))
+    vectors = np.tile(known.mean(axis=0), (len(split.new), 1))
     inner, outer = sparse.csr_array(among[some][:, some]), sparse.csr_array(to_known[some])
     degrees = np.asarray(inner.sum(axis=1)) + np.asarray(outer.sum(axis=1))
     scale = 1 / np.sqrt(degrees)  # D^-½ (D - W) D^-½ has a diagonal of ones, whatever the weights
     system = sparse.eye_array(len(some)) - sparse.diags_array(scale) @ inner @ sparse.diags_array(scale)
     right = scale[:, None] * (outer @ known)
     for j in range(known.shape[1]):
-        made[some, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
-    return _new_vectors(split, made)
+        vectors[some, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
+    return _new_vectors(split, vectors)
 
 
 def reached(split: NodeSplit, *, by: str = "path") -> npt.NDArray[np.bool_]:
@@ -92,8 +92,8 @@ def _weights(split: NodeSplit) -> tuple[sparse.csr_array, sparse.csr_array]:
 
 
 def _known_vectors(split: NodeSplit, embedding: Any) -> Floats:
-    found = embedding_of(embedding)
-    return found.vectors[found.nodes.positions(split.known.nodes)].astype(np.float64)
+    known = embedding_of(embedding)
+    return known.vectors[known.nodes.positions(split.known.nodes)].astype(np.float64)
 
 
 def _new_vectors(split: NodeSplit, vectors: Floats) -> Embedding:
@@ -144,15 +144,15 @@ def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: 
     taken = keys_of(edge_pairs(split.whole), n, directed=directed)
     is_new = np.isin(pairs, split.new)
     other = np.where(is_new.all(axis=1), rng.integers(2, size=len(pairs)), is_new.argmin(axis=1))
-    made, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
-    left = np.arange(len(made))
+    negatives, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
+    left = np.arange(len(negatives))
     for _ in range(_ROUNDS):
-        made[left, other[left]] = rng.integers(n, size=len(left))
-        drawn = made[left]
+        negatives[left, other[left]] = rng.integers(n, size=len(left))
+        drawn = negatives[left]
         left = left[(drawn[:, 0] == drawn[:, 1]) | np.isin(keys_of(drawn, n, directed=directed), taken)]
         if not len(left):
             break
-    return np.delete(made, left, axis=0)
+    return np.delete(negatives, left, axis=0)
 
 
 Method = Callable[[NodeSplit], Embedding]
@@ -200,15 +200,15 @@ def cheap_methods(known: Embedding) -> dict[str, Method]:
 
 def _joined(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
     """The vectors of all nodes; a new one without gets the mean of the known ones."""
-    found = embedding_of(new)
-    if found.dim != known.dim:
-        raise InputError(f"the new nodes' vectors have {found.dim} numbers and the known ones' {known.dim}")
-    at = found.nodes.find(split.whole.nodes.take(split.new))
+    own = embedding_of(new)
+    if own.dim != known.dim:
+        raise InputError(f"the new nodes' vectors have {own.dim} numbers and the known ones' {known.dim}")
+    at = own.nodes.find(split.whole.nodes.take(split.new))
     if not (at >= 0).any():
         raise InputError(f"none of the {len(split.new):,} new nodes has a vector; give those of the new nodes")
     vectors = np.tile(known.vectors.mean(axis=0), (split.whole.n_nodes, 1))
     vectors[split.whole.positions(known.nodes)] = known.vectors
-    vectors[split.new[at >= 0]] = found.vectors[at[at >= 0]]
+    vectors[split.new[at >= 0]] = own.vectors[at[at >= 0]]
     return Embedding(split.whole.nodes, vectors)
 
 
@@ -305,18 +305,18 @@ def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, 
     """Classes of new nodes from those of known ones, and the choices that it depends on."""
     known = classes_of_nodes(classes, split.whole.nodes)
     is_new = np.isin(split.whole.positions(known.nodes), split.new)
-    learned, asked = np.flatnonzero(~is_new), np.flatnonzero(is_new)
-    if not len(learned) or not len(asked):
+    learned, tested = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+    if not len(learned) or not len(tested):
         raise InputError(
-            f"classes name {len(learned):,} known and {len(asked):,} new nodes with a class; both are needed"
+            f"classes name {len(learned):,} known and {len(tested):,} new nodes with a class; both are needed"
         )
 
     def task(method: Method) -> dict[str, float]:
         vectors = method(split)[known.nodes].astype(np.float64)
-        return class_figures(linear_scorer(vectors, "logistic", normalize, C), known, (learned, asked), "top-k")
+        return class_figures(linear_scorer(vectors, "logistic", normalize, C), known, (learned, tested), "top-k")
 
     facts = {"classifier": "one-vs-rest logistic", "C": C, "normalize": normalize, "rule": "top-k"}
-    facts |= {"learned from": f"{len(learned):,} known nodes", "asked about": f"{len(asked):,} new ones"}
+    facts |= {"learned from": f"{len(learned):,} known nodes", "asked about": f"{len(tested):,} new ones"}
     return task, facts | {"without a path to known ones": int((~reached(split)).sum())}
 
 

@@ -84,13 +84,13 @@ def embedding_of(model: Any) -> Embedding:
     """The embedding of a fitted model, or the embedding given."""
     from netfold.data.embedding import Embedding
 
-    found = getattr(model, "embedding_", model)
-    if not isinstance(found, Embedding):
+    embedding = getattr(model, "embedding_", model)
+    if not isinstance(embedding, Embedding):
         kind = type(model).__name__
         raise InputError(
             f"a {kind} was given to evaluate; give a fitted model or an Embedding (nf.Embedding(nodes, X))"
         )
-    return found
+    return embedding
 
 
 def name_of(model: Any) -> str:

@@ -104,11 +104,11 @@ def split_nodes(
 
 
 def _count(new: Any, n: int) -> int:
-    asked = float(new) if is_number(new) else 0.0
-    if not asked > 0 or (asked >= 1 and not asked.is_integer()):
+    number = float(new) if is_number(new) else 0.0
+    if not number > 0 or (number >= 1 and not number.is_integer()):
         raise InputError(f"new={new!r} is neither a share of the nodes between 0 and 1 nor a count of them")
-    count = round(asked * n) if asked < 1 else int(asked)
-    _check_some(count, n, f"new={asked:g}")
+    count = round(number * n) if number < 1 else int(number)
+    _check_some(count, n, f"new={number:g}")
     return count
 
 
@@ -127,14 +127,14 @@ def _times(times: Any, graph: Graph) -> npt.NDArray[np.float64]:
             raise InputError(f"times has nothing for the node {missing!r}; every node needs a time")
         times = [times[x] for x in graph.nodes]
     try:
-        made = np.asarray(times, dtype=np.float64)
+        values = np.asarray(times, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("times holds something that is no number; give years, days or seconds") from None
-    if made.shape != (graph.n_nodes,):
-        raise InputError(f"times has the shape {made.shape}; it needs a number for each of {graph.n_nodes:,} nodes")
-    if np.isnan(made).any():
-        raise InputError(f"the time of the node {graph.nodes[int(np.argmax(np.isnan(made)))]!r} is not a number")
-    return made
+    if values.shape != (graph.n_nodes,):
+        raise InputError(f"times has the shape {values.shape}; it needs a number for each of {graph.n_nodes:,} nodes")
+    if np.isnan(values).any():
+        raise InputError(f"the time of the node {graph.nodes[int(np.argmax(np.isnan(values)))]!r} is not a number")
+    return values
 
 
 def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Ints:
@@ -180,18 +180,18 @@ class EdgeSplit:
         {'split': 'given', 'test edges left out (in training)': 1, 'test edges left out (self-loops)': 0}
         """
         known = Graph.of(train)
-        given = test if isinstance(test, Graph) else Graph.from_edges(test, directed=known.directed)
-        if given.directed != known.directed:
+        test_graph = test if isinstance(test, Graph) else Graph.from_edges(test, directed=known.directed)
+        if test_graph.directed != known.directed:
             raise InputError("one of the training and the test edges is directed; both are, or none is")
-        asked = known.positions(given.nodes)[edge_pairs(given)]
-        keys, taken = (keys_of(x, known.n_nodes, directed=known.directed) for x in (asked, edge_pairs(known)))
+        pairs = known.positions(test_graph.nodes)[edge_pairs(test_graph)]
+        keys, taken = (keys_of(x, known.n_nodes, directed=known.directed) for x in (pairs, edge_pairs(known)))
         test = pairs_of(np.setdiff1d(keys, taken), known.n_nodes)
         if not len(test):
-            raise InputError(f"none of the {len(asked):,} test edges is new to the training graph; give held-out edges")
+            raise InputError(f"none of the {len(pairs):,} test edges is new to the training graph; give held-out edges")
         facts = {
             "split": "given",
-            "test edges left out (in training)": len(asked) - len(test),
-            "test edges left out (self-loops)": given.n_self_loops,
+            "test edges left out (in training)": len(pairs) - len(test),
+            "test edges left out (self-loops)": test_graph.n_self_loops,
         }
         return EdgeSplit(known, test, with_pairs(known, test), facts)
 

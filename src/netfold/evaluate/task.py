@@ -162,8 +162,8 @@ class Task:
         """The function itself, whose module is imported now."""
         from netfold import evaluate
 
-        made: Callable[..., Result] = getattr(evaluate, self.function)
-        return made
+        function: Callable[..., Result] = getattr(evaluate, self.function)
+        return function
 
     def held_out(self, arguments: Iterable[str]) -> list[str]:
         """Those of some arguments that say which part of the data a model is fitted to.
@@ -174,10 +174,10 @@ class Task:
         own = {"edges": _OF_EDGES, "nodes": _OF_NODES, "hyperedges": _OF_TUPLES}.get(self.split, ())
         return [name for name in arguments if name in own and name != "test"]
 
-    def shown(self, figures: Iterable[str]) -> list[str]:
+    def headline_in(self, figures: Iterable[str]) -> list[str]:
         """The headline, of the figures that there are; the first of them, where none is in the headline.
 
-        >>> TASKS["classification"].shown(["micro-F1@30%"])
+        >>> TASKS["classification"].headline_in(["micro-F1@30%"])
         ['micro-F1@30%']
         """
         known = list(figures)

@@ -117,17 +117,17 @@ def calibration(
         unsure = _mean_variance(model, split.train)
     check_unseen(model, split)
     wrong = sample_negatives(split.whole, len(split.test), kind=negatives, seed=seed)
-    asked = _Pairs(split.test, wrong.pairs, seed)
-    sure = asked.scored(pair_scores(model, split.train, "w2"))
-    figures = asked.probable(sure, method, bins) | asked.by_certainty(sure, -unsure)
+    pairs = _Pairs(split.test, wrong.pairs, seed)
+    sure = pairs.scored(pair_scores(model, split.train, "w2"))
+    figures = pairs.probable(sure, method, bins) | pairs.by_certainty(sure, -unsure)
     rows: dict[str, dict[str, float]] = {}
     if baselines:
-        means = asked.scored(pair_scores(model, split.train, "distance"))
-        rows["means alone"] = asked.probable(means, method, bins)
-        rows["certainty by degree"] = asked.by_certainty(sure, neighbor_counts(split.train))
+        means = pairs.scored(pair_scores(model, split.train, "distance"))
+        rows["means alone"] = pairs.probable(means, method, bins)
+        rows["certainty by degree"] = pairs.by_certainty(sure, neighbor_counts(split.train))
         if certainty != "variance":
-            rows["certainty by variance"] = asked.by_certainty(sure, -variance)
-        rows["the same for all"] = asked.probable(np.zeros(len(sure)), method, bins)
+            rows["certainty by variance"] = pairs.by_certainty(sure, -variance)
+        rows["the same for all"] = pairs.probable(np.zeros(len(sure)), method, bins)
     protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
     protocol |= {"score": "w2", "test edges": len(split.test), **wrong.protocol, "method": method}
     protocol |= {"learned on": "a random half of the pairs", "bins": bins, "certainty": certainty}
@@ -191,14 +191,14 @@ class _Pairs:
         return separation(right, wrong)["AUC"] if len(right) and len(wrong) else math.nan
 
 
-def _probabilities(scores: Floats, truth: Bools, asked: Floats, method: str) -> Floats:
+def _probabilities(scores: Floats, truth: Bools, at: Floats, method: str) -> Floats:
     """The probability of an edge at the scores asked about, learned from scores with their truth."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
 
     if method == "isotonic":
         steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, truth)
-        return np.asarray(steps.predict(asked), np.float64)
+        return np.asarray(steps.predict(at), np.float64)
     middle, spread = scores.mean(), scores.std() or 1.0
     curve = LogisticRegression(C=_FREE).fit(((scores - middle) / spread)[:, None], truth)
-    return np.asarray(curve.predict_proba(((asked - middle) / spread)[:, None])[:, 1], np.float64)
+    return np.asarray(curve.predict_proba(((at - middle) / spread)[:, None])[:, 1], np.float64)

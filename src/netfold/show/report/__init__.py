@@ -60,8 +60,8 @@ class Sheet:
     @property
     def embedding(self) -> Embedding:
         """The vectors."""
-        found: Embedding = getattr(self.model, "embedding_", self.model)
-        return found
+        vectors: Embedding = getattr(self.model, "embedding_", self.model)
+        return vectors
 
 
 def write(
@@ -79,10 +79,10 @@ def write(
     which is t-SNE for up to 5,000 nodes that are points and PCA otherwise. Models of the same data share a table for
     each task, beside cheap baselines, unless `evaluate` is False.
     """
-    shown = list(sheets)
-    if not shown:
+    listed = list(sheets)
+    if not listed:
         raise InputError("no model is given to report on; give one Sheet or more")
-    names = [sheet.name for sheet in shown]
+    names = [sheet.name for sheet in listed]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"two sheets are called {twice!r}; give each its own name")
@@ -91,9 +91,9 @@ def write(
     blocks = Blocks()
     facts = {
         "title": title or " · ".join(names),
-        "sheets": [packed_sheet(sheet, blocks, method) for sheet in shown],
-        "tables": tables_of(shown) if evaluate else [],
-        "data": _data(shown),
+        "sheets": [packed_sheet(sheet, blocks, method) for sheet in listed],
+        "tables": tables_of(listed) if evaluate else [],
+        "data": _data(listed),
     }
     text = html_page(str(facts["title"]), facts, blocks)
     with staged_file(path) as part:
@@ -102,13 +102,13 @@ def write(
 
 def _data(sheets: list[Sheet]) -> list[dict[str, Any]]:
     """Facts of each graph or hypergraph, and whose it is."""
-    made: dict[str, dict[str, Any]] = {}
+    by_data: dict[str, dict[str, Any]] = {}
     for sheet in sheets:
         if sheet.data is not None:
-            entry = made.setdefault(sheet.data.fingerprint, {"of": [], "facts": [], "notes": []})
+            entry = by_data.setdefault(sheet.data.fingerprint, {"of": [], "facts": [], "notes": []})
             entry["facts"] = entry["facts"] or data_facts(sheet.data)
             entry["of"].append(sheet.name)
             fitted = getattr(sheet.model, "graph_facts_", {}).get("fingerprint")
             if fitted not in (None, sheet.data.fingerprint):
                 entry["notes"].append(f"{sheet.name} was fitted to other edges than these.")
-    return list(made.values())
+    return list(by_data.values())

@@ -111,8 +111,8 @@ def _json(facts: dict[str, Any]) -> str:
 def _filled(template: str, parts: dict[str, str]) -> str:
     """The template with each {{name}} replaced, once and from left to right: what is put in is not looked at."""
     pieces = template.split("{{")
-    made = [pieces[0]]
+    text = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
-        made += [parts[name], rest]
-    return "".join(made)
+        text += [parts[name], rest]
+    return "".join(text)

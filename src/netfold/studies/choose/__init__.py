@@ -148,9 +148,9 @@ class Choice:
         return "\n".join([*self.lines(), f"fit: nf.{self.model!r}.fit(graph{over})"])
 
     def _figures(self) -> str:
-        told = [str(x) for x in self.rule.evidence if x.measured()]
+        evidence = [str(x) for x in self.rule.evidence if x.measured()]
         settings = "these settings" if self.rule.measured else "settings of their own"
-        return f"; measured, with {settings}: {'; '.join(told)}" if told else "; not measured by us yet"
+        return f"; measured, with {settings}: {'; '.join(evidence)}" if evidence else "; not measured by us yet"
 
     def _notes(self) -> list[str]:
         """What in these data speaks against the choice, or must be known with it."""
@@ -226,18 +226,18 @@ def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
     from netfold.data.edges import links
 
     matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
-    seen, found = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
+    seen, rows = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
     for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
         front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
-        while len(front) and len(found) < nodes:
-            front = front[: nodes - len(found)]
+        while len(front) and len(rows) < nodes:
+            front = front[: nodes - len(rows)]
             seen[front] = True
-            found = np.concatenate([found, front])
+            rows = np.concatenate([rows, front])
             near = np.unique(matrix[front].indices)
             front = rng.permutation(near[~seen[near]])
-        if len(found) >= nodes:
+        if len(rows) >= nodes:
             break
-    return np.sort(found)
+    return np.sort(rows)
 
 
 def _within(data: Hypergraph, rows: npt.NDArray[np.int64]) -> Hypergraph:

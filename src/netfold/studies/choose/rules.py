@@ -38,7 +38,7 @@ class Evidence:
         >>> str(Evidence("sdne-grqc-links", "AUC")).split()[-1]
         '(sdne-grqc-links)'
         """
-        table, row = self.found()
+        table, row = self.looked_up()
         measured = self.measured()
         if row is None or measured is None:
             return f"not measured yet ({self.table})"
@@ -49,17 +49,17 @@ class Evidence:
 
     def measured(self) -> RecordedRow | None:
         """What was recorded of the row with the settings that the table now has; None where the figure is not there."""
-        table, row = self.found()
-        recorded = table.found(row) if row is not None else None
+        table, row = self.looked_up()
+        recorded = table.recorded_for(row) if row is not None else None
         return recorded if recorded is not None and self.figure in recorded.mean else None
 
     def _rivals(self, table: Table, measured: RecordedRow) -> list[tuple[str, float]]:
         """The cheap methods with their figures, the best first; a table about new nodes has them as rows."""
         cheap = ranked_baselines(measured, self.figure, smaller=table.smaller(self.figure))
-        found = Evidence(self.table, self.figure, self.beside).measured() if self.beside else None
-        return cheap if found is None else [(self.beside, found.mean[self.figure]), *cheap]
+        rival = Evidence(self.table, self.figure, self.beside).measured() if self.beside else None
+        return cheap if rival is None else [(self.beside, rival.mean[self.figure]), *cheap]
 
-    def found(self) -> tuple[Table, Row | None]:
+    def looked_up(self) -> tuple[Table, Row | None]:
         """The table and its row; None where it has no such row."""
         table = _table(self.table)
         return table, next((row for row in table.rows if self.row in ("", row.name)), None)

@@ -79,15 +79,15 @@ def classes(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
     """
     dataset = describe(name)
     if name in BUILT_IN:
-        made = BUILT_IN[name].classes_of_nodes(name, options)
-        found = None if made is None else {node: (own,) for node, own in made.items()}
+        of_node = BUILT_IN[name].classes_of_nodes(name, options)
+        of_nodes = None if of_node is None else {node: (own,) for node, own in of_node.items()}
     else:
         check_options(name, options, _options_of(LOADERS[dataset.kind]))
-        found = stored_classes(dataset, **({"part": options["part"]} if "part" in options else {}))
-    if found is None:
+        of_nodes = stored_classes(dataset, **({"part": options["part"]} if "part" in options else {}))
+    if of_nodes is None:
         having = ", ".join(n for n in names() if describe(n).classes)
         raise InputError(f"the nodes of the data set {name!r} have no classes; those of {having} have")
-    return found
+    return of_nodes
 
 
 def __getattr__(name: str) -> Any:

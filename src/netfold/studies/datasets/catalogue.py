@@ -74,11 +74,11 @@ class Dataset:
 
     def file(self, name: str) -> File:
         """The file of this name, which may be short of its ending: `edges` is `edges.csv.gz`."""
-        found = next((f for f in self.files if name in (f.name, f.name.removesuffix(".csv.gz"))), None)
-        if found is None:
+        file = next((f for f in self.files if name in (f.name, f.name.removesuffix(".csv.gz"))), None)
+        if file is None:
             has = f"it has {enumerated(f.name for f in self.files)}" if self.files else "it is made without files"
             raise InputError(f"the data set {self.name!r} has no file {name!r}; {has}")
-        return found
+        return file
 
     def has(self, name: str) -> bool:
         """Whether a file of this name belongs to it."""
@@ -107,12 +107,12 @@ def names() -> list[str]:
 
 def describe(name: str) -> Dataset:
     """The facts about a data set."""
-    found = known().get(name) if isinstance(name, str) else None
-    if found is None:
+    dataset = known().get(name) if isinstance(name, str) else None
+    if dataset is None:
         hint = did_you_mean(str(name).casefold().replace("-", "_"), names(), most=2, cutoff=0.5)
         there_are = f"{hint} There are" if hint else "there are"
         raise InputError(f"no data set is called {name!r}; {there_are} {enumerated(names())}")
-    return found
+    return dataset
 
 
 def _dataset(name: str, facts: dict[str, Any]) -> Dataset:
@@ -129,9 +129,9 @@ Values = npt.NDArray[Any]
 
 def folders() -> list[Path]:
     """Where data sets are looked for: `$NETFOLD_DATA`, then the user's cache (`~/.cache/netfold`)."""
-    given = os.environ.get("NETFOLD_DATA")
+    own = os.environ.get("NETFOLD_DATA")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "netfold"
-    return [*([Path(given).expanduser()] if given else []), cache]
+    return [*([Path(own).expanduser()] if own else []), cache]
 
 
 def located(dataset: Dataset) -> Path | None:
@@ -152,8 +152,8 @@ def checked(dataset: Dataset, name: str) -> Path:
     try:
         if (size := path.stat().st_size) != file.bytes:
             raise InputError(_wrong(path, f"{file.bytes:,} bytes", f"{size:,}"))
-        if (found := sha256(path)) != file.sha256:
-            raise InputError(_wrong(path, f"the sha256 {file.sha256}", found))
+        if (digest := sha256(path)) != file.sha256:
+            raise InputError(_wrong(path, f"the sha256 {file.sha256}", digest))
     except OSError as e:
         raise InputError(f"{path} cannot be read: {e.strerror}; check its permissions") from None
     return path
@@ -184,9 +184,9 @@ def _values(texts: list[str]) -> Values:
         return np.array(texts, object)
 
 
-def _wrong(path: Path, expected: str, found: str) -> str:
+def _wrong(path: Path, expected: str, actual: str) -> str:
     return (
-        f"{path} is not the file it should be: it should have {expected}, and has {found}; "
+        f"{path} is not the file it should be: it should have {expected}, and has {actual}; "
         f"put the right file there, or read a file of your own with nf.read_edges"
     )
 

@@ -30,8 +30,8 @@ def graph(dataset: Dataset, *, directed: bool | None = None, until: float | None
     directed = dataset.directed if directed is None else directed
     if until is not None:
         return _until(dataset, directed, until)
-    found = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
-    return found if found.n_nodes == dataset.nodes else _with_all_nodes(found, dataset)
+    read = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
+    return read if read.n_nodes == dataset.nodes else _with_all_nodes(read, dataset)
 
 
 def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
@@ -92,10 +92,10 @@ def stored_classes(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[
     nodes: list[Any] = columns[role].tolist()
     if dataset.kind == "hypergraph":
         nodes = [(role, i) for i in nodes]
-    found: dict[Any, tuple[Any, ...]] = {}
+    classes: dict[Any, tuple[Any, ...]] = {}
     for node, label in zip(nodes, columns[of].tolist(), strict=True):
-        found[node] = (*found.get(node, ()), label)
-    return found if dataset.kind != "documents" else {i: found[i] for i in _documents_of(dataset, part).tolist()}
+        classes[node] = (*classes.get(node, ()), label)
+    return classes if dataset.kind != "documents" else {i: classes[i] for i in _documents_of(dataset, part).tolist()}
 
 
 def _until(dataset: Dataset, directed: bool, until: float) -> Graph:
@@ -110,14 +110,14 @@ def _until(dataset: Dataset, directed: bool, until: float) -> Graph:
     return Graph.from_edges(zip(edges["source"][at].tolist(), edges["target"][at].tolist()), directed=directed)
 
 
-def _with_all_nodes(found: Graph, dataset: Dataset) -> Graph:
+def _with_all_nodes(graph: Graph, dataset: Dataset) -> Graph:
     """The same graph with the nodes that only another table of the data set names."""
     tables = [table(dataset.name, name) for name in _TABLES_OF_NODES if dataset.has(name)]
-    nodes = Nodes.of(np.unique(np.concatenate([np.array(list(found.nodes)), *(t["node"] for t in tables)])))
-    entries = found.adjacency.tocoo()
-    u, v = (nodes.positions(found.nodes)[ends] for ends in entries.coords)
+    nodes = Nodes.of(np.unique(np.concatenate([np.array(list(graph.nodes)), *(t["node"] for t in tables)])))
+    entries = graph.adjacency.tocoo()
+    u, v = (nodes.positions(graph.nodes)[ends] for ends in entries.coords)
     wider = sparse.coo_array((entries.data, (u, v)), shape=(len(nodes), len(nodes)))
-    return Graph(wider.tocsr(), nodes, directed=found.directed)
+    return Graph(wider.tocsr(), nodes, directed=graph.directed)
 
 
 def _documents_of(dataset: Dataset, part: str) -> npt.NDArray[np.int64]:

@@ -36,11 +36,11 @@ from netfold.studies.reproduce.verdicts import Verdict, verdict, verdicts
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "folder_of_tables", "is_installed",
-    "last_verdict", "lines", "page", "page_of", "read_table", "read_tables", "record", "recorded_text", "run", "table_named", "verdict",
-    "verdicts", "with_gaps", "with_recorded", "write_page",
+    "last_verdict", "lines", "page", "page_of", "read_table", "read_tables", "record", "recorded_text", "run",
+    "table_named", "verdict", "verdicts", "with_gaps", "with_recorded", "write_page",
 ]  # fmt: skip
 
-_Found = Mapping[tuple[int, str], Measured]
+_MeasuredRows = Mapping[tuple[int, str], Measured]
 """By the seed and the row's name."""
 
 
@@ -56,33 +56,33 @@ def run(table: Table, how: Run) -> Recorded:
         raise InputError(f"the table {table.name!r} cannot be run: {table.status}")
     start = time.perf_counter()
     here = how.jobs == 1 and how.limit is None
-    found = _measured_here(table, how) if here else measured_in_processes(table, how)
-    seeds = _finished(table, how, found)
-    rows = with_gaps(table, _rows(table, how, found, seeds))
+    measured_rows = _measured_here(table, how) if here else measured_in_processes(table, how)
+    seeds = _finished(table, how, measured_rows)
+    rows = with_gaps(table, _rows(table, how, measured_rows, seeds))
     seconds = round(time.perf_counter() - start, 1)
     today = datetime.date.today().isoformat()
     where = machine(how.device) + (f"; {how.jobs} jobs" if how.jobs > 1 else "")
     return Recorded(today, where, version(), seeds, seconds, rows)
 
 
-def _measured_here(table: Table, how: Run) -> _Found:
+def _measured_here(table: Table, how: Run) -> _MeasuredRows:
     return {(seed, name): x for seed in how.seeds for name, x in measured(table, table.rows, how, seed)}
 
 
-def _finished(table: Table, how: Run, found: _Found) -> tuple[int, ...]:
+def _finished(table: Table, how: Run, measured_rows: _MeasuredRows) -> tuple[int, ...]:
     """The seeds for which every row was measured."""
-    seeds = tuple(seed for seed in how.seeds if all((seed, row.name) in found for row in table.rows))
+    seeds = tuple(seed for seed in how.seeds if all((seed, row.name) in measured_rows for row in table.rows))
     if not seeds:
         raise TrainingError(f"no seed of {table.name} was done after {how.limit:g} s; give more time, or more jobs")
     return seeds
 
 
-def _rows(table: Table, how: Run, found: _Found, seeds: Sequence[int]) -> dict[str, RecordedRow]:
-    source, made = sources(table, quick=how.quick), {}
+def _rows(table: Table, how: Run, measured_rows: _MeasuredRows, seeds: Sequence[int]) -> dict[str, RecordedRow]:
+    source, rows = sources(table, quick=how.quick), {}
     for row in table.rows:
-        own, beside = ([found[seed, name] for seed in seeds] for name in (row.name, source[row.name]))
-        made[row.name] = _averaged(table, row, own, beside)
-    return made
+        own, beside = ([measured_rows[seed, name] for seed in seeds] for name in (row.name, source[row.name]))
+        rows[row.name] = _averaged(table, row, own, beside)
+    return rows
 
 
 def _averaged(table: Table, row: Row, own: list[Measured], beside: list[Measured]) -> RecordedRow:
@@ -99,12 +99,12 @@ def _averaged(table: Table, row: Row, own: list[Measured], beside: list[Measured
 
 def _by_figure(table: Table, seeds: list[Mapping[str, float]]) -> dict[str, list[float]]:
     """The values of each of the table's figures that every seed has."""
-    found = {figure: [x.get(figure, math.nan) for x in seeds] for figure in table.figures}
-    return {figure: values for figure, values in found.items() if not any(map(math.isnan, values))}
+    columns = {figure: [x.get(figure, math.nan) for x in seeds] for figure in table.figures}
+    return {figure: values for figure, values in columns.items() if not any(map(math.isnan, values))}
 
 
 def _means(values: Mapping[str, list[float]]) -> dict[str, float]:
-    return {figure: _rounded(statistics.fmean(given)) for figure, given in values.items()}
+    return {figure: _rounded(statistics.fmean(of_seeds)) for figure, of_seeds in values.items()}
 
 
 def _rounded(x: float) -> float:
@@ -122,12 +122,12 @@ def with_gaps(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, Record
     better, there is no such figure.
     """
     wanted = [figure for figure in table.figures if figure.endswith(GAP)]
-    made = dict(rows)
+    wider = dict(rows)
     for row in table.rows if wanted else ():
         ends = [_of_way(table, rows, row.base, way) for way in (FLOOR, TOP)]
         if row.base and row.model not in (FLOOR, TOP) and all(ends):
-            made[row.name] = _with_gaps_of(rows[row.name], [end.mean for end in ends if end], wanted)
-    return made
+            wider[row.name] = _with_gaps_of(rows[row.name], [end.mean for end in ends if end], wanted)
+    return wider
 
 
 def _with_gaps_of(row: RecordedRow, ends: list[Mapping[str, float]], wanted: list[str]) -> RecordedRow:
@@ -162,13 +162,13 @@ def with_recorded(path: Path, text: str, run: Recorded) -> str:
 
     Refused where that would change anything else: the file is then not laid out as it should be.
     """
-    found = _START.search(text)
-    kept = text[: found.start()] if found else text
-    made = f"{kept.rstrip()}\n\n{recorded_text(run, path.stem)}"
+    match = _START.search(text)
+    before = text[: match.start()] if match else text
+    changed = f"{before.rstrip()}\n\n{recorded_text(run, path.stem)}"
     old = parse(path, text)
     try:
-        if parse(path, made) == dataclasses.replace(old, recorded=run):
-            return made
+        if parse(path, changed) == dataclasses.replace(old, recorded=run):
+            return changed
     except InputError:
         pass
     raise InputError(f"{path}: [recorded] cannot be replaced alone; make it the last part of the file")

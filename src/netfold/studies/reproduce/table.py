@@ -168,13 +168,13 @@ class Table:
         of = [row.model, _first_names(row)]
         if row.base:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
-        told = json.dumps([data, task, *of], sort_keys=True, default=str)
-        return hashlib.sha256(told.encode()).hexdigest()[:12]
+        text = json.dumps([data, task, *of], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def found(self, row: Row) -> RecordedRow | None:
+    def recorded_for(self, row: Row) -> RecordedRow | None:
         """What was recorded for a row as it is set now."""
-        kept = self.recorded.rows.get(row.name) if self.recorded else None
-        return kept if kept and kept.settings == self.settings(row) else None
+        recorded = self.recorded.rows.get(row.name) if self.recorded else None
+        return recorded if recorded and recorded.settings == self.settings(row) else None
 
 
 def _first_names(of: Row | Base) -> dict[str, Any]:
