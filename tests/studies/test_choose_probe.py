@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import netfold as nf
-from netfold.studies.choose import choose, neighborhood
+from netfold.studies.choose import choose
+from netfold.studies.choose.choice import neighborhood
 from netfold.studies.choose.probe import _BUDGET, _EPOCHS, _cost, _Probe, estimated_cost, stand_in
-from netfold.studies.compare.running import fit
+from netfold.studies.compare.running import fit_with_base
 from zoo import karate
 from zoo_hypergraphs import facts as two_kinds
 from zoo_hypergraphs import tags
@@ -161,7 +162,7 @@ def test_a_probe_has_few_epochs_and_leaves_model_and_graph_alone() -> None:
 
     def watched(model: Any, data: Any) -> None:
         epochs.append(model.epochs)
-        fit(model, data)
+        fit_with_base(model, data)
 
     made = estimated_cost(watched, model, graph)
     assert epochs == [1, _EPOCHS] and made.probed == (34,)

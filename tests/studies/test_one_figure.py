@@ -19,7 +19,7 @@ from netfold.evaluate.task import TASKS, Task
 from netfold.models import MODELS
 from netfold.show.report.tables import class_tasks, graph_tasks, tuple_tasks
 from netfold.studies.compare import compare, running
-from netfold.studies.compare.running import fit
+from netfold.studies.compare.running import fit_with_base
 from netfold.studies.reproduce import Row, Run, Table, run
 from netfold.studies.reproduce.table import Asked, Data
 from zoo_hypergraphs import tags
@@ -68,7 +68,7 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
         given |= {"seed": SEED, "baselines": False}
     if task.name == "out-of-sample":
         given["classes"] = classes
-    fitted = fit(model, data)
+    fitted = fit_with_base(model, data)
     try:
         if task.refits:
             result = measure(
@@ -161,7 +161,7 @@ def test_the_command_prints_the_figure_of_evaluate(task: Task, tmp_path: Path, m
     found = said["results"]["replaced"] if task.name == "hyperedges" else said
     read = nf.read_hyperedges("edges.csv") if name == "dhne" else nf.read_edges("edges.csv")
     expected = case(task.name, read, lambda: classes, SMALL.get(task.name, {}), SEED)
-    model = fit(MODELS[name](**options(name)), expected.graph)
+    model = fit_with_base(MODELS[name](**options(name)), expected.graph)
     figures = expected.evaluate(model, baselines=False).figures
     assert {x: v for x, v in found["figures"].items() if v is not None} == {
         x: v for x, v in figures.items() if not math.isnan(v)

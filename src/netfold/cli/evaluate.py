@@ -17,13 +17,13 @@ from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 from netfold.evaluate.task import (
     AGGREGATES,
+    CALIBRATORS,
     CENTRALITIES,
     CERTAINTIES,
     CLASS_RULES,
     CLASSIFIERS,
     KEEP,
     LINKED,
-    METHODS,
     NEGATIVES,
     NORMALIZE,
     SAMPLERS,
@@ -142,11 +142,18 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @click.pass_context
     def command(ctx: click.Context, /, **values: Any) -> None:
-        from netfold.studies.compare.running import fit
+        from netfold.studies.compare.running import fit_with_base
 
         model = cls(**hyper_parameters(ctx, cls, values))
         data, classes = _read(task, cls.reads, values)
-        _measure(task, data, classes, lambda graph: fit(model, graph, progress=not values["quiet"]), model.seed, values)
+        _measure(
+            task,
+            data,
+            classes,
+            lambda graph: fit_with_base(model, graph, progress=not values["quiet"]),
+            model.seed,
+            values,
+        )
 
     name, short = cls.__name__.lower(), str(cls.__doc__).splitlines()[0]
     command_of_model = click.command(
@@ -388,7 +395,7 @@ _FLAGS: dict[str, tuple[Any, str]] = {
     "perplexity": (click.FloatRange(min=0, min_open=True), "Of the t-SNE.  [default: 30]"),
     "largest": (_COUNT, "A node's variance is the mean of so many largest.  [default: 10]"),
     "bins": (_COUNT, "Of the degree, or of probabilities.  [default: 10]"),
-    "method": (click.Choice(METHODS), "How a probability is learned from a score.  [default: platt]"),
+    "method": (click.Choice(CALIBRATORS), "How a probability is learned from a score.  [default: platt]"),
     "certainty": (click.Choice(CERTAINTIES), "What says which nodes are certain.  [default: variance]"),
     "fractions": (_Numbers(float, 0.001), "Edges to add, as parts of those there are.  [default: 0.05,0.25,0.5]"),
     "new": (click.FloatRange(0, min_open=True), "The share of nodes that are new, or how many.  [default: 0.1]"),

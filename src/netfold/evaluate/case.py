@@ -25,9 +25,9 @@ from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nod
 from netfold.evaluate.task import SAMPLERS, Task, check_renamed, task_named
 from netfold.evaluate.tuples import Order, TupleIndex, coded_edges, decoded, stacked
 
-__all__ = ["Case", "tested_of", "case", "case_of_split", "known_of", "new_to", "split_of"]
+__all__ = ["Case", "case", "case_of_split", "known_of", "new_to", "split_of", "tested_of"]
 
-Classes = Callable[[], Mapping[Any, Any]]
+ClassesReader = Callable[[], Mapping[Any, Any]]
 """Gives the classes of nodes when they are needed; an `InputError` where there are none."""
 Parts = Callable[..., Any]
 """Gives a part of the data by its name ("test", "test_negatives"), or the data as they were `until=` a year."""
@@ -47,7 +47,7 @@ class Case:
 def case(
     task: str,
     graph: Graph | Hypergraph,
-    classes: Classes,
+    classes: ClassesReader,
     arguments: Mapping[str, Any],
     seed: int,
     parts: Parts | None = None,
@@ -66,7 +66,7 @@ def case(
     return _BY_SPLIT[known.split](_Question(known, graph, classes, parts, seed), dict(arguments))
 
 
-def case_of_split(task: str, split: Splitted, classes: Classes, arguments: Mapping[str, Any], seed: int) -> Case:
+def case_of_split(task: str, split: Splitted, classes: ClassesReader, arguments: Mapping[str, Any], seed: int) -> Case:
     """The same, where it is known what is held out."""
     known = task_named(task)
     if isinstance(split, NodeSplit):
@@ -84,7 +84,7 @@ class _Question:
 
     task: Task
     graph: Any
-    classes: Classes
+    classes: ClassesReader
     parts: Parts | None
     seed: int
 
@@ -132,7 +132,7 @@ def _nodes_held_out(question: _Question, arguments: dict[str, Any]) -> Case:
     return _of_new_nodes(question.task, split, question.classes, arguments, question.seed)
 
 
-def _of_new_nodes(task: Task, split: NodeSplit, classes: Classes, arguments: dict[str, Any], seed: int) -> Case:
+def _of_new_nodes(task: Task, split: NodeSplit, classes: ClassesReader, arguments: dict[str, Any], seed: int) -> Case:
     of_nodes = classes() if arguments.pop("classes", True) else None
     return Case(split.known, partial(_measured, task.measure, split, classes=of_nodes, seed=seed, **arguments), split)
 

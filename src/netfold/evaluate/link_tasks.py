@@ -261,7 +261,7 @@ def _baselines(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairS
 
 _HEURISTIC = "Adamic-Adar"
 
-Scorer = Callable[[Graph], PairScores]
+GraphScorer = Callable[[Graph], PairScores]
 """From a training graph to the scores of its pairs."""
 
 
@@ -296,7 +296,7 @@ def noise_robustness(
         fitted.append(fit(train))
         return pair_scores(fitted[-1], train, chosen_score("noise-robustness", fitted[-1], score))
 
-    def round_of(scorer: Scorer) -> list[dict[str, float]]:
+    def round_of(scorer: GraphScorer) -> list[dict[str, float]]:
         return [_round(scorer, whole, parts, held_out, keep, seed + i) for i in range(repeats)]
 
     figures, deviations = mean_of(round_of(own))
@@ -324,7 +324,7 @@ def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
 
 
 def _round(
-    scorer: Scorer, whole: Graph, parts: tuple[float, ...], held_out: float, keep: str, seed: int
+    scorer: GraphScorer, whole: Graph, parts: tuple[float, ...], held_out: float, keep: str, seed: int
 ) -> dict[str, float]:
     """The figures of one split; all methods get the same ones."""
     split = split_edges(whole, held_out, keep=keep, seed=seed)
@@ -342,13 +342,13 @@ def _auc(scores: PairScores, split: EdgeSplit, wrong: Pairs) -> float:
     return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (split.test, wrong)))["AUC"]
 
 
-def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, Scorer]:
+def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, GraphScorer]:
     dim, score = embedding_of(model).dim, used if used in SCORES_OF_VECTORS else "dot"
 
-    def vectors(name: str) -> Scorer:
+    def vectors(name: str) -> GraphScorer:
         return lambda train: pair_scores(baseline_embeddings(train, dim, seed)[name], train, score)
 
-    scorers: dict[str, Scorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
+    scorers: dict[str, GraphScorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
     return scorers | {name: vectors(name) for name in ("spectral", "normalised SVD")}
 
 

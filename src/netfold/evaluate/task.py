@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGGREGATES",
+    "CALIBRATORS",
     "CENTRALITIES",
     "CERTAINTIES",
     "CLASSIFIERS",
     "CLASS_RULES",
     "KEEP",
     "LINKED",
-    "METHODS",
     "NEGATIVES",
     "NEW_NODES_BY",
     "NORMALIZE",
@@ -60,7 +60,7 @@ CLASSIFIERS = ("logistic", "svm")
 CLASS_RULES = ("top-k", "threshold")
 NORMALIZE = ("none", "rows", "centred", "columns")
 CENTRALITIES = ("closeness", "betweenness", "eigenvector", "k-core", "pagerank", "degree")
-METHODS = ("platt", "isotonic")
+CALIBRATORS = ("platt", "isotonic")
 """Of learning a probability from a score."""
 CERTAINTIES = ("variance", "mean_variance")
 LINKED = ("path", "neighbor")

@@ -18,7 +18,7 @@ from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
-from netfold.evaluate.task import CERTAINTIES, METHODS, check_renamed
+from netfold.evaluate.task import CALIBRATORS, CERTAINTIES, check_renamed
 
 __all__ = ["calibration", "calibration_error", "node_variance", "uncertainty"]
 
@@ -108,7 +108,7 @@ def calibration(
     not asked about), and a probability that is the same for all.
     """
     check_renamed(certainty=certainty)
-    check_choice(METHODS, method=method)
+    check_choice(CALIBRATORS, method=method)
     check_choice(_NEGATIVES, negatives=negatives)
     check_choice(CERTAINTIES, certainty=certainty)
     check_at_least_one(bins=bins, largest=largest)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["BASE", "Contender", "compare", "contenders", "fit", "model_named"]
+__all__ = ["BASE", "Contender", "compare", "contenders", "fit_with_base", "model_named"]
 
 
 BASE = "node2vec"
@@ -84,7 +84,7 @@ def _model(model: Any, seed: int) -> Embedder:
     return type(model)(**model.get_params())
 
 
-def fit(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+def fit_with_base(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
     """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
     if not model.extends:
         return model.fit(graph, progress=progress)
@@ -270,7 +270,7 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
     copy, meter = type(model)(**model.get_params()), Meter()
     try:
         with meter:
-            fit(copy, graph, progress=progress)
+            fit_with_base(copy, graph, progress=progress)
     except Exception as e:
         return _Fitted(why=_why(e))
     return _Fitted(copy, meter.seconds, meter.bytes)

@@ -24,10 +24,18 @@ from netfold.studies.datasets.built_in import (
     les_miserables,
     mirrored_karate,
 )
-from netfold.studies.datasets.catalogue import Dataset, File, describe, located, names, table
+from netfold.studies.datasets.catalogue import (
+    LOADERS,
+    Dataset,
+    File,
+    describe,
+    located,
+    names,
+    stored_classes,
+    table,
+)
 from netfold.studies.datasets.planted import planted_roles, planted_triples
 from netfold.studies.datasets.random_graphs import chung_lu, kronecker, stochastic_block_model
-from netfold.studies.datasets.stored import LOADERS, stored_classes
 
 __all__ = [
     "Dataset",
