@@ -64,7 +64,7 @@ def run_ours(name: str, epochs: int, device: str = "cpu", hold_out: int = 0) -> 
     from netfold.models.dhne.model import DHNE
 
     hypergraph = read(name)
-    options: dict[str, Any] = {"dim": DIM, "hidden": HIDDEN, "negatives": NEGATIVES, "hold_out": bool(hold_out)}
+    options: dict[str, Any] = {"dim": DIM, "hidden": HIDDEN, "n_negatives": NEGATIVES, "hold_out": bool(hold_out)}
     meter = Meter(device)
     model = DHNE(**options, epochs=epochs, device=device).fit(hypergraph, progress=False, on_epoch=meter)
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0

@@ -15,7 +15,7 @@ import time
 import netfold as nf
 from netfold.studies.choose import TASKS
 from netfold.studies.choose.probe import estimated_cost
-from netfold.studies.compare.running import fit
+from netfold.studies.compare.running import fit_with_base
 from netfold.studies.machine import Meter
 
 HEAD = (
@@ -34,10 +34,10 @@ def measured(name: str, task: str, epochs: int | None) -> str:
     model = nf.choose(graph, task, probe=False).model
     if epochs is not None:
         model.set_params(epochs=epochs)
-    cost = estimated_cost(fit, model, graph)
+    cost = estimated_cost(fit_with_base, model, graph)
     probing = time.perf_counter() - start
     with Meter() as meter:
-        fit(model, graph)
+        fit_with_base(model, graph)
     seconds, held, real = cost.seconds, cost.bytes / 2**20, meter.bytes / 2**20
     facts = [name, f"{cost.probed[-1]:,} of {graph.n_nodes:,}", task, type(model).__name__]
     facts += [f"{len(model.history_)} of {model.epochs}", f"{probing:.1f}", f"{seconds:.1f}", f"{meter.seconds:.1f}"]

@@ -60,7 +60,7 @@ def say(**facts: Any) -> None:
 # -------------------------------------------------------------------- ways
 
 
-def ways(split: NodeSplit, labels: dict[Any, Any], given: dict[str, Any], base_options: dict[str, Any]) -> None:
+def ways(split: NodeSplit, classes: dict[Any, Any], given: dict[str, Any], base_options: dict[str, Any]) -> None:
     """Each way: made ready, asked once about all new nodes, and then measured."""
     seed = given["seed"]
     based = Timed(lambda: nf.Node2Vec(**base_options, **given).fit(split.known, progress=False))
@@ -68,7 +68,7 @@ def ways(split: NodeSplit, labels: dict[Any, Any], given: dict[str, Any], base_o
     say(way="node2vec, known nodes", ready_cpu=based.cpu, ready_wall=based.wall)
 
     def measured(model: Any, **more: Any) -> dict[str, float]:
-        return out_of_sample(model, split, labels=labels, seed=seed, baselines=False, **more).figures
+        return out_of_sample(model, split, classes=classes, seed=seed, baselines=False, **more).figures
 
     for name, extend in (("LocalAvg", local_average), ("LabelProp", label_propagation)):
         answer = Timed(lambda extend=extend: extend(split, base))  # type: ignore[misc]
@@ -126,7 +126,7 @@ def shared(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
 
 def drift(
     split: NodeSplit,
-    labels: dict[Any, Any],
+    classes: dict[Any, Any],
     given: dict[str, Any],
     base_options: dict[str, Any],
     days: int,
@@ -142,15 +142,15 @@ def drift(
         taken = Timed(lambda now=today.whole: daily.partial_fit(now))  # type: ignore[misc]
         placed = {"day by day": daily.embedding_.take(come), "at once": start.transform(today.whole)}
         facts: dict[str, Any] = {"day": day, "new so far": len(come), "day's cpu": taken.cpu}
-        facts |= {f"{way}: micro-F1": _f1(x, today, base, labels) for way, x in placed.items()}
+        facts |= {f"{way}: micro-F1": _f1(x, today, base, classes) for way, x in placed.items()}
         if day in reruns:
-            facts |= _beside_rerun(placed, today, base, labels, given, base_options)
+            facts |= _beside_rerun(placed, today, base, classes, given, base_options)
         say(**facts)
 
 
-def _f1(vectors: Any, today: NodeSplit, base: nf.Embedding, labels: dict[Any, Any], **more: Any) -> float:
-    here = {node: x for node, x in labels.items() if node in today.whole.nodes}
-    found = out_of_sample(vectors, today, base=base, labels=here, links=False, baselines=False, **more)
+def _f1(vectors: Any, today: NodeSplit, base: nf.Embedding, classes: dict[Any, Any], **more: Any) -> float:
+    here = {node: x for node, x in classes.items() if node in today.whole.nodes}
+    found = out_of_sample(vectors, today, base=base, classes=here, links=False, baselines=False, **more)
     return found.figures["micro-F1"]
 
 
@@ -158,7 +158,7 @@ def _beside_rerun(
     placed: dict[str, nf.Embedding],
     today: NodeSplit,
     base: nf.Embedding,
-    labels: dict[Any, Any],
+    classes: dict[Any, Any],
     given: dict[str, Any],
     base_options: dict[str, Any],
 ) -> dict[str, float]:
@@ -169,7 +169,7 @@ def _beside_rerun(
     asked = [come[i] for i in np.random.default_rng(0).permutation(len(come))[:ASKED]]
     known = list(today.known.nodes)
     truth = neighborhoods(anew, asked, known)
-    facts = {"rerun: micro-F1": _f1("rerun", today, base, labels, rerun=anew)}
+    facts = {"rerun: micro-F1": _f1("rerun", today, base, classes, rerun=anew)}
     facts |= {"another seed: shared": shared(neighborhoods(other, asked, known), truth)}
     for way, vectors in placed.items():
         whole = nf.Embedding([*known, *asked], np.concatenate([base[known], vectors[asked]]))
@@ -189,13 +189,13 @@ def main() -> None:
     parser.add_argument("--inner", action="store_true", help="hold back nodes of the known graph: to choose settings")
     asked = parser.parse_args()
     split = split_of(asked.data, asked.seed, inner=asked.inner)
-    labels = {node: x for node, x in nf.datasets.classes(asked.data).items() if node in split.whole.nodes}
+    classes = {node: x for node, x in nf.datasets.classes(asked.data).items() if node in split.whole.nodes}
     given, base = {"seed": asked.seed, "device": asked.device}, json.loads(asked.base)
     say(data=asked.data, **split.figures)
     if asked.what == "ways":
-        ways(split, labels, given, base)
+        ways(split, classes, given, base)
     else:
-        drift(split, labels, given, base, asked.days, {int(day) for day in asked.reruns.split(",") if day})
+        drift(split, classes, given, base, asked.days, {int(day) for day in asked.reruns.split(",") if day})
 
 
 if __name__ == "__main__":

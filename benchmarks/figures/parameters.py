@@ -37,18 +37,19 @@ class Study(NamedTuple):
 
 
 def blocks(name: str, score: str, fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
-    """Five blocks of 60 nodes, 15% of the edges hidden: giving back what was seen, finding the rest, telling blocks."""
+    """Five blocks of 60 nodes, 15% of the edges held out:
+    giving back what was seen, finding the rest, predicting blocks."""
 
     def measure(options: dict[str, Any], seed: int) -> Figures:
         graph, of = nf.datasets.stochastic_block_model((60,) * 5, p_in=0.12, p_out=0.02, seed=seed)
-        split = nf.evaluate.split_edges(graph, hidden=0.15, keep="connected", seed=seed)
+        split = nf.evaluate.split_edges(graph, held_out=0.15, keep="connected", seed=seed)
         model = nf.MODELS[name](**fixed | options, seed=seed).fit(split.train, progress=False)
         back = nf.evaluate.reconstruction(model, split.train, score=score, k=[100], baselines=False)
         found = nf.evaluate.link_prediction(model, split, score=score, k=[100], baselines=False, seed=seed)
         told = nf.evaluate.classification(model, of, train=0.2, repeats=3, baselines=False, seed=seed)
         return {
             "graph given back, MAP": back.figures["MAP"],
-            "hidden links, AUC": found.figures["AUC"],
+            "held-out links, AUC": found.figures["AUC"],
             "blocks, accuracy": next(iter(told.figures.values())),
         }
 
@@ -91,8 +92,8 @@ def agreeing(fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
         pairs = found.baselines["pair co-occurrence"]["AUC"]
         return {
             "known triples, AUC": known.figures["AUC"],
-            "hidden triples, AUC": found.figures["AUC"],
-            "hidden triples by counts of pairs": pairs,
+            "held-out triples, AUC": found.figures["AUC"],
+            "held-out triples by counts of pairs": pairs,
         }
 
     return measure
@@ -106,7 +107,7 @@ def arriving(fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
         split = nf.evaluate.split_nodes(graph, 0.15, seed=seed)
         base = nf.Node2Vec(dim=16, length=40, epochs=3, seed=seed).fit(split.known, progress=False).embedding_
         model = nf.DepthLGP(**fixed | options, seed=seed).fit(split.known, base, progress=False)
-        return _placed(nf.evaluate.out_of_sample(model, split, base=base, labels=of, seed=seed))
+        return _placed(nf.evaluate.out_of_sample(model, split, base=base, classes=of, seed=seed))
 
     return measure
 
@@ -118,7 +119,7 @@ def growing(fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
         graph, of = nf.datasets.stochastic_block_model((60,) * 5, p_in=0.12, p_out=0.02, seed=seed)
         split = nf.evaluate.split_nodes(graph, 0.15, seed=seed)
         model = nf.Node2VecPlus(**fixed | options, seed=seed).fit(split.known, progress=False)
-        return _placed(nf.evaluate.out_of_sample(model, split, labels=of, seed=seed))
+        return _placed(nf.evaluate.out_of_sample(model, split, classes=of, seed=seed))
 
     return measure
 
@@ -144,7 +145,7 @@ STUDIES = {
     ),
     "dhne": Study(
         agreeing({"dim": 16, "epochs": 20}),
-        {"alpha": (0, 0.1, 1, 10, 100), "negatives": (1, 2, 5, 10), "dim": (2, 4, 8, 16, 32)},
+        {"alpha": (0, 0.1, 1, 10, 100), "n_negatives": (1, 2, 5, 10), "dim": (2, 4, 8, 16, 32)},
         "dim=16, epochs=20",
     ),
     "dvne": Study(

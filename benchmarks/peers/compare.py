@@ -47,7 +47,7 @@ DIM, SEED = 128, 0
 CHILD = Path(__file__).with_name("fit.py")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 QUIET = {"PYTHONHASHSEED": "0", "TF_CPP_MIN_LOG_LEVEL": "3"}
-FOR_LABELS = {
+FOR_CLASSES = {
     "alpha": 2, "beta": 3, "nu": 100, "row_damping": 0.4, "column_damping": 0.4, "dropout": 0.2, "epochs": 400,
 }  # fmt: skip
 
@@ -141,10 +141,10 @@ METHODS = (
         graphs=DENSE,
     ),
     Method(
-        "netfold SDNE, for labels",
+        "netfold SDNE, for classes",
         "netfold_sdne:sdne",
         ("netfold", "torch"),
-        {"hidden": [], **FOR_LABELS},
+        {"hidden": [], **FOR_CLASSES},
         graphs=("blog",),
     ),
     Method("scikit-network Spectral", "scikit_network:spectral", ("scikit-network",)),

@@ -1,12 +1,13 @@
-"""Which DHNE serves which table: configurations tried, measured on hyperedges hidden from the training part.
+"""Which DHNE serves which table: configurations tried, measured on hyperedges held out from the training part.
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/dhne.py DATA CONFIGS [--seeds N] [--json FILE]
 
-CONFIGS has a JSON object of options a line. DATA is gps, movielens or drug: 15% of its training hyperedges are hidden,
-those whose nodes are all left elsewhere are asked about, and the published test part is never read. `one` is the AUC
-against tuples with one position replaced (two in a tenth of the cases), `two` that with two replaced, as most of the
-published negatives have; `leaking` is `one` where hyperedges that are known as well are asked about too. `pairs` are
-the same of the counts of pairs, `train` the AUC (`one`) of what was fitted. How they were used: docs/decisions/0011.
+CONFIGS has a JSON object of options a line. DATA is gps, movielens or drug: 15% of its training hyperedges are held
+out, those whose nodes are all left elsewhere are asked about, and the published test part is never read. `one` is the
+AUC against tuples with one position replaced (two in a tenth of the cases), `two` that with two replaced, as most of
+the published negatives have; `leaking` is `one` where hyperedges that are known as well are asked about too. `pairs`
+are the same of the counts of pairs, `train` the AUC (`one`) of what was fitted. How they were used:
+docs/decisions/0011.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def split(name: str, seed: int) -> tuple[Hypergraph, Hypergraph]:
     whole = datasets.load(f"dhne_{name}", part="train")
     assert isinstance(whole, Hypergraph)
     order = np.random.default_rng(seed).permutation(whole.n_edges)
-    hidden, left = np.split(order, [round(0.15 * whole.n_edges)])
+    held_out, left = np.split(order, [round(0.15 * whole.n_edges)])
     known = some_of(whole, np.sort(left))
-    rows = whole.kinds[0].rows[hidden]
-    return known, some_of(whole, np.sort(hidden[(known.degrees[rows] > 0).all(axis=1)]))
+    rows = whole.kinds[0].rows[held_out]
+    return known, some_of(whole, np.sort(held_out[(known.degrees[rows] > 0).all(axis=1)]))
 
 
 class PairCounts:

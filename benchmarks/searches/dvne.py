@@ -1,13 +1,13 @@
-"""Which DVNE serves which table: configurations tried, measured on edges hidden from the training part.
+"""Which DVNE serves which table: configurations tried, measured on edges held out from the training part.
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/dvne.py CONFIGS [--workers N] [--json FILE]
 
 CONFIGS has a JSON object a line: the options of DVNE and `graph` (cora, facebook_ego, blogcatalog), `want` and `keep`.
 
-- want = "links" (the default): 20% of the edges are hidden (seed 100), and 20% of the others (seed 101); what is
+- want = "links" (the default): 20% of the edges are held out (seed 100), and 20% of the others (seed 101); what is
   left then is fitted and the latter asked about. The splits of the tables have other seeds, and `keep` is theirs.
 - want = "reconstruction": the whole graph is fitted, and its edges asked about.
-- want = "labels": the whole graph is fitted, and classes are learned from the means by a linear SVM on random parts.
+- want = "classes": the whole graph is fitted, and classes are learned from the means by a linear SVM on random parts.
 
 AUCs are against as many uniform pairs that are not linked in the whole graph. `rho` is the rank correlation of the mean
 of a node's ten largest variances with its degree, over nodes with an edge. How they were used: docs/decisions/0012.
@@ -30,7 +30,7 @@ from netfold import evaluate
 from netfold.data.graph import Graph
 
 TRAIN = {"cora": (0.01, 0.1), "blogcatalog": (0.1, 0.9)}
-"""The shares of labels that are learned from."""
+"""The shares of nodes that are learned from."""
 
 
 def loaded(name: str) -> Graph:
@@ -43,9 +43,9 @@ def figures(model: nf.DVNE, want: str, name: str, whole: Graph, asked: Any) -> d
     elif want == "reconstruction":
         found = evaluate.reconstruction(model, whole, score="w2", per_positive=1, baselines=False).figures
     else:
-        labels = nf.datasets.classes(name)
+        classes = nf.datasets.classes(name)
         found = evaluate.classification(
-            model, labels, train=TRAIN[name], repeats=10, seed=77, classifier="svm", baselines=False
+            model, classes, train=TRAIN[name], repeats=10, seed=77, classifier="svm", baselines=False
         ).figures
     return {k: round(float(v), 4) for k, v in found.items() if k.startswith(("AUC", "micro", "macro"))}
 

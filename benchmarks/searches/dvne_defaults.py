@@ -2,7 +2,7 @@
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/dvne_defaults.py cora [facebook] [--device D] [--only REGEX]
 
-Links are predicted inside the training graph of the tables' split (seed 0): a fifth of its edges is hidden, so no
+Links are predicted inside the training graph of the tables' split (seed 0): a fifth of its edges is held out, so no
 test edge of a table is looked at. `LP` is over all pairs, `LP known` over those whose ends both keep an edge, `R` gives
 back the whole graph (its edges against as many other pairs), `rho` is Spearman's correlation of variance and degree in
 the latter.

@@ -3,7 +3,7 @@
     NETFOLD_DATA=../shared/data python benchmarks/searches/dvne_uncertainty.py cora [facebook_ego] [--only REGEX]
     python benchmarks/searches/dvne_uncertainty.py --map docs/uncertainty.png
 
-Models are fitted inside the training graph of the tables' split (seed 0): a fifth of its edges is hidden (split
+Models are fitted inside the training graph of the tables' split (seed 0): a fifth of its edges is held out (split
 "plain", or "joined", which keeps its components), so no test edge of a table is looked at. Variance is the mean of a
 node's ten largest. `AUC`: of all pairs, by W2. `rho`: Spearman's correlation of variance and degree over linked nodes;
 `rho place`: that of |μ - mean μ| and degree. `certain`, `gap`: AUC of pairs in the half of the nodes with less

@@ -1,4 +1,4 @@
-"""What paths of two steps know of hidden links on ca-GrQc: precision@1,000 and @10,000 of exact scores of pairs.
+"""What paths of two steps know of held-out links on ca-GrQc: precision@1,000 and @10,000 of exact scores of pairs.
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/link_ceilings.py [--seeds 5]
 
@@ -37,8 +37,8 @@ class Damped(SharedNeighbors):
         )
 
 
-def figures(train: Graph, hidden: np.ndarray, scores: SharedNeighbors) -> list[float]:
-    wanted = links(Graph.from_codes(*hidden.T, None, nodes=train.nodes), directed=False, weights=False, loops="drop")
+def figures(train: Graph, held_out: np.ndarray, scores: SharedNeighbors) -> list[float]:
+    wanted = links(Graph.from_codes(*held_out.T, None, nodes=train.nodes), directed=False, weights=False, loops="drop")
     found = rank(scores, wanted, np.arange(train.n_nodes), k=10_000, without=train.adjacency).figures([1000, 10_000])
     return [found["precision@1000"], found["precision@10000"]]
 
@@ -53,13 +53,13 @@ def main() -> None:
     inner = [halved(halved(edge_pairs(whole), 0.15, seed)[0], 0.15, 1000 + seed) for seed in seeds]
     cases = {
         "test": [(split.train, split.test) for split in splits],
-        "validation": [(graph_of(kept, whole.n_nodes), hidden) for kept, hidden in inner],
+        "validation": [(graph_of(kept, whole.n_nodes), held_out) for kept, held_out in inner],
     }
     print("| score | " + " | ".join(cases) + " |\n| --- | --- | --- |")
     scorers = {"Adamic-Adar": lambda g: evaluate.baselines.pair_scorers(g)["Adamic-Adar"]}
     scorers |= {f"q {q:g}, p {p:g}": lambda g, q=q, p=p: Damped(g, q, p) for q, p in EXPONENTS}
     for name, scorer in scorers.items():
-        means = [np.mean([figures(g, hidden, scorer(g)) for g, hidden in case], axis=0) for case in cases.values()]
+        means = [np.mean([figures(g, held_out, scorer(g)) for g, held_out in case], axis=0) for case in cases.values()]
         print(f"| {name} | " + " | ".join(" / ".join(f"{x:.4f}" for x in mean) for mean in means) + " |", flush=True)
 
 

@@ -2,9 +2,10 @@
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/sdne.py TASK [--only REGEX] [--seeds N] [--json FILE]
 
-TASK is one of `reconstruction` (ca-GrQc, the graph that is trained on), `links` (ca-GrQc: 15% of the edges are hidden
-as the test set and never looked at; of the rest 15% are hidden again, and those are ranked), `labels` (BlogCatalog:
-labels of a fixed random half of the nodes; the other half is never looked at), `blocks` (a block model of another seed)
+TASK is one of `reconstruction` (ca-GrQc, the graph that is trained on), `links` (ca-GrQc: 15% of the edges are held out
+as the test set and never looked at; of the rest 15% are held out again, and those are ranked), `classes` (BlogCatalog:
+classes of a fixed random half of the nodes; the other half is never looked at), `blocks` (a block model of another
+seed)
 and `newsgroups` (the map's own divergence, which no label enters).
 Figures are computed here, by torch, so that hundreds of configurations fit into minutes of a GPU.
 """
@@ -49,10 +50,10 @@ def graph_of(edges: np.ndarray, n: int) -> Graph:
     return Graph(both, range(n))
 
 
-def halved(edges: np.ndarray, hidden: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def halved(edges: np.ndarray, held_out: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     edges = edges[edges[:, 0] != edges[:, 1]]
     order = np.random.default_rng(seed).permutation(len(edges))
-    count = round(hidden * len(edges))
+    count = round(held_out * len(edges))
     return edges[order[count:]], edges[order[:count]]
 
 
@@ -123,10 +124,10 @@ def reconstruction(config: Config, seed: int) -> dict[str, float]:
 def links(config: Config, seed: int) -> dict[str, float]:
     edges = data("ca_grqc", "edges.csv.gz")
     train, _ = halved(edges, 0.15, seed)
-    fitted, hidden = halved(train, 0.15, 1000 + seed)
+    fitted, held_out = halved(train, 0.15, 1000 + seed)
     graph = graph_of(fitted, 5242)
     model, graph = fit(graph, config, seed)
-    seen, wanted, figures = dense(fitted, 5242), dense(hidden, 5242), {}
+    seen, wanted, figures = dense(fitted, 5242), dense(held_out, 5242), {}
     for name, scores in scores_of(model, graph):
         scores.fill_diagonal_(-torch.inf)
         scores[seen] = -torch.inf
@@ -135,19 +136,19 @@ def links(config: Config, seed: int) -> dict[str, float]:
     return figures
 
 
-def labels(config: Config, seed: int) -> dict[str, float]:
+def classes(config: Config, seed: int) -> dict[str, float]:
     """Micro and macro F1, top-k with k known, training on 1031 nodes (10% of all) or on 90% of the half looked at."""
-    rows, classes = data("blogcatalog", "labels.csv.gz").T
+    rows, own = data("blogcatalog", "labels.csv.gz").T
     truth = torch.zeros(10_312, 39, device=DEVICE)
-    truth[rows, classes] = 1
+    truth[rows, own] = 1
     mine = np.random.default_rng(12345).permutation(10_312)[:5156]
     graph = graph_of(data("blogcatalog", "edges.csv.gz"), 10_312)
     model, _ = fit(graph, config, seed)
     y = torch.tensor(model.embedding_.vectors, device=DEVICE).double()
-    return label_figures(y[mine], truth[mine].double())
+    return class_figures(y[mine], truth[mine].double())
 
 
-def label_figures(y: Tensor, truth: Tensor) -> dict[str, float]:
+def class_figures(y: Tensor, truth: Tensor) -> dict[str, float]:
     figures: dict[str, list[float]] = {}
     shapes = {"unit": torch.nn.functional.normalize(y) * 128**0.5}
     shapes["centred"] = torch.nn.functional.normalize(y - y.mean(0)) * 128**0.5
@@ -217,7 +218,7 @@ def newsgroups(config: Config, seed: int) -> dict[str, float]:
 
 
 TASKS: dict[str, Callable[[Config, int], dict[str, float]]] = {
-    "reconstruction": reconstruction, "links": links, "labels": labels, "blocks": blocks,
+    "reconstruction": reconstruction, "links": links, "classes": classes, "blocks": blocks,
     "newsgroups": newsgroups,
 }  # fmt: skip
 

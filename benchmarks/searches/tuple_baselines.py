@@ -1,4 +1,4 @@
-"""What counting pairs knows of hidden hyperedges, by how negatives are drawn: the figures that DHNE has to beat.
+"""What counting pairs knows of held-out hyperedges, by how negatives are drawn: the figures that DHNE has to beat.
 
 NETFOLD_DATA=../shared/data python benchmarks/searches/tuple_baselines.py [--seeds 3]
 """

@@ -64,9 +64,9 @@ def test_probing_and_trying() -> None:
         (["nowhere.csv"], "no such file"),
         (["edges.csv", "--task", "links"], "'links' is not one of"),
         (["edges.csv", "--sample", "50"], "--sample is for --try"),
-        (["edges.csv", "--labels", "l.csv"], "--labels is for --try"),
+        (["edges.csv", "--classes", "l.csv"], "--classes is for --try"),
         (["triples.csv", "--task", "roles"], "clique_expansion"),
-        (["edges.csv", "--try", "--task", "classify", "--no-probe"], "--labels FILE"),
+        (["edges.csv", "--try", "--task", "classify", "--no-probe"], "--classes FILE"),
     ],
 )
 def test_what_the_command_refuses(args: list[str], words: str) -> None:

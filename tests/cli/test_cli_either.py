@@ -49,14 +49,14 @@ def tags(folder: Path) -> str:
 def test_compare_takes_hyperedges_and_the_classes_of_typed_nodes(tags: str) -> None:
     asked = ("compare", tags, "dhne", "--dim", 2, "--epochs", 1, "--quiet")
     assert list(told(*asked)["best"]) == ["hyperedges"]
-    found = told(*asked, "--task", "classification", "--labels", "genres.csv")
+    found = told(*asked, "--task", "classification", "--classes", "genres.csv")
     assert found["entries"][0]["method"] == "DHNE" and found["entries"][0]["figures"]["accuracy@50%"] > 0
 
 
 def test_a_node_that_is_not_there_is_named(tags: str) -> None:
     with Path("genres.csv").open("a") as file:
         file.write("\nfilm:f99,x\n")
-    asked = ("compare", tags, "dhne", "--task", "classification", "--labels", "genres.csv", "--dim", 2, "--epochs", 1)
+    asked = ("compare", tags, "dhne", "--task", "classification", "--classes", "genres.csv", "--dim", 2, "--epochs", 1)
     said = "genres.csv: 1 of 9 nodes is not in the graph, and passed over (film:f99)"
     assert said in succeed(*asked).stderr
     Path("genres.csv").write_text("film:f99,x\nfilm:f98,y\n")

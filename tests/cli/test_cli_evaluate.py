@@ -24,15 +24,15 @@ QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3"]
 BLOCKS, CLASSES = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.05)
 EXTRA = {
     "reconstruction": ["--k", "10", "--score", "dot"],
-    "link-prediction": ["--k", "5,10", "--hits", "3", "--hide", "0.15"],
-    "classification": ["--train", "0.5", "--repeats", "2", "--labels", "labels.csv"],
-    "clustering": ["--repeats", "2", "--labels", "labels.csv"],
-    "roles": ["--train", "0.5,0.8", "--repeats", "2", "--labels", "labels.csv"],
+    "link-prediction": ["--k", "5,10", "--hits", "3", "--held-out", "0.15"],
+    "classification": ["--train", "0.5", "--repeats", "2", "--classes", "labels.csv"],
+    "clustering": ["--repeats", "2", "--classes", "labels.csv"],
+    "roles": ["--train", "0.5,0.8", "--repeats", "2", "--classes", "labels.csv"],
     "centrality": ["--measures", "degree,closeness", "--repeats", "2"],
     "regular-equivalence": [],
-    "visualization": ["--perplexity", "5", "--labels", "labels.csv"],
+    "visualization": ["--perplexity", "5", "--classes", "labels.csv"],
     "noise-robustness": ["--fractions", "0.5"],
-    "out-of-sample": ["--new", "3", "--labels", "labels.csv"],
+    "out-of-sample": ["--new", "3", "--classes", "labels.csv"],
     "uncertainty": ["--bins", "3"],
     "calibration": ["--bins", "3"],
     "hyperedges": [],
@@ -107,7 +107,7 @@ def test_a_task_has_its_other_names_too() -> None:
 def test_a_model_of_hyperedges_and_the_classes_of_its_nodes() -> None:
     Path("triples.csv").write_text("user,film,tag\n" + "".join(f"u{i % 7},f{i % 5},t{i % 3}\n" for i in range(40)))
     Path("users.csv").write_text("".join(f"user:u{i},{i % 2}\n" for i in range(7)))
-    args = ["--labels", "users.csv", "--train", 0.5, "--repeats", 2, "--dim", 3, "--epochs", 2, "-q"]
+    args = ["--classes", "users.csv", "--train", 0.5, "--repeats", 2, "--dim", 3, "--epochs", 2, "-q"]
     found = told("evaluate", "classification", "dhne", "triples.csv", *args)
     assert "micro-F1@50%" in found["figures"] and found["name"] == "DHNE"
     succeed("fit", "dhne", "triples.csv", "-o", "dhne.netfold", "--dim", 3, "--epochs", 2, "-q")
@@ -161,7 +161,7 @@ def test_a_saved_model_predicts_links_that_it_cannot_have_seen(fitted: Path) -> 
     found = told(*args, "--test", fitted / "test.csv")
     assert found["protocol"]["test edges"] == len((fitted / "test.csv").read_text().splitlines())
     assert 0 <= found["figures"]["AUC"] <= 1
-    assert "leave out one" in refuse(*args, "--test", fitted / "test.csv", "--hide", 0.2)
+    assert "leave out one" in refuse(*args, "--test", fitted / "test.csv", "--held-out", 0.2)
     Path("fewer.csv").write_text((fitted / "train.csv").read_text().split("\n", 1)[1])
     other = ["evaluate", "link-prediction", fitted / "model", "fewer.csv", "--test", fitted / "test.csv", "--k", 5]
     assert "was not fitted to fewer.csv" in refuse(*other)
@@ -201,13 +201,13 @@ def test_new_nodes_of_a_saved_model_are_those_that_it_has_not_met(fitted: Path) 
         ("reconstruction sdne edges.csv --k 0", "at least 1"),
         ("reconstruction sdne edges.csv --k many", "'many' is not a list of whole numbers"),
         ("reconstruction sdne edges.csv --dim 0", "--dim"),
-        ("reconstruction sdne edges.csv --labels labels.csv", "no such option"),
-        ("link-prediction sdne edges.csv --hide 1", "--hide"),
-        ("link-prediction sdne edges.csv --hide 0.9 --keep connected", "hidden=0.9"),
+        ("reconstruction sdne edges.csv --classes labels.csv", "no such option"),
+        ("link-prediction sdne edges.csv --held-out 1", "--held-out"),
+        ("link-prediction sdne edges.csv --held-out 0.9 --keep connected", "held_out=0.9"),
         ("link-prediction sdne edges.csv --test edges.csv", "no such option"),
-        ("classification sdne edges.csv", "--labels"),
-        ("classification sdne edges.csv --labels nowhere.csv", "nowhere.csv"),
-        ("classification sdne edges.csv --labels labels.csv --train 0.5,1.5", "at most 0.999"),
+        ("classification sdne edges.csv", "--classes"),
+        ("classification sdne edges.csv --classes nowhere.csv", "nowhere.csv"),
+        ("classification sdne edges.csv --classes labels.csv --train 0.5,1.5", "at most 0.999"),
         ("centrality sdne edges.csv --measures degree,fame", "'fame' is not one of"),
         ("reconstruction edges.csv edges.csv", "edges.csv"),
         ("winning sdne edges.csv", "winning"),
@@ -247,11 +247,11 @@ def test_flags_are_arguments_of_the_function(task: str) -> None:
     assert command is not None
     arguments = {str(p.name).removeprefix("protocol_") for p in command.params if str(p.name).startswith("protocol_")}
     elsewhere = {"alpha", "similarity"}  # --alpha is the model's, and there is one similarity
-    elsewhere |= {"until", "classes", "test", "kept", "duplicates"}  # of data sets in parts; whether --labels is given
+    elsewhere |= {"until", "classes", "test", "kept", "duplicates"}  # of data sets in parts; whether --classes is given
     assert arguments == set(TASKS[task].arguments) - elsewhere
     assert {p.name for p in flags(nf.MODELS[model])} <= {p.name for p in command.params}
     text = succeed("evaluate", task, "--help").stdout
-    assert all(f"--{x.replace('_', '-')}" in text for x in arguments - {"hidden", "C"})
+    assert all(f"--{x.replace('_', '-')}" in text for x in arguments - {"C"})
 
 
 def test_choices_are_those_of_the_functions() -> None:

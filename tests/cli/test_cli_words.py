@@ -17,7 +17,7 @@ MISSING = [
     "score gone edges.csv -o s.csv", "choose gone", "compare gone sdne", "fit sdne edges.csv -o m --config gone",
     "fit depthlgp edges.csv --embedding gone -o m", "evaluate hyperedges dhne gone",
     "evaluate link-prediction sdne gone",
-    "compare edges.csv sdne --task classification --labels gone",
+    "compare edges.csv sdne --task classification --classes gone",
 ]  # fmt: skip
 
 

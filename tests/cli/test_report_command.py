@@ -26,7 +26,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sdne: nf.SDNE) -> Pa
 
 
 def test_the_command_writes_a_page(folder: Path) -> None:
-    asked = ("report", "sdne.netfold", "vectors.npz", "-o", "r.html", "--edges", "edges.csv", "--labels", "faction.csv")
+    asked = (
+        "report",
+        "sdne.netfold",
+        "vectors.npz",
+        "-o",
+        "r.html",
+        "--edges",
+        "edges.csv",
+        "--classes",
+        "faction.csv",
+    )
     result = netfold(*asked, "--title", "Karate", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
@@ -60,10 +70,10 @@ def test_the_command_reads_edges_as_it_is_told(folder: Path) -> None:
     [
         ([], "missing argument 'MODEL...'"),
         (["none.netfold"], "none.netfold"),
-        (["sdne.netfold", "--labels", "none.csv"], "--labels none.csv names no file"),
+        (["sdne.netfold", "--classes", "none.csv"], "--classes none.csv names no file"),
         (["sdne.netfold", "--edges", "none.csv"], "none.csv"),
         (["vectors.npz", "--edges", "edges.csv", "--edges", "edges.csv"], "--edges is given 2 times"),
-        (["sdne.netfold", "--labels", "edges.csv"], "edges.csv, line 1"),
+        (["sdne.netfold", "--classes", "edges.csv"], "edges.csv, line 1"),
         (["sdne.netfold", "sdne.netfold"], "two sheets are called"),
         (["sdne.netfold", "--edges", "edges.csv", "--skip-loops"], "--skip-loops has no meaning"),
     ],
@@ -80,11 +90,11 @@ def test_types_are_spelled_in_a_file_of_labels(folder: Path) -> None:
     model.save("dhne.netfold")
     names = [f"{kind}:{i}" for kind, i in known.nodes]
     Path("kinds.csv").write_text("\n".join(f"{name},{'xy'[k % 2]}" for k, name in enumerate(names)))
-    result = netfold("report", "dhne.netfold", "-o", "r.html", "--labels", "kinds.csv", "--no-evaluate")
+    result = netfold("report", "dhne.netfold", "-o", "r.html", "--classes", "kinds.csv", "--no-evaluate")
     assert result.exit_code == 0, result.output
     facts = facts_of(Path("r.html").read_text())
     assert [x["name"] for x in facts["sheets"][0]["columns"][:2]] == ["kinds", "type"]
-    assert unpacked(Path("r.html").read_text(), facts["sheets"][0]["labels"]).split("\n") == names
+    assert unpacked(Path("r.html").read_text(), facts["sheets"][0]["names"]).split("\n") == names
     Path("kinds.csv").write_text("user:99,x\nuser:98,y\n")
-    refused = netfold("report", "dhne.netfold", "-o", "s.html", "--labels", "kinds.csv")
+    refused = netfold("report", "dhne.netfold", "-o", "s.html", "--classes", "kinds.csv")
     assert refused.exit_code == 2 and "no node is called user:99" in refused.stderr

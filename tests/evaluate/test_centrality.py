@@ -116,7 +116,7 @@ def naive_regression(
 def test_regression_is_what_normal_equations_give(draw: np.random.Generator) -> None:
     graph, vectors = karate(), draw.normal(size=(34, 3))
     embedding = Embedding(range(34), vectors)
-    made = centrality(embedding, graph, measures=("closeness", "pagerank"), repeats=3, hidden=0.25, seed=5)
+    made = centrality(embedding, graph, measures=("closeness", "pagerank"), repeats=3, held_out=0.25, seed=5)
     rng = np.random.default_rng(5)
     orders = [rng.permutation(34) for _ in range(3)]
     x = embedding.vectors.astype(np.float64)
@@ -179,8 +179,8 @@ def test_an_embedding_of_another_order_and_more_nodes() -> None:
     [
         ({"measures": ["fame"]}, "measures='fame' is not one of closeness, betweenness"),
         ({"measures": []}, "measures is empty"),
-        ({"hidden": 0}, "hidden=0 is not a part"),
-        ({"hidden": 1.0}, "hidden=1.0 is not a part"),
+        ({"held_out": 0}, "held_out=0 is not a part"),
+        ({"held_out": 1.0}, "held_out=1.0 is not a part"),
         ({"repeats": 0}, "repeats=0"),
         ({"sources": 0}, "sources=0"),
         ({"graph": [(0, 1)]}, "2 nodes"),

@@ -234,9 +234,9 @@ def test_the_protocol_says_what_moves_a_figure() -> None:
     embedding, labels = blocks(60)
     fewer = {node: x for node, x in labels.items() if node != "n7"} | {"n8": []}
     protocol = classification(embedding, fewer, train=0.5, repeats=2, C=0.5, seed=8).protocol
-    assert protocol["labelled nodes"] == 58 and protocol["nodes left out without a label"] == 2
+    assert protocol["nodes with a class"] == 58 and protocol["nodes left out without a class"] == 2
     assert (protocol["C"], protocol["seed"], protocol["repeats"], protocol["rule"]) == (0.5, 8, 2, "top-k")
-    assert "nodes left out without a label" not in classification(embedding, labels, repeats=1).protocol
+    assert "nodes left out without a class" not in classification(embedding, labels, repeats=1).protocol
     assert isinstance(classification(embedding, labels, repeats=1), Result)
 
 

@@ -110,7 +110,7 @@ def test_unlabelled_nodes_are_left_out() -> None:
     embedding, labels = corners(30)
     few = {node: x for node, x in labels.items() if node[1] < 12}
     protocol = clustering(embedding, few, repeats=1).protocol
-    assert (protocol["labelled nodes"], protocol["nodes left out without a label"]) == (12, 18)
+    assert (protocol["nodes with a class"], protocol["nodes left out without a class"]) == (12, 18)
 
 
 EMBEDDING, LABELS = corners(12)
@@ -223,7 +223,7 @@ def test_graph_baselines_of_the_plane() -> None:
         ({"perplexity": 5, "nodes": 4}, "number of nodes, 4"),
         ({"perplexity": 5, "nodes": 0}, "nodes=0 is not"),
         ({"perplexity": 5, "normalize": "x"}, "normalize='x'"),
-        ({"perplexity": 5, "labels": {"nobody": "x"}}, "no node is labelled 'nobody'"),
+        ({"perplexity": 5, "classes": {"nobody": "x"}}, "no node is labelled 'nobody'"),
     ],
 )
 def test_what_visualization_refuses(options: dict[str, Any], words: str) -> None:

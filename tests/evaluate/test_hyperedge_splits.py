@@ -1,4 +1,4 @@
-"""Hidden hyperedges: what is hidden and what is left, figures of the unseen apart, and the command line."""
+"""Held-out hyperedges: what is held out and what is left, figures of the unseen apart, and the command line."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def tags() -> Hypergraph:
 # -------------------------------------------------------------------- splits
 
 
-@pytest.mark.parametrize("hidden", [0.05, 0.2, 0.9])
-def test_what_is_hidden_and_what_is_left_are_the_whole(hidden: float) -> None:
+@pytest.mark.parametrize("held_out", [0.05, 0.2, 0.9])
+def test_what_is_held_out_and_what_is_left_are_the_whole(held_out: float) -> None:
     whole = tags()
-    split = split_hyperedges(whole, hidden, seed=3)
-    assert split.test.n_edges == round(hidden * whole.n_edges)
+    split = split_hyperedges(whole, held_out, seed=3)
+    assert split.test.n_edges == round(held_out * whole.n_edges)
     assert Counter(split.train.edges) + Counter(split.test.edges) == Counter(whole.edges)
     assert split.train.nodes == split.test.nodes == whole.nodes and split.train.node_types == whole.node_types
-    assert split.train.fingerprint == split_hyperedges(whole, hidden, seed=3).train.fingerprint
-    assert split.train.fingerprint != split_hyperedges(whole, hidden, seed=4).train.fingerprint
+    assert split.train.fingerprint == split_hyperedges(whole, held_out, seed=3).train.fingerprint
+    assert split.train.fingerprint != split_hyperedges(whole, held_out, seed=4).train.fingerprint
 
 
 def test_the_figures_of_a_split_are_counted() -> None:
@@ -66,20 +66,20 @@ def test_the_figures_of_a_split_are_counted() -> None:
         "nodes left in none": len({node for edge in test for node in edge} - left),
     }
     assert split.figures == expected and 0 < expected["unseen"] < len(test)
-    assert "unseen" in repr(split) and "protocol: hidden 0.3; seed 1" in repr(split)
+    assert "unseen" in repr(split) and "protocol: held out 0.3; seed 1" in repr(split)
 
 
-@pytest.mark.parametrize("hidden", [0, 1, -0.2, "half", None, float("nan")])
-def test_a_share_is_between_0_and_1(hidden: Any) -> None:
+@pytest.mark.parametrize("held_out", [0, 1, -0.2, "half", None, float("nan")])
+def test_a_share_is_between_0_and_1(held_out: Any) -> None:
     with pytest.raises(InputError, match="is no share of the hyperedges; give a number between 0 and 1"):
-        split_hyperedges(tags(), hidden)
+        split_hyperedges(tags(), held_out)
 
 
-def test_some_must_be_hidden_and_some_left() -> None:
+def test_some_must_be_held_out_and_some_left() -> None:
     two = Hypergraph.from_tuples([("a", "b"), ("b", "c")])
-    for hidden, count in ((0.1, 0), (0.9, 2)):
-        with pytest.raises(InputError, match=f"hides {count} of 2 hyperedges; hide some, and leave some"):
-            split_hyperedges(two, hidden)
+    for held_out, count in ((0.1, 0), (0.9, 2)):
+        with pytest.raises(InputError, match=f"holds out {count} of 2 hyperedges; hold out some, and leave some"):
+            split_hyperedges(two, held_out)
 
 
 # -------------------------------------------------------------------- figures
@@ -99,7 +99,7 @@ def test_unseen_hyperedges_have_figures_of_their_own() -> None:
             assert found.figures[figure + name] == row.figures[figure]
             for cheap in row.baselines:
                 assert found.baselines[cheap][figure + name] == row.baselines[cheap][figure]
-    assert found.protocol == {"hidden": 0.3, **drop.protocol}
+    assert found.protocol == {"held out": 0.3, **drop.protocol}
 
 
 def test_where_all_is_unseen_there_is_one_pair_of_figures() -> None:
@@ -149,7 +149,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_a_model_is_fitted_to_what_is_left_and_asked_under_each_sampler() -> None:
-    found = told("dhne", "tags.csv", *QUICK, "--hide", "0.3", "--seed", "1", "--per-positive", "3")
+    found = told("dhne", "tags.csv", *QUICK, "--held-out", "0.3", "--seed", "1", "--per-positive", "3")
     assert list(found) == ["replaced", "uniform"]
     split = split_hyperedges(nf.read_hyperedges("tags.csv"), 0.3, seed=1)
     model = nf.DHNE(dim=4, epochs=3, batch_size=32, seed=1).fit(split.train, progress=False)
@@ -164,9 +164,9 @@ def test_a_model_is_fitted_to_what_is_left_and_asked_under_each_sampler() -> Non
 def test_several_kinds_a_sampler_and_cosines() -> None:
     text = netfold("dhne", "tags.csv", "friends.csv", *QUICK, "--negatives", "uniform", "--aggregate", "min")
     assert text.exit_code == 0, text.output
-    assert text.stdout.count("protocol: hidden 0.2; seed 0;") == 1 and "negatives uniform" in text.stdout
+    assert text.stdout.count("protocol: held out 0.2; seed 0;") == 1 and "negatives uniform" in text.stdout
     assert "score min of the cosines of pairs" in text.stdout and "DHNE" in text.stdout
-    own = told("dhne", "tags.csv", *QUICK, "--negatives", "all", "--dhne-n-negatives", "2")
+    own = told("dhne", "tags.csv", *QUICK, "--negatives", "all", "--n-negatives", "2")
     assert own["all"]["protocol"]["score"] == "the model's own"
 
 
@@ -184,8 +184,8 @@ def test_a_saved_model_is_asked_about_others() -> None:
     assert set(found["figures"]) == set(expected.figures) == {"AUC", "AP", "AUC with seen", "AP with seen"}
     assert "may have seen the hyperedges that would be held out" in refuse("m.netfold", "tags.csv")
     assert "was not fitted to friends.csv" in refuse("m.netfold", "friends.csv", "--test", "friends.csv")
-    assert "--hide holds out hyperedges and --test" in refuse(
-        "m.netfold", "tags.csv", "--test", "new.csv", "--hide", "0.1"
+    assert "--held-out holds out hyperedges and --test" in refuse(
+        "m.netfold", "tags.csv", "--test", "new.csv", "--held-out", "0.1"
     )
     Path("odd.csv").write_text("user,film,tag\nu,77,drama\n")
     assert "('film', 77)" in refuse("m.netfold", "tags.csv", "--test", "odd.csv")
@@ -197,14 +197,14 @@ def test_a_saved_model_is_asked_about_others() -> None:
     [
         (["dhne"], "missing argument 'EDGES"),
         (["dhne", "none.csv"], "none.csv: there is no such file"),
-        (["dhne", "tags.csv", "--hide", "1"], "--hide"),
+        (["dhne", "tags.csv", "--held-out", "1"], "--held-out"),
         (["dhne", "tags.csv", "--negatives", "hard"], "'hard' is not one of replaced, uniform, all"),
         (["dhne", "tags.csv", "--aggregate", "max"], "--aggregate"),
         (
             ["dhne", "tags.csv", "--columns", "user,year"],
             "there are the columns user, film, tag, and 'user' alone of user, year",
         ),
-        (["dhne", "friends.csv", "--hide", "0.01"], "hides 0 of 4 hyperedges; hide some, and leave some"),
+        (["dhne", "friends.csv", "--held-out", "0.01"], "holds out 0 of 4 hyperedges; hold out some, and leave some"),
         (["sdne", "tags.csv"], "sdne reads graphs, and this task is for models of hypergraphs (dhne)"),
         (["dhen", "tags.csv"], "'dhen' is neither a model (dhne) nor a saved one; give its path"),
     ],
@@ -216,5 +216,7 @@ def test_refusals_are_one_sentence(args: list[str], words: str) -> None:
 def test_choices_are_those_of_the_functions_and_the_help_lists_them() -> None:
     assert tuple(SAMPLER_WORDS) == SAMPLERS and AGGREGATES == ("mean", "min")
     text = netfold("--help").stdout
-    assert all(flag in text for flag in ("--hide", "--negatives", "--per-positive", "--aggregate", "--test", "dhne"))
-    assert "--dhne-n-negatives" in netfold("dhne", "--help").stdout
+    assert all(
+        flag in text for flag in ("--held-out", "--negatives", "--per-positive", "--aggregate", "--test", "dhne")
+    )
+    assert "--n-negatives" in netfold("dhne", "--help").stdout

@@ -47,7 +47,7 @@ def test_the_protocol_says_what_was_done() -> None:
     embedding = Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(40, 4)))
     found = link_prediction(embedding, split, negatives="degree", per_positive=3, seed=5, baselines=False)
     assert found.protocol == {
-        "hidden": 0.2,
+        "held out": 0.2,
         "keep": "connected",
         "split seed": 8,
         "test edges": len(split.test),
@@ -91,7 +91,7 @@ def test_paths_that_would_take_minutes_are_left_out(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="needs NETFOLD_DATA")
 def test_cheap_baselines_on_gr_qc_are_where_others_found_them() -> None:
-    """15% hidden: common neighbors .81-.84 / .213, Adamic-Adar .86-.91 / .275 at 1,000 / 10,000 pairs."""
+    """15% held out: common neighbors .81-.84 / .213, Adamic-Adar .86-.91 / .275 at 1,000 / 10,000 pairs."""
     from netfold import datasets
 
     graph = datasets.load("ca_grqc")

@@ -40,7 +40,7 @@ def test_each_fit_sees_the_training_graph_and_so_much_noise() -> None:
         seen.append(train)
         return Embedding(train.nodes, np.eye(2)[group])
 
-    found = noise_robustness(fit, graph, fractions=(0.05, 0.5), hidden=0.25, seed=3)
+    found = noise_robustness(fit, graph, fractions=(0.05, 0.5), held_out=0.25, seed=3)
     split = split_edges(graph, 0.25, seed=3)
     edges, test = ({*map(tuple, x.tolist())} for x in (edge_pairs(graph), split.test))
     parts = [{*map(tuple, edge_pairs(x).tolist())} for x in seen]

@@ -1,4 +1,4 @@
-"""Vectors of new nodes: figures against loops, reruns beside them, and nothing hidden is seen."""
+"""Vectors of new nodes: figures against loops, reruns beside them, and nothing held out is seen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_classes_against_scikit_learn() -> None:
     labels = {x: list(rng.choice(5, rng.integers(1, 4), replace=False)) for x in graph.nodes}
     split = split_nodes(graph, 30)
     base, new = vectors_of(split.known, 5), vectors_of(split.whole, 6).take([graph.nodes[i] for i in split.new])
-    found = out_of_sample(new, split, base=base, labels=labels, normalize="none", C=2.0)
+    found = out_of_sample(new, split, base=base, classes=labels, normalize="none", C=2.0)
     truth = np.array([[c in labels[x] for c in range(5)] for x in graph.nodes]).astype(int)
     known = split.whole.positions(split.known.nodes)
     classifier = OneVsRestClassifier(LogisticRegression(C=2.0, tol=1e-6, max_iter=10_000)).fit(
@@ -77,16 +77,16 @@ def test_links_against_the_double_loop() -> None:
     split = split_nodes(graph, 25, seed=1)
     base = vectors_of(split.known, 2)
     found = out_of_sample(lambda s: label_propagation(s, base), split, base=base, per_positive=2, seed=5)
-    hidden = hold_out_half(split, seed=5)
-    wrong = new_node_negatives(split, hidden.pairs, 2, 5)
+    held_out = hold_out_half(split, seed=5)
+    wrong = new_node_negatives(split, held_out.pairs, 2, 5)
     known, vectors = split.whole.positions(split.known.nodes), np.zeros((graph.n_nodes, 4))
-    vectors[known], vectors[split.new] = base.vectors, label_propagation(hidden.split, base).vectors
+    vectors[known], vectors[split.new] = base.vectors, label_propagation(held_out.split, base).vectors
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    right, others = ([unit[u] @ unit[v] for u, v in pairs] for pairs in (hidden.pairs, wrong))
+    right, others = ([unit[u] @ unit[v] for u, v in pairs] for pairs in (held_out.pairs, wrong))
     auc = np.mean([(a > b) + (a == b) / 2 for a in right for b in others])
     assert found.figures["AUC"] == pytest.approx(auc, abs=1e-4)
     assert found.figures == found.baselines["LabelProp"]
-    assert found.protocol["positives"] == len(hidden.pairs)
+    assert found.protocol["positives"] == len(held_out.pairs)
 
 
 def test_perfect_vectors_score_1_and_random_ones_chance() -> None:
@@ -97,7 +97,7 @@ def test_perfect_vectors_score_1_and_random_ones_chance() -> None:
     def perfect(part: NodeSplit) -> Embedding:
         return one_hot([part.whole.nodes[i] for i in part.new], groups)
 
-    best = out_of_sample(perfect, split, base=base, labels=groups)
+    best = out_of_sample(perfect, split, base=base, classes=groups)
     assert best.figures["micro-F1"] == best.figures["macro-F1"] == best.figures["accuracy"] == 1
     assert best.name == "perfect"
     rng = np.random.default_rng(0)
@@ -106,7 +106,7 @@ def test_perfect_vectors_score_1_and_random_ones_chance() -> None:
             lambda s: Embedding(s.whole.nodes.take(s.new), rng.normal(size=(len(s.new), 3))),
             split,
             base=base,
-            labels=groups,
+            classes=groups,
             baselines=False,
             seed=seed,
         ).figures
@@ -124,15 +124,15 @@ def test_a_fitted_model_is_shown_half_of_the_edges_for_links() -> None:
     graph, groups, _ = blocks_graph()
     split = split_nodes(graph, 30)
     model = Fitted(split.known, one_hot(split.known.nodes, groups))
-    found = out_of_sample(model, split, labels=groups)
+    found = out_of_sample(model, split, classes=groups)
     assert found.figures == found.baselines["LocalAvg"]
     assert found.name == "Fitted"
     assert len(model.shown) == 2
     assert model.shown[0].n_edges == graph.n_edges
-    hidden = hold_out_half(split)
-    assert model.shown[1].n_edges == hidden.split.whole.n_edges
+    held_out = hold_out_half(split)
+    assert model.shown[1].n_edges == held_out.split.whole.n_edges
     assert found.best("micro-F1") == "Fitted"  # nothing is better than it
-    assert "hidden" in repr(found) and "LabelProp" in repr(found)
+    assert "held out" in repr(found) and "LabelProp" in repr(found)
 
 
 def test_a_rerun_stands_beside() -> None:
@@ -144,13 +144,13 @@ def test_a_rerun_stands_beside() -> None:
         seen.append(whole)
         return one_hot(whole.nodes, groups)
 
-    found = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit)
+    found = out_of_sample(lambda s: local_average(s, base), split, base=base, classes=groups, rerun=fit)
     assert found.baselines["rerun"]["micro-F1"] == 1
     assert [x.n_edges for x in seen] == [graph.n_edges, hold_out_half(split).split.whole.n_edges]
-    given = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit(graph))
+    given = out_of_sample(lambda s: local_average(s, base), split, base=base, classes=groups, rerun=fit(graph))
     assert "AUC" in given.figures and "AUC" not in given.baselines["rerun"]
     assert given.baselines["rerun"]["micro-F1"] == 1
-    only = out_of_sample(lambda s: local_average(s, base), split, base=base, links=False, labels=groups)
+    only = out_of_sample(lambda s: local_average(s, base), split, base=base, links=False, classes=groups)
     assert "AUC" not in only.figures
 
 
@@ -163,22 +163,22 @@ def test_a_way_that_needs_no_model_is_named() -> None:
         seen.append(whole)
         return one_hot(whole.nodes, groups)
 
-    by_function = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, rerun=fit)
+    by_function = out_of_sample(lambda s: local_average(s, base), split, base=base, classes=groups, rerun=fit)
     for way in ("LocalAvg", "LabelProp", "rerun"):
-        found = out_of_sample(way, split, base=base, labels=groups, rerun=fit)
+        found = out_of_sample(way, split, base=base, classes=groups, rerun=fit)
         assert found.name == way and found.figures == by_function.baselines[way]
         assert found.baselines == {x: y for x, y in by_function.baselines.items() if x in ("LocalAvg", "LabelProp")} | (
             {} if way == "rerun" else {"rerun": by_function.baselines["rerun"]}
         )
     assert len(seen) == 8  # two a call: each rerun is made once
-    assert out_of_sample("LocalAvg", split, base=base, labels=groups, baselines=False).baselines == {}
-    given = out_of_sample("rerun", split, base=base, labels=groups, rerun=fit(graph))
-    assert "micro-F1" in given.figures and "AUC" not in given.figures  # it has seen the hidden edges
+    assert out_of_sample("LocalAvg", split, base=base, classes=groups, baselines=False).baselines == {}
+    given = out_of_sample("rerun", split, base=base, classes=groups, rerun=fit(graph))
+    assert "micro-F1" in given.figures and "AUC" not in given.figures  # it has seen the held-out edges
 
     def rerun(part: NodeSplit) -> Embedding:
         return local_average(part, base)
 
-    beside = out_of_sample(rerun, split, base=base, labels=groups, rerun=fit)
+    beside = out_of_sample(rerun, split, base=base, classes=groups, rerun=fit)
     assert beside.name == "rerun" and beside.figures != beside.baselines["rerun"]  # a function may be called so
 
 
@@ -195,8 +195,8 @@ def test_nodes_that_cannot_be_reached_get_the_mean_and_are_counted() -> None:
         asked.append(nodes)
         return Embedding(nodes, [[1.0, 0]] * len(nodes))
 
-    by_path = out_of_sample(extend, split, base=base, labels=labels, links=False)
-    by_edge = out_of_sample(extend, split, base=base, labels=labels, links=False, linked="neighbor")
+    by_path = out_of_sample(extend, split, base=base, classes=labels, links=False)
+    by_edge = out_of_sample(extend, split, base=base, classes=labels, links=False, linked="neighbor")
     assert asked == [["x", "y"], ["x"]]
     assert by_path.protocol["without a path to known ones"] == 2
     assert by_path.protocol["model asked about"] == "those with a path to known ones"
@@ -208,12 +208,12 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
     graph, groups, _ = blocks_graph()
     split = split_nodes(graph, 30, seed=7)
     base = one_hot(split.known.nodes, groups)
-    found = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, seed=3)
+    found = out_of_sample(lambda s: local_average(s, base), split, base=base, classes=groups, seed=3)
     assert found.protocol["split seed"] == 7
     assert found.protocol["seed"] == 3
     assert found.protocol["new nodes"] == 30
     assert found.name == "function"
-    again = out_of_sample(lambda s: local_average(s, base), split, base=base, labels=groups, seed=3)
+    again = out_of_sample(lambda s: local_average(s, base), split, base=base, classes=groups, seed=3)
     assert again.to_dict() == found.to_dict()
 
 
@@ -236,15 +236,15 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
         ({"model": lambda s: None}, "a NoneType was given to evaluate"),
         ({"model": lambda s: Embedding("q", [[1.0, 2, 3]])}, "none of the 30 new nodes has a vector"),
         ({"model": lambda s: vectors_of(s.whole, 0, 2)}, "the new nodes' vectors have 2 numbers and the known ones' 3"),
-        ({"links": False, "labels": None}, "there is nothing to measure; give labels=, or a model"),
-        ({"labels": {"node 0": 1, "nowhere": 2}}, "no node is labelled 'nowhere'"),
+        ({"links": False, "classes": None}, "there is nothing to measure; give classes=, or a model"),
+        ({"classes": {"node 0": 1, "nowhere": 2}}, "no node is labelled 'nowhere'"),
     ],
 )
 def test_refused(given: dict[str, Any], message: str) -> None:
     graph, groups, _ = blocks_graph()
     split = split_nodes(graph, 30)
     base = one_hot(split.known.nodes, groups)
-    default: dict[str, Any] = {"model": lambda s: local_average(s, base), "base": base, "labels": groups}
+    default: dict[str, Any] = {"model": lambda s: local_average(s, base), "base": base, "classes": groups}
     with pytest.raises(InputError, match=message):
         out_of_sample(split=split, **(default | given))
 
@@ -256,7 +256,7 @@ def test_a_model_that_knows_the_new_nodes_is_refused() -> None:
     with pytest.raises(
         InputError, match=f"the model was fitted to '{first}', which is a new node; fit it to split.known"
     ):
-        out_of_sample(Fitted(graph, one_hot(graph.nodes, groups)), split, labels=groups)
+        out_of_sample(Fitted(graph, one_hot(graph.nodes, groups)), split, classes=groups)
 
 
 def test_labels_of_one_side_are_refused() -> None:
@@ -264,5 +264,5 @@ def test_labels_of_one_side_are_refused() -> None:
     split = split_nodes(graph, 30)
     base = one_hot(split.known.nodes, groups)
     known_only = {x: groups[x] for x in split.known.nodes}
-    with pytest.raises(InputError, match="labels name 90 known and 0 new nodes with a class; both are needed"):
-        out_of_sample(lambda s: local_average(s, base), split, base=base, labels=known_only)
+    with pytest.raises(InputError, match="classes name 90 known and 0 new nodes with a class; both are needed"):
+        out_of_sample(lambda s: local_average(s, base), split, base=base, classes=known_only)

@@ -1,4 +1,4 @@
-"""Splits of edges and of nodes: what is hidden is hidden, as much as asked, and by the rule that is named."""
+"""Splits of edges and of nodes: what is held out is held out, as much as asked, and by the rule that is named."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def test_train_and_test_are_the_whole_and_share_nothing(keep: str, directed: boo
     split = split_edges(graph, 0.3, keep=keep, seed=seed)
     off_diagonal = graph.n_edges - graph.n_self_loops
     assert len(split.test) == round(0.3 * off_diagonal) and split.test.dtype == np.int64
-    hidden = {(int(a), int(b)) for a, b in split.test}
-    assert len(hidden) == len(split.test) and all(a != b for a, b in hidden)
+    held_out = {(int(a), int(b)) for a, b in split.test}
+    assert len(held_out) == len(split.test) and all(a != b for a, b in held_out)
     if not directed:
-        assert all(a < b for a, b in hidden)
-        hidden |= {(b, a) for a, b in hidden}
+        assert all(a < b for a, b in held_out)
+        held_out |= {(b, a) for a, b in held_out}
     left = edges_of(split.train)
-    assert not hidden & set(left)
-    assert left == {e: w for e, w in before.items() if e not in hidden}, "weights and self-loops stay"
+    assert not held_out & set(left)
+    assert left == {e: w for e, w in before.items() if e not in held_out}, "weights and self-loops stay"
     assert split.train.nodes == graph.nodes and split.train.directed == directed and split.whole is graph
     assert edges_of(graph) == before
 
@@ -91,7 +91,7 @@ def test_what_a_split_reports_against_networkx(keep: str, directed: bool, seed: 
         assert nx.number_connected_components(train) == nx.number_connected_components(whole) + 60 - len(whole)
 
 
-def test_every_edge_is_as_likely_to_be_hidden() -> None:
+def test_every_edge_is_as_likely_to_be_held_out() -> None:
     graph = Graph.from_edges([(i, (i + 1) % 20) for i in range(20)])
     counts = np.zeros(20)
     for seed in range(400):
@@ -102,8 +102,8 @@ def test_every_edge_is_as_likely_to_be_hidden() -> None:
 
 def test_the_forest_that_stays_is_random() -> None:
     ring = [(i, (i + 1) % 8) for i in range(8)]
-    hidden = {tuple(split_edges(ring, 1 / 8, keep="connected", seed=seed).test[0].tolist()) for seed in range(100)}
-    assert len(hidden) == 8
+    held_out = {tuple(split_edges(ring, 1 / 8, keep="connected", seed=seed).test[0].tolist()) for seed in range(100)}
+    assert len(held_out) == 8
 
 
 def test_of_two_directions_one_keeps_the_nodes_together() -> None:
@@ -113,7 +113,7 @@ def test_of_two_directions_one_keeps_the_nodes_together() -> None:
     assert 0 < (split.test[:, 0] < split.test[:, 1]).sum() < 10, "either direction may stay"
 
 
-def test_the_same_seed_hides_the_same_edges() -> None:
+def test_the_same_seed_holds_out_the_same_edges() -> None:
     graph = random_graph(60, 0)
     for keep in ("none", "connected"):
         first, again, other = (split_edges(graph, 0.2, keep=keep, seed=seed).test for seed in (1, 1, 2))
@@ -121,14 +121,14 @@ def test_the_same_seed_hides_the_same_edges() -> None:
         assert first.tolist() != other.tolist()
 
 
-def test_as_much_as_can_be_hidden() -> None:
+def test_as_much_as_can_be_held_out() -> None:
     ring = [(i, (i + 1) % 10) for i in range(10)] + [(0, 5)]
     assert len(split_edges(ring, 2 / 11, keep="connected").test) == 2
     with pytest.raises(InputError) as caught:
         split_edges(ring, 0.3, keep="connected")
     assert str(caught.value) == (
-        "hidden=0.3 hides 3 edges, and only 2 can be hidden with keep='connected'; "
-        "hide at most 0.181, or use keep='none'"
+        "held_out=0.3 holds out 3 edges, and only 2 can be held out with keep='connected'; "
+        "hold out at most 0.181, or use keep='none'"
     )
     assert len(split_edges(ring, 0.181, keep="connected").test) == 2
 
@@ -136,32 +136,32 @@ def test_as_much_as_can_be_hidden() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"hidden": 0}, "hidden=0 is no share of the edges; give a number between 0 and 1"),
-        ({"hidden": 1.0}, "hidden=1.0 is no share"),
-        ({"hidden": float("nan")}, "hidden=nan is no share"),
-        ({"hidden": "half"}, "hidden='half' is no share"),
-        ({"hidden": 0.01}, "hidden=0.01 hides 0 of 3 edges; hide some, and leave some"),
-        ({"hidden": 0.99}, "hidden=0.99 hides 3 of 3 edges"),
+        ({"held_out": 0}, "held_out=0 is no share of the edges; give a number between 0 and 1"),
+        ({"held_out": 1.0}, "held_out=1.0 is no share"),
+        ({"held_out": float("nan")}, "held_out=nan is no share"),
+        ({"held_out": "half"}, "held_out='half' is no share"),
+        ({"held_out": 0.01}, "held_out=0.01 holds out 0 of 3 edges; hold out some, and leave some"),
+        ({"held_out": 0.99}, "held_out=0.99 holds out 3 of 3 edges"),
         ({"keep": "tree"}, "keep='tree' is not one of none, connected"),
     ],
 )
-def test_what_cannot_be_hidden(change: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_held_out(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as caught:
         split_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "d")], **change)
     assert said in str(caught.value)
 
 
 def test_graphs_without_edges_cannot_be_split() -> None:
-    with pytest.raises(InputError, match="hides 0 of 0 edges"):
+    with pytest.raises(InputError, match="holds out 0 of 0 edges"):
         split_edges(Graph.from_edges([("a", "a")]))
-    with pytest.raises(InputError, match="hides 0 of 0 edges"):
+    with pytest.raises(InputError, match="holds out 0 of 0 edges"):
         split_edges(Graph.from_edges([]))
 
 
 def test_repr() -> None:
     assert repr(split_edges(random_graph(60, 0), 0.2, seed=4)).splitlines()[1:] == [
         "test edges 15; isolated nodes made 3; test edges across components 7",
-        "protocol: hidden 0.2; keep none; seed 4",
+        "protocol: held out 0.2; keep none; seed 4",
     ]
 
 

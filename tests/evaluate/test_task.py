@@ -19,9 +19,9 @@ from netfold.studies.choose import PURPOSES
 from netfold.studies.choose.rules import RULES
 from netfold.studies.reproduce import folder_of_tables, read_tables
 
-NO_PROTOCOL = {"seed", "baselines", "graph", "known", "base", "labels", "rerun"}
+NO_PROTOCOL = {"seed", "baselines", "graph", "known", "base", "rerun"}
 """Arguments of functions that say what is measured, not how."""
-OF_DATA = {"hidden", "keep", "test", "kept", "until", "new", "by", "max_degree", "classes"}
+OF_DATA = {"held_out", "keep", "test", "kept", "until", "new", "by", "max_degree", "classes"}
 
 
 def choices(command: str, flag: str) -> list[str]:
@@ -88,11 +88,11 @@ def test_other_names() -> None:
 
 def test_what_is_held_out() -> None:
     graph = nf.Graph.from_edges([(i, (i + 1) % 20) for i in range(20)])
-    assert case("link", graph, dict, {"hidden": 0.5}, 0).graph.n_edges == 10
+    assert case("link", graph, dict, {"held_out": 0.5}, 0).graph.n_edges == 10
     assert case("new-nodes", graph, dict, {"new": 4, "classes": False}, 0).graph.n_nodes == 16
     assert case("near", graph, dict, {}, 0).graph is graph
-    with pytest.raises(InputError, match="reconstruction has no argument 'hidden'"):
-        case("reconstruction", graph, dict, {"hidden": 0.5}, 0)
+    with pytest.raises(InputError, match="reconstruction has no argument 'held_out'"):
+        case("reconstruction", graph, dict, {"held_out": 0.5}, 0)
 
 
 def test_hyperedges_are_held_out_as_evaluate_does() -> None:
@@ -101,7 +101,7 @@ def test_hyperedges_are_held_out_as_evaluate_does() -> None:
     assert case("hyperedges", graph, dict, {}, 3).graph.fingerprint == split.train.fingerprint
     assert case("hyperedges", graph, dict, {"kept": 0.5}, 3).graph.n_edges == 20
     with pytest.raises(InputError, match="kept has no meaning beside it"):
-        case("hyperedges", graph, dict, {"hidden": 0.5, "kept": 0.5}, 3)
+        case("hyperedges", graph, dict, {"held_out": 0.5, "kept": 0.5}, 3)
 
 
 def test_one_rule_of_scores() -> None:

@@ -155,7 +155,7 @@ def test_the_search_lists_what_is_it_before_what_begins_with_it(browser: Chromiu
     expect(browser, "Zoë")
     browser.ask("document.getElementById('search').select()")
     browser.type("nobody")
-    browser.wait("document.getElementById('found').textContent === 'no label holds this'")
+    browser.wait("document.getElementById('found').textContent === 'no name holds this'")
 
 
 def test_a_click_shows_neighbors_and_a_neighbor_leads_on(browser: Chromium, tmp_path: Path) -> None:

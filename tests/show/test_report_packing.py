@@ -104,7 +104,7 @@ def test_classes_come_by_size_and_the_rest_last() -> None:
     packed = column.packed(blocks)
     assert packed["counts"] == [3, 1, 2]
     assert in_page(blocks, packed["codes"]).tolist() == [1, 0, 0, 0, 2, 2]
-    with pytest.raises(InputError, match="the labels 'group' give no node a class; .* as a$"):
+    with pytest.raises(InputError, match="the classes 'group' are of no node that the model has; .* as a$"):
         Classes.of("group", embedding, {"z": 1})
 
 

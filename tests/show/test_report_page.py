@@ -46,11 +46,11 @@ def test_the_scripts_are_those_in_the_folder_and_evaluate_nothing() -> None:
 def test_labels_are_never_markup(tmp_path: Path) -> None:
     embedding = Embedding([HOSTILE, "<!--", "b", "c"], rng().normal(size=(4, 3)))
     classes = {HOSTILE: HOSTILE, "b": "<script>alert(2)</script>", "c": "{{script}}"}
-    page = written(tmp_path, Sheet(HOSTILE, embedding, labels={HOSTILE: classes}), title=HOSTILE, evaluate=False)
+    page = written(tmp_path, Sheet(HOSTILE, embedding, classes={HOSTILE: classes}), title=HOSTILE, evaluate=False)
     assert HOSTILE not in page and "<img" not in page and "<!--" not in page and "alert(2)</script>" not in page
     facts = facts_of(page)
     assert facts["title"] == facts["sheets"][0]["name"] == HOSTILE
-    assert unpacked(page, facts["sheets"][0]["labels"]).split("\n")[0] == HOSTILE
+    assert unpacked(page, facts["sheets"][0]["names"]).split("\n")[0] == HOSTILE
     assert set(facts["sheets"][0]["columns"][0]["classes"]) == set(classes.values())
 
 

@@ -108,7 +108,7 @@ def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_SOME", 8)
     monkeypatch.setattr(tables, "_COMPARED", 20)
     monkeypatch.setattr(tables, "_TUPLES", 4)
-    monkeypatch.setattr(tables, "_LABELLED", 12)
+    monkeypatch.setattr(tables, "_CLASSIFIED", 12)
     tasks = graph_tasks(karate())
     assert "regular equivalence" not in tasks
     made = tasks["reconstruction"](Embedding(range(34), rng().normal(size=(34, 3))), True)
@@ -117,4 +117,4 @@ def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = Embedding(known.nodes, rng().normal(size=(known.n_nodes, 3)))
     assert tuple_tasks(known)["reconstruction of hyperedges"](vectors, True).protocol["positives"] == 4
     told = class_tasks({i: i % 2 for i in range(34)}, None)["classification"](Embedding(range(34), np.eye(34)), False)
-    assert told.protocol["labelled nodes"] == 12
+    assert told.protocol["nodes with a class"] == 12

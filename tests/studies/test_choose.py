@@ -37,14 +37,14 @@ def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.task}: {r.case}")
 def test_evidence_is_there_and_was_measured_with_the_settings_where_it_says_so(rule: Any) -> None:
     for evidence in rule.evidence:
-        table, row = evidence.found()
+        table, row = evidence.looked_up()
         assert table.status or (row is not None and evidence.figure in table.figures)
         assert evidence.table in str(evidence)
         assert evidence.beside in ("", *(other.name for other in table.rows))
         if rule.measured:
             assert row is not None and row.model == rule.model
             config = {name: tuple(x) if isinstance(x, list) else x for name, x in row.config.items()}
-            assert config == rule.settings and table.found(row) is not None
+            assert config == rule.settings and table.recorded_for(row) is not None
             assert " beside " in str(evidence)
 
 
@@ -119,8 +119,8 @@ def test_a_model_over_another_says_so() -> None:
 
 
 def test_times() -> None:
-    assert "hiding the latest" in choose(karate(), "link", time_column="year", probe=False).lines()[3]
-    assert "hiding the latest" not in choose(karate(), "classify", time_column="year", probe=False).lines()[3]
+    assert "holding out the latest" in choose(karate(), "link", time_column="year", probe=False).lines()[3]
+    assert "holding out the latest" not in choose(karate(), "classify", time_column="year", probe=False).lines()[3]
 
 
 def test_a_choice_is_frozen_and_fits() -> None:
@@ -147,10 +147,10 @@ def test_what_choose_refuses(graph: Any, words: str) -> None:
 def test_a_trial_compares_the_choice_with_its_rivals() -> None:
     graph, blocks = nf.datasets.stochastic_block_model((15, 15), 0.5, 0.05)
     choice = choose(graph, "roles", probe=False)
-    found = choice.trial(graph, labels=blocks, nodes=25, progress=False)
+    found = choice.trial(graph, classes=blocks, nodes=25, progress=False)
     assert found.data.startswith("Graph(25 nodes") and found.tasks == ["roles"]
     assert {"DRNE", "SDNE", "degree features"} <= set(found.methods)
     with pytest.raises(InputError, match="nodes=3"):
         choice.trial(graph, nodes=3)
-    with pytest.raises(InputError, match="--labels FILE"):
+    with pytest.raises(InputError, match="--classes FILE"):
         choose(graph, "classify", probe=False).trial(graph)

@@ -1,4 +1,4 @@
-"""Short fits to smaller data: stand-ins, parts of the data, and the cost foretold from them."""
+"""Short fits to smaller data: stand-ins, parts of the data, and the cost estimated from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import netfold as nf
 from netfold.studies.choose import choose
 from netfold.studies.choose.choice import neighborhood
 from netfold.studies.choose.probe import _BUDGET, _EPOCHS, _cost, _Probe, estimated_cost, stand_in
-from netfold.studies.compare.running import fit
+from netfold.studies.compare.running import fit_with_base
 from zoo import karate
 from zoo_hypergraphs import facts as two_kinds
 from zoo_hypergraphs import tags
@@ -107,7 +107,7 @@ def test_a_probe_of_all_nodes_is_taken_as_it_is_and_a_falling_line_goes_through_
     assert _cost([one], epochs=3, nodes=500).seconds == pytest.approx(3 * 0.02 + 0.5)
 
 
-def test_a_cost_that_is_linear_is_foretold() -> None:
+def test_a_cost_that_is_linear_is_estimated() -> None:
     """A fit that says that an epoch took 10 ms and 1 µs a node."""
     sizes = []
 
@@ -162,18 +162,18 @@ def test_a_probe_has_few_epochs_and_leaves_model_and_graph_alone() -> None:
 
     def watched(model: Any, data: Any) -> None:
         epochs.append(model.epochs)
-        fit(model, data)
+        fit_with_base(model, data)
 
     made = estimated_cost(watched, model, graph)
     assert epochs == [1, _EPOCHS] and made.probed == (34,)
     assert graph.fingerprint == before and not hasattr(model, "embedding_") and model.epochs == 200
-    assert "foretold from short fits, the last to all nodes" in str(made)
+    assert "estimated from short fits, the last to all nodes" in str(made)
     assert made.seconds > 0
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("NETFOLD_DATA"), reason="needs the data sets")
-def test_a_real_fit_costs_about_what_was_foretold() -> None:
+def test_a_real_fit_costs_about_what_was_estimated() -> None:
     graph = nf.datasets.load("cora")
     choice = choose(graph, "link")
     start = time.perf_counter()

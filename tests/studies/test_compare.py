@@ -44,7 +44,7 @@ def test_a_row_is_what_one_evaluation_gives() -> None:
 
 
 def test_baselines_are_those_of_the_widest_model_and_come_once() -> None:
-    found = compare([quick(), quick(dim=3)], GRAPH, "classification", labels=BLOCKS, progress=False)
+    found = compare([quick(), quick(dim=3)], GRAPH, "classification", classes=BLOCKS, progress=False)
     model = quick().fit(GRAPH, progress=False)
     expected = nf.evaluate.classification(model, BLOCKS, graph=GRAPH).baselines
     cheap = {x.method: x.figures for x in found.entries if x.cheap}
@@ -63,17 +63,17 @@ def test_a_fit_serves_all_tasks_that_leave_the_same_graph(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(nf.SDNE, "fit", watched)
     tasks = ["reconstruction", "classification", "link_prediction", "calibration"]
-    compare([quick(), quick(dim=3)], GRAPH, tasks, labels=BLOCKS, seed=2, progress=False)
+    compare([quick(), quick(dim=3)], GRAPH, tasks, classes=BLOCKS, seed=2, progress=False)
     train = nf.evaluate.split_edges(GRAPH, seed=2).train.fingerprint
     assert sorted(seen) == sorted((dim, graph) for dim in (3, 6) for graph in (GRAPH.fingerprint, train))
 
 
 def test_arguments_of_a_task_and_a_score_for_all() -> None:
-    tasks = {"link-prediction": {"hidden": 0.1, "score": "dot", "k": [7]}}
+    tasks = {"link-prediction": {"held_out": 0.1, "score": "dot", "k": [7]}}
     found = compare(quick(), GRAPH, tasks, progress=False)
     entry = found.entry("link_prediction", "SDNE")
     assert entry is not None and entry.score == "dot" and "precision@7" in entry.figures
-    assert found.protocols["link_prediction"]["hidden"] == 0.1
+    assert found.protocols["link_prediction"]["held out"] == 0.1
 
 
 def test_the_same_seed_gives_the_same_table() -> None:
@@ -93,9 +93,9 @@ def test_hypergraphs() -> None:
 
 @pytest.mark.parametrize("task", ["link_prediction", "classification", "centrality", "roles"])
 def test_headlines_are_figures_that_the_task_has(task: str) -> None:
-    found = compare(quick(), GRAPH, task, labels=BLOCKS, progress=False)
+    found = compare(quick(), GRAPH, task, classes=BLOCKS, progress=False)
     entry = found.entry(task, "SDNE")
-    assert entry is not None and task_named(task).shown(entry.figures) == list(task_named(task).headline)
+    assert entry is not None and task_named(task).headline_in(entry.figures) == list(task_named(task).headline)
 
 
 # -------------------------------------------------------------------- rows that say why
@@ -103,7 +103,7 @@ def test_headlines_are_figures_that_the_task_has(task: str) -> None:
 
 def test_what_a_model_cannot_do_is_a_row() -> None:
     models = [nf.Node2Vec(dim=4, epochs=1), nf.DHNE(), nf.DVNE(dim=4, hidden=8, epochs=2)]
-    found = compare(models, GRAPH, ["out_of_sample", "calibration"], labels=BLOCKS, progress=False)
+    found = compare(models, GRAPH, ["out_of_sample", "calibration"], classes=BLOCKS, progress=False)
     why = {(x.task, x.method): x.why for x in found.entries if x.why}
     assert "no vectors for new nodes" in why["out_of_sample", "Node2Vec"]
     assert "Hypergraph" in why["out_of_sample", "DHNE"] and "Hypergraph" in why["calibration", "DHNE"]
@@ -155,7 +155,7 @@ def test_a_model_that_extends_vectors_is_given_some() -> None:
     models = [nf.MODELS["depthlgp"](epochs=1), "sdne"]
     made = contenders(models, seed=0)
     assert made[0].name == "DepthLGP over Node2Vec" and made[0].width == nf.Node2Vec().dim
-    found = compare(models[:1], GRAPH, "out_of_sample", labels=BLOCKS, progress=False)
+    found = compare(models[:1], GRAPH, "out_of_sample", classes=BLOCKS, progress=False)
     entry = found.entry("out_of_sample", "DepthLGP over Node2Vec")
     assert entry is not None and not entry.why and {"micro-F1", "AUC"} <= set(entry.figures)
     assert found.entry("out_of_sample", "LocalAvg of DepthLGP over Node2Vec") is not None
@@ -191,7 +191,7 @@ def test_what_is_no_model(models: Any, words: str) -> None:
         ({"tasks": {"link_prediction": {"hiden": 1}}}, "no argument 'hiden'"),
         ({"tasks": {"link_prediction": {"score": "sum"}}}, "score='sum'"),
         ({"tasks": "hyperedges"}, "is for a Hypergraph"),
-        ({"tasks": "roles", "labels": {0: "a"}}, "at least 2"),
+        ({"tasks": "roles", "classes": {0: "a"}}, "at least 2"),
         ({"graph": "edges.csv"}, "read_edges"),
     ],
 )
@@ -228,14 +228,14 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_the_command_prints_the_table() -> None:
-    args = ["compare", "edges.csv", "sdne", "dhne", "--task", "classification", "--labels", "labels.csv"]
+    args = ["compare", "edges.csv", "sdne", "dhne", "--task", "classification", "--classes", "labels.csv"]
     result = netfold(*args, "--dim", 4, "--epochs", 2, "--seed", 3)
     assert result.exit_code == 0, result.output
     assert "SDNE" in result.stdout and "spectral (cheap)" in result.stdout and "DHNE in classification" in result.stdout
     assert "compare: SDNE in classification (1 of 2)" in result.stderr
     facts = json.loads(netfold(*args, "--dim", 4, "--epochs", 2, "--seed", 3, "--json", "-q").stdout)
     models = [nf.SDNE(dim=4, epochs=2, seed=3)]
-    expected = compare(models, nf.read_edges("edges.csv"), "classification", labels=BLOCKS, seed=3, progress=False)
+    expected = compare(models, nf.read_edges("edges.csv"), "classification", classes=BLOCKS, seed=3, progress=False)
     assert facts["entries"][0]["figures"] == expected.to_dict()["entries"][0]["figures"]
 
 
@@ -252,7 +252,7 @@ def test_the_command_reads_hyperedges() -> None:
         (["edges.csv"], "missing argument"),
         (["edges.csv", "sdn"], "did you mean sdne"),
         (["edges.csv", "sdne", "--task", "links"], "'links' is not one of"),
-        (["edges.csv", "sdne", "--task", "roles"], "--labels FILE"),
+        (["edges.csv", "sdne", "--task", "roles"], "--classes FILE"),
         (["nowhere.csv", "sdne"], "no such file"),
         (["edges.csv", "sdne", "--skip-loops"], "--skip-loops has no meaning"),
         (["triples.csv", "dhne", "--hyperedges", "--directed"], "--directed has no meaning"),

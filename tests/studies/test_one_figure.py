@@ -19,7 +19,7 @@ from netfold.evaluate.task import TASKS, Task
 from netfold.models import MODELS
 from netfold.show.report.tables import class_tasks, graph_tasks, tuple_tasks
 from netfold.studies.compare import compare, running
-from netfold.studies.compare.running import fit
+from netfold.studies.compare.running import fit_with_base
 from netfold.studies.reproduce import Row, Run, Table, run
 from netfold.studies.reproduce.table import Asked, Data
 from zoo_hypergraphs import tags
@@ -67,8 +67,8 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
     if task.name != "uncertainty":
         given |= {"seed": SEED, "baselines": False}
     if task.name == "out-of-sample":
-        given["labels"] = classes
-    fitted = fit(model, data)
+        given["classes"] = classes
+    fitted = fit_with_base(model, data)
     try:
         if task.refits:
             result = measure(
@@ -106,7 +106,9 @@ def test_compare_and_reproduce_give_the_figure_of_evaluate(
     fitted, expected = evaluated(task, name)
     graph, classes = data_of(name)
     given = SMALL.get(task.name, {})
-    found = compare(MODELS[name](**options(name)), graph, {task.name: given}, labels=classes, seed=SEED, progress=False)
+    found = compare(
+        MODELS[name](**options(name)), graph, {task.name: given}, classes=classes, seed=SEED, progress=False
+    )
     entry = next(x for x in found.entries if not x.cheap)
     asked = case(task.name, graph, lambda: classes, given, SEED)
     assert asked.graph.fingerprint == fitted.graph_facts_["fingerprint"]
@@ -153,13 +155,13 @@ def test_the_command_prints_the_figure_of_evaluate(task: Task, tmp_path: Path, m
     graph, classes = data_of(name)
     files(graph, classes)
     args = ["evaluate", task.name, name, "edges.csv", "--dim", 4, "--epochs", 2, "--seed", SEED, "-q"]
-    args += ["--labels", "classes.csv"] if task.takes_classes else []
+    args += ["--classes", "classes.csv"] if task.takes_classes else []
     args += [x for key, value in SMALL.get(task.name, {}).items() for x in (f"--{key}", spelled(value))]
     said = told(*args)
     found = said["results"]["replaced"] if task.name == "hyperedges" else said
     read = nf.read_hyperedges("edges.csv") if name == "dhne" else nf.read_edges("edges.csv")
     expected = case(task.name, read, lambda: classes, SMALL.get(task.name, {}), SEED)
-    model = fit(MODELS[name](**options(name)), expected.graph)
+    model = fit_with_base(MODELS[name](**options(name)), expected.graph)
     figures = expected.evaluate(model, baselines=False).figures
     assert {x: v for x, v in found["figures"].items() if v is not None} == {
         x: v for x, v in figures.items() if not math.isnan(v)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from netfold.cli import main
 from netfold.errors import InputError, TrainingError
 from netfold.studies import reproduce
-from netfold.studies.reproduce import Run, parallel, run, running
+from netfold.studies.reproduce import Run, parallel, run
 from netfold.studies.reproduce.measuring import Measured
 from netfold.studies.reproduce.table import COST, RecordedRow
 from published_tables import DECODER, TEXT
@@ -108,7 +108,7 @@ def test_what_is_done_in_time_counts(tiny: reproduce.Table, monkeypatch: pytest.
     found = parallel._gathered(tiny, how, parallel._units(tiny, how), {ours: None})
     assert said == [f"tiny, seed 4: vectors, {DECODER} done, 1 of 2", "tiny: the time is over"]
     assert [theirs.recv().seed for _ in range(2)] == [4, 2]
-    monkeypatch.setattr(running, "measured_in_processes", lambda table, how: found)
+    monkeypatch.setattr(reproduce, "measured_in_processes", lambda table, how: found)
     assert run(tiny, how).seeds == (4,) and run(tiny, how).rows["vectors"].mean == figures
     found.pop((4, DECODER))
     with pytest.raises(TrainingError, match="no seed of tiny was done after 0.1 s; give more time, or more jobs"):

@@ -20,9 +20,8 @@ from netfold.evaluate.case import case, split_of
 from netfold.evaluate.task import task_named
 from netfold.models import MODELS
 from netfold.studies import reproduce
-from netfold.studies.reproduce import RecordedRow, Run, page, run
+from netfold.studies.reproduce import RecordedRow, Run, page, run, with_gaps
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.running import with_gaps
 from netfold.studies.reproduce.table import COST, WAYS
 
 GAP = "micro-F1 gap closed"
@@ -204,7 +203,7 @@ def test_other_new_nodes_are_drawn_anew_for_each_seed() -> None:
 def test_arguments_and_classes() -> None:
     named = task_named("out_of_sample").arguments
     assert {"until", "new", "by", "max_degree", "classes", "links", "score", "C", "linked"} <= set(named)
-    assert not {"base", "rerun", "labels", "seed", "baselines"} & set(named)
+    assert not {"base", "rerun", "seed", "baselines"} & set(named)
     graph, labels = blocks()
     of = case("out_of_sample", graph, lambda: labels, {"new": 20, "classes": False}, 0)
     assert of.split is not None and of.graph is of.split.known
@@ -225,8 +224,8 @@ def test_every_row_is_what_it_is_by_hand() -> None:
 
     base = node2vec(split.known)
     sdne = nf.SDNE(**SDNE, seed=3, device="cpu").fit(split.known, progress=False)
-    cheap = out_of_sample("LocalAvg", split, base=base, labels=labels, seed=3, rerun=node2vec)
-    own = out_of_sample(sdne, split, labels=labels, linked="neighbor", seed=3)
+    cheap = out_of_sample("LocalAvg", split, base=base, classes=labels, seed=3, rerun=node2vec)
+    own = out_of_sample(sdne, split, classes=labels, linked="neighbor", seed=3)
     by_hand = {
         "LocalAvg": cheap.figures,
         "LabelProp": cheap.baselines["LabelProp"],
@@ -262,11 +261,11 @@ def test_a_base_is_fitted_once_and_again_only_for_the_rerun(monkeypatch: pytest.
     run(table(), Run(seeds=(0,), quick=True, device="cpu", say=told.append))
     graph, _ = blocks(0)
     split = split_nodes(graph, 20)
-    hidden = hold_out_half(split).split.whole
+    held_out = hold_out_half(split).split.whole
     assert fits == [
         ("Node2Vec", 55, split.known.n_edges),
         ("Node2Vec", 75, graph.n_edges),
-        ("Node2Vec", 75, hidden.n_edges),
+        ("Node2Vec", 75, held_out.n_edges),
         ("SDNE", 55, split.known.n_edges),  # of the base, and of the row without one
     ]
     assert "new, seed 0: node2vec for LocalAvg is fitted" in told and "new, seed 0: stand-in is fitted" in told

@@ -11,9 +11,8 @@ import pytest
 
 from netfold.errors import InputError
 from netfold.studies import reproduce
-from netfold.studies.reproduce import RecordedRow, read_table, record
+from netfold.studies.reproduce import RecordedRow, read_table, record, with_recorded
 from netfold.studies.reproduce.parsing import parse
-from netfold.studies.reproduce.running import with_recorded
 from netfold.studies.reproduce.table import COST
 from published_tables import DECODER, RECORDED, TEXT, recorded
 
@@ -71,10 +70,10 @@ def test_a_figure_recorded_under_other_settings_is_not_shown(tiny: reproduce.Tab
         {"data": dataclasses.replace(now.data, options={})},
     ):
         later = dataclasses.replace(now, **changed)  # type: ignore[arg-type]
-        assert later.found(later.rows[0]) is None
+        assert later.recorded_for(later.rows[0]) is None
         assert reproduce.last_verdict(later) == "set otherwise since it was run"
     renamed = dataclasses.replace(now, title="x", notes="y", published={"SDNE": {}})
-    assert renamed.found(renamed.rows[0]) is not None
+    assert renamed.recorded_for(renamed.rows[0]) is not None
 
 
 def test_the_page_shows_everything(tiny: reproduce.Table) -> None:

@@ -97,6 +97,6 @@ def test_a_task_with_labels_and_one_with_a_split(tiny: reproduce.Table) -> None:
     told = dataclasses.replace(tiny, figures=("accuracy@50%",), published={}, rows=(bare,))
     labels = dataclasses.replace(tiny.task, name="classification", arguments={"train": [0.5], "repeats": 1})
     assert 0 <= run(dataclasses.replace(told, task=labels), how).rows["vectors"].mean["accuracy@50%"] <= 1
-    links = dataclasses.replace(tiny.task, name="link_prediction", arguments={"hidden": 0.2, "keep": "connected"})
+    links = dataclasses.replace(tiny.task, name="link_prediction", arguments={"held_out": 0.2, "keep": "connected"})
     found = run(dataclasses.replace(told, figures=("AUC",), task=links, data=data), how).rows["vectors"]
     assert 0 <= found.mean["AUC"] <= 1 and "Adamic-Adar" in found.baselines

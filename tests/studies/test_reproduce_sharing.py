@@ -49,10 +49,10 @@ def test_a_base_is_fitted_in_one_place_also_where_a_row_is_the_same_model() -> N
 
 
 def test_rows_fitted_to_different_parts_of_the_data_are_apart(tiny: reproduce.Table) -> None:
-    task = dataclasses.replace(tiny.task, name="link_prediction", arguments={"hidden": 0.2})
+    task = dataclasses.replace(tiny.task, name="link_prediction", arguments={"held_out": 0.2})
     rows = [
         dataclasses.replace(tiny.rows[0], name=str(i), task=given)
-        for i, given in enumerate([{}, {"keep": "connected"}, {"hidden": 0.2, "score": "dot"}, {"hidden": 0.3}])
+        for i, given in enumerate([{}, {"keep": "connected"}, {"held_out": 0.2, "score": "dot"}, {"held_out": 0.3}])
     ]
     found = groups(dataclasses.replace(tiny, task=task, rows=tuple(rows)), quick=False)
     assert names(found) == [["0", "2"], ["1"], ["3"]]

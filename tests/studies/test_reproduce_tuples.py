@@ -174,7 +174,7 @@ def test_as_fewer_are_kept_the_question_stays_the_same(seed: int) -> None:
 
 
 def test_the_arguments_of_the_task() -> None:
-    known = ("test", "kept", "hidden", "negatives", "per_positive", "duplicates", "aggregate")
+    known = ("test", "kept", "held_out", "negatives", "per_positive", "duplicates", "aggregate")
     assert TASKS["hyperedges"].arguments == known
 
 

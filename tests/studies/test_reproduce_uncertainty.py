@@ -82,7 +82,7 @@ def test_the_verdict_is_on_the_rank_correlation() -> None:
 
 
 def test_links_of_the_certain_half_are_those_of_the_split() -> None:
-    asked = table("calibration", ("AUC certain", "certain - uncertain", "ECE"), hidden=0.25, keep="connected")
+    asked = table("calibration", ("AUC certain", "certain - uncertain", "ECE"), held_out=0.25, keep="connected")
     found = run(asked, HOW).rows["DVNE"]
     split = nf.evaluate.split_edges(blocks(), 0.25, keep="connected", seed=0)
     model = nf.DVNE(**OPTIONS).fit(split.train, progress=False)
@@ -103,7 +103,7 @@ def test_noise_fits_the_same_options_to_noisy_graphs_and_the_clean_one_once(monk
 
     monkeypatch.setattr(nf.DVNE, "fit", counted)
     figures = ("AUC", "decline@10%", "decline@50%")
-    asked = table("noise_robustness", figures, fractions=[0.1, 0.5], hidden=0.25)
+    asked = table("noise_robustness", figures, fractions=[0.1, 0.5], held_out=0.25)
     found = run(asked, Run(seeds=(2,), device="cpu"))
     clean = nf.evaluate.split_edges(blocks(2), 0.25, seed=2).train
     sizes = [clean.n_edges + round(part * clean.n_edges) for part in (0, 0.1, 0.5)]
@@ -115,7 +115,7 @@ def test_noise_fits_the_same_options_to_noisy_graphs_and_the_clean_one_once(monk
     def direct(train: nf.Graph) -> nf.DVNE:
         return fit(nf.DVNE(**OPTIONS, seed=2), train, progress=False)
 
-    expected = nf.evaluate.noise_robustness(direct, blocks(2), fractions=[0.1, 0.5], hidden=0.25, seed=2)
+    expected = nf.evaluate.noise_robustness(direct, blocks(2), fractions=[0.1, 0.5], held_out=0.25, seed=2)
     for figure in figures:
         assert found.rows["DVNE"].mean[figure] == pytest.approx(expected.figures[figure], rel=1e-5, abs=1e-9)
         assert found.rows["DVNE_kl"].baselines["Adamic-Adar"][figure] == pytest.approx(
@@ -156,8 +156,8 @@ def test_points_have_no_variance_to_tabulate() -> None:
 def test_the_arguments_of_the_tasks() -> None:
     assert task_named("uncertainty").arguments == ("largest", "bins")
     calibration = task_named("calibration").arguments
-    assert calibration[:2] == ("hidden", "keep") and "method" in calibration
-    assert set(task_named("noise_robustness").arguments) == {"fractions", "hidden", "keep", "score", "repeats"}
+    assert calibration[:2] == ("held_out", "keep") and "method" in calibration
+    assert set(task_named("noise_robustness").arguments) == {"fractions", "held_out", "keep", "score", "repeats"}
 
 
 # -------------------------------------------------------------------- the tables that come with netfold

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from netfold.cli.inputs import LABELS_HELP, classes_of, data_of, either_flags
+from netfold.cli.flags import renamed_flag
+from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags
 from netfold.cli.output import json_flag, say
 from netfold.evaluate.task import TASKS
 
@@ -18,7 +19,8 @@ __all__ = ["compare"]
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @click.option("--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Can be repeated.  [default: "
               "link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
-@click.option("--labels", metavar="FILE", help=LABELS_HELP)
+@click.option("--classes", metavar="FILE", help=CLASSES_HELP)
+@renamed_flag("--labels", "--classes")
 @click.option("--dim", type=click.IntRange(1), metavar="N", help="For every model.  [default: each model's own]")
 @click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model.  [default: each model's own]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
@@ -26,7 +28,7 @@ __all__ = ["compare"]
 @either_flags
 @json_flag
 def compare(
-    edges: str, models: tuple[str, ...], tasks: tuple[str, ...], labels: str | None, as_json: bool, **given: Any
+    edges: str, models: tuple[str, ...], tasks: tuple[str, ...], classes: str | None, as_json: bool, **values: Any
 ) -> None:
     """Fit each MODEL, and print its figures beside those of the others and of the cheap baselines.
 
@@ -36,10 +38,10 @@ def compare(
     from netfold.studies.compare import compare as compared
     from netfold.studies.compare.running import model_named
 
-    options = {name: given[name] for name in ("dim", "epochs", "seed") if given[name] is not None}
+    options = {name: values[name] for name in ("dim", "epochs", "seed") if values[name] is not None}
     chosen = [model_named(name, **options) for name in models]
-    data = data_of(edges, given)
-    asked = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
-    classes = None if labels is None else classes_of(labels, data.nodes)
-    found = compared(chosen, data, asked, labels=classes, seed=given["seed"], progress=not given["quiet"])
-    say(found.to_dict(), repr(found), as_json=as_json)
+    data = data_of(edges, values)
+    names = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
+    of_nodes = None if classes is None else classes_of(classes, data.nodes)
+    comparison = compared(chosen, data, names, classes=of_nodes, seed=values["seed"], progress=not values["quiet"])
+    say(comparison.to_dict(), repr(comparison), as_json=as_json)

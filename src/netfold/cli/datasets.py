@@ -34,8 +34,8 @@ def datasets(name: str | None, as_json: bool) -> None:
         facts = _facts(describe(name))
         say(facts, text_table(_rows(facts)), as_json=as_json)
         return
-    found = [_facts(describe(each)) for each in names()]
-    say({"datasets": found}, _lines(found), as_json=as_json)
+    listed = [_facts(describe(each)) for each in names()]
+    say({"datasets": listed}, _lines(listed), as_json=as_json)
 
 
 def _facts(dataset: Dataset) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
     return facts
 
 
-def _lines(found: Sequence[dict[str, Any]]) -> str:
-    rows = [(f["name"], _kind(f), *(_count(f[n]) for n in _NUMBERS), f["licence"], _present(f)) for f in found]
+def _lines(listed: Sequence[dict[str, Any]]) -> str:
+    rows = [(f["name"], _kind(f), *(_count(f[n]) for n in _NUMBERS), f["licence"], _present(f)) for f in listed]
     return text_table([_HEAD, *rows], right=[i for i, head in enumerate(_HEAD) if head in _NUMBERS])
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.fit import FitCommand, hyper_parameters
-from netfold.cli.flags import flags
-from netfold.cli.inputs import INPUTS, LABELS_HELP, classes_of, graph_of, model_of, named_as, named_as_known
+from netfold.cli.flags import flags, renamed_flag
+from netfold.cli.inputs import CLASSES_HELP, INPUTS, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 from netfold.evaluate.task import (
     AGGREGATES,
+    CALIBRATORS,
     CENTRALITIES,
     CERTAINTIES,
     CLASS_RULES,
@@ -24,7 +25,6 @@ from netfold.evaluate.task import (
     EDGES_BY,
     KEEP,
     LINKED,
-    METHODS,
     NEGATIVES,
     NORMALIZE,
     SAMPLERS,
@@ -55,7 +55,7 @@ class _Tasks(click.Group):
             return None
 
 
-@click.group(cls=_Tasks, epilog="Example: netfold evaluate link-prediction sdne edges.csv --hide 0.15 --dim 64")
+@click.group(cls=_Tasks, epilog="Example: netfold evaluate link-prediction sdne edges.csv --held-out 0.15 --dim 64")
 def evaluate() -> None:
     """Measure how good a model is at a task, beside cheap baselines.
 
@@ -129,8 +129,8 @@ _EXAMPLES = {"uncertainty": "dvne", "calibration": "dvne", "roles": "drne", "hyp
 def _example(task: Task, model: str = "", more: str = "") -> str:
     name = model or _EXAMPLES.get(task.name, "sdne")
     reads = MODELS[name].reads if name in MODELS else task.reads[0]
-    labels = " --labels labels.csv" if task.needs_classes else ""
-    return f"Example: netfold evaluate {task.name} {name} {INPUTS[reads].file}{labels}{more}"
+    classes = " --classes classes.csv" if task.needs_classes else ""
+    return f"Example: netfold evaluate {task.name} {name} {INPUTS[reads].file}{classes}{more}"
 
 
 # -------------------------------------------------------------------- the two kinds of command
@@ -142,19 +142,26 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @click.pass_context
-    def command(ctx: click.Context, /, **given: Any) -> None:
-        from netfold.studies.compare.running import fit
+    def command(ctx: click.Context, /, **values: Any) -> None:
+        from netfold.studies.compare.running import fit_with_base
 
-        model = cls(**hyper_parameters(ctx, cls, given))
-        data, classes = _read(task, cls.reads, given)
-        _measure(task, data, classes, lambda graph: fit(model, graph, progress=not given["quiet"]), model.seed, given)
+        model = cls(**hyper_parameters(ctx, cls, values))
+        data, classes = _read(task, cls.reads, values)
+        _measure(
+            task,
+            data,
+            classes,
+            lambda graph: fit_with_base(model, graph, progress=not values["quiet"]),
+            model.seed,
+            values,
+        )
 
     name, short = cls.__name__.lower(), str(cls.__doc__).splitlines()[0]
-    made = click.command(
+    command_of_model = click.command(
         name, cls=FitCommand, help=_help(task), short_help=short, epilog=_example(task, name, " --dim 64")
     )(_with_flags(task, cls.reads)(command))
-    made.params += _apart(flags(cls), made, name)
-    return made
+    command_of_model.params += _apart(flags(cls), command_of_model, name)
+    return command_of_model
 
 
 def _apart(own: list[click.Option], command: click.Command, name: str) -> list[click.Option]:
@@ -170,26 +177,26 @@ def _of_saved(task: Task, path: str = "") -> click.Command:
     reads = _reads(task, path)
 
     @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-    def command(model: str, seed: int, **given: Any) -> None:
+    def command(model: str, seed: int, **values: Any) -> None:
         if task.refits:
             raise InputError(f"{task.name} fits models itself; give the name of one in the place of {model}")
-        if _tested(task) and given["test"] is None:
+        if _tested(task) and values["test"] is None:
             raise InputError(
                 f"{model} may have seen the {task.split} that would be held out; give the {task.split} that it was "
                 "fitted to and others in a file (--test FILE), or a model's name to fit one here"
             )
         saved = model_of(model)
-        data, classes = _read(task, reads, given)
+        data, classes = _read(task, reads, values)
         if task.split == "nodes":
             data = named_as(data, getattr(saved, "embedding_", saved).nodes)
-            given |= {"new_nodes_of": saved}
+            values |= {"new_nodes_of": saved}
 
         def same(graph: Any) -> Any:
             if _tested(task):
-                _check_fitted_to(saved, graph, model, given["edges"], task.split)
+                _check_fitted_to(saved, graph, model, values["edges"], task.split)
             return saved
 
-        _measure(task, data, classes, same, seed, given)
+        _measure(task, data, classes, same, seed, values)
 
     if _tested(task):
         words = f"{task.split.capitalize()} that the saved model has not seen."
@@ -224,7 +231,10 @@ def _with_flags(task: Task, reads: str) -> Callable[[Any], Any]:
         for argument in reversed([x for x in task.arguments if x not in _NO_FLAG]):
             command = _flag(task, argument)(command)
         if task.takes_classes:
-            command = click.option("--labels", required=task.needs_classes, metavar="FILE", help=LABELS_HELP)(command)
+            command = click.option("--classes", required=task.needs_classes, metavar="FILE", help=CLASSES_HELP)(command)
+            command = renamed_flag("--labels", "--classes")(command)
+        if "held_out" in task.arguments:
+            command = renamed_flag("--hide", "--held-out")(command)
         return command
 
     return add
@@ -233,31 +243,31 @@ def _with_flags(task: Task, reads: str) -> Callable[[Any], Any]:
 # -------------------------------------------------------------------- what they do
 
 
-def _read(task: Task, reads: str, given: Mapping[str, Any]) -> tuple[Any, dict[Any, tuple[Any, ...]] | None]:
+def _read(task: Task, reads: str, values: Mapping[str, Any]) -> tuple[Any, dict[Any, tuple[Any, ...]] | None]:
     """The data, and the classes of nodes where a file of them is given."""
-    asked = INPUTS[reads]
-    data = asked.read(given["edges"], **{name: given[name] for name in asked.names})
-    labels = given.get("labels")
-    return data, None if labels is None else classes_of(labels, data.nodes)
+    input_of = INPUTS[reads]
+    data = input_of.read(values["edges"], **{name: values[name] for name in input_of.names})
+    classes = values.get("classes")
+    return data, None if classes is None else classes_of(classes, data.nodes)
 
 
 def _measure(
-    task: Task, data: Any, classes: dict[Any, tuple[Any, ...]] | None, fit: Fit, seed: int, given: Mapping[str, Any]
+    task: Task, data: Any, classes: dict[Any, tuple[Any, ...]] | None, fit: Fit, seed: int, values: Mapping[str, Any]
 ) -> None:
     """Fit once, evaluate (hyperedges: under each sampler of negatives), and print."""
-    arguments = _protocol(given)
+    arguments = _protocol(values)
     if task.takes_classes and not task.needs_classes:
         arguments["classes"] = classes is not None
     if task.name != "hyperedges":
-        asked = _case(task, data, classes, arguments, seed, given)
-        result = asked.evaluate(fit(asked.graph), baselines=True)
-        say(result.to_dict(), repr(result), as_json=given["as_json"])
+        case = _case(task, data, classes, arguments, seed, values)
+        result = case.evaluate(fit(case.graph), baselines=True)
+        say(result.to_dict(), repr(result), as_json=values["as_json"])
         return
-    cases = {x: _case(task, data, None, arguments | {"negatives": x}, seed, given) for x in arguments["negatives"]}
+    cases = {x: _case(task, data, None, arguments | {"negatives": x}, seed, values) for x in arguments["negatives"]}
     model = fit(next(iter(cases.values())).graph)
-    found = {name: asked.evaluate(model, baselines=True) for name, asked in cases.items()}
-    facts = {"task": task.name, "results": {name: result.to_dict() for name, result in found.items()}}
-    say(facts, "\n\n".join(map(repr, found.values())), as_json=given["as_json"])
+    results = {name: case.evaluate(model, baselines=True) for name, case in cases.items()}
+    facts = {"task": task.name, "results": {name: result.to_dict() for name, result in results.items()}}
+    say(facts, "\n\n".join(map(repr, results.values())), as_json=values["as_json"])
 
 
 def _case(
@@ -266,31 +276,31 @@ def _case(
     classes: dict[Any, tuple[Any, ...]] | None,
     arguments: dict[str, Any],
     seed: int,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
 ) -> Case:
     """What is held out at random or, for a saved model, what the file of test edges or the model's nodes say."""
     from netfold.evaluate.case import case, case_of_split
 
-    if given.get("test") is None and "new_nodes_of" not in given:
+    if values.get("test") is None and "new_nodes_of" not in values:
         return case(task.name, data, lambda: classes or {}, arguments, seed)
     odd = next(iter(task.held_out(arguments)), None)
     if odd is not None:
-        other = "--test gives those that are" if given.get("test") else "the saved model says which are"
+        other = "--test gives those that are" if values.get("test") else "the saved model says which are"
         raise InputError(f"{_spelled(odd)} holds out {task.split} and {other} held out; leave out one of them")
-    return case_of_split(task.name, _split(task, data, given), lambda: classes or {}, arguments, seed)
+    return case_of_split(task.name, _split(task, data, values), lambda: classes or {}, arguments, seed)
 
 
-def _split(task: Task, data: Any, given: Mapping[str, Any]) -> Any:
+def _split(task: Task, data: Any, values: Mapping[str, Any]) -> Any:
     from netfold.evaluate import EdgeSplit, HyperedgeSplit
     from netfold.evaluate.case import new_to
 
-    if "new_nodes_of" in given:
-        return new_to(given["new_nodes_of"], data)
-    asked = INPUTS[task.reads[0]]
-    reading = {name: given[name] for name in asked.names}
+    if "new_nodes_of" in values:
+        return new_to(values["new_nodes_of"], data)
+    input_of = INPUTS[task.reads[0]]
+    reading = {name: values[name] for name in input_of.names}
     if task.split == "hyperedges":
-        return HyperedgeSplit(data, named_as_known(asked.read([given["test"]], **reading), data.nodes), {})
-    test = graph_of(given["test"], data.nodes, **reading | {"directed": data.directed})
+        return HyperedgeSplit(data, named_as_known(input_of.read([values["test"]], **reading), data.nodes), {})
+    test = graph_of(values["test"], data.nodes, **reading | {"directed": data.directed})
     return EdgeSplit.of(data, named_as(test, data.nodes))
 
 
@@ -310,13 +320,13 @@ _PREFIX = "protocol_"
 """Before the name of an argument, so that it is not taken for an option of the model."""
 _NO_FLAG = ("alpha", "similarity", "until", "classes", "test", "kept", "duplicates")
 """Arguments that the command line leaves at their defaults: --alpha is the model's, and others are of data sets in
-parts. `classes` is whether --labels is given."""
+parts. `classes` is whether --classes is given."""
 
 
-def _protocol(given: Mapping[str, Any]) -> dict[str, Any]:
+def _protocol(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the task that were given."""
     cut = len(_PREFIX)
-    return {name[cut:]: x for name, x in given.items() if name.startswith(_PREFIX) and x is not None}
+    return {name[cut:]: x for name, x in values.items() if name.startswith(_PREFIX) and x is not None}
 
 
 class _Numbers(click.ParamType):  # type: ignore[type-arg]
@@ -363,7 +373,7 @@ class _Words(click.ParamType):  # type: ignore[type-arg]
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _COUNT = click.IntRange(1)
 _FLAGS: dict[str, tuple[Any, str]] = {
-    "hidden": (_SHARE, "The share of {split} to hold out.  [default: 0.2]"),
+    "held_out": (_SHARE, "The share of {split} to hold out.  [default: 0.2]"),
     "by": (click.Choice(EDGES_BY), "Random edges, or the latest by their time column.  [default: random]"),
     "keep": (click.Choice(KEEP), "connected: no held-out edge may cross components.  [default: none]"),
     "score": (click.Choice(SCORES), "How a pair of nodes is scored; own: as the model means it.  [default: {score}]"),
@@ -388,7 +398,7 @@ _FLAGS: dict[str, tuple[Any, str]] = {
     "perplexity": (click.FloatRange(min=0, min_open=True), "Of the t-SNE.  [default: 30]"),
     "largest": (_COUNT, "A node's variance is the mean of so many largest.  [default: 10]"),
     "bins": (_COUNT, "Of the degree, or of probabilities.  [default: 10]"),
-    "method": (click.Choice(METHODS), "How a probability is learned from a score.  [default: platt]"),
+    "method": (click.Choice(CALIBRATORS), "How a probability is learned from a score.  [default: platt]"),
     "certainty": (click.Choice(CERTAINTIES), "What says which nodes are certain.  [default: variance]"),
     "fractions": (_Numbers(float, 0.001), "Edges to add, as parts of those there are.  [default: 0.05,0.25,0.5]"),
     "new": (click.FloatRange(0, min_open=True), "The share of nodes that are new, or how many.  [default: 0.1]"),
@@ -405,7 +415,7 @@ _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
         click.Choice(["random", "walk"]),
         "How they are drawn; walk: as in DepthLGP's paper.  [default: random]",
     ),
-    ("centrality", "hidden"): (_SHARE, "The share of nodes to be asked about.  [default: 0.2]"),
+    ("centrality", "held_out"): (_SHARE, "The share of nodes to be asked about.  [default: 0.2]"),
     ("reconstruction", "per_positive"): (_COUNT, "AUC too, against so many for each edge."),
     ("visualization", "nodes"): (_COUNT, "Map so many random nodes of larger graphs.  [default: 10000]"),
     ("calibration", "negatives"): (click.Choice(NEGATIVES[:2]), _FLAGS["negatives"][1]),
@@ -435,7 +445,7 @@ def _flag(task: Task, argument: str) -> Callable[[Any], Any]:
 
 def _spelled(argument: str) -> str:
     """The flag of an argument."""
-    return "--" + {"hidden": "hide", "C": "penalty"}.get(argument, argument).replace("_", "-")
+    return "--" + {"C": "penalty"}.get(argument, argument).replace("_", "-")
 
 
 for _task in TASKS.values():

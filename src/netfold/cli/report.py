@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netfold.cli.flags import renamed_flag
 from netfold.cli.inputs import READING, class_file, classes_of, graph_of, later_flags, later_of, model_of, named_as
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-@click.command(epilog="Example: netfold report sdne.netfold -o report.html --edges edges.csv --labels classes.csv")
+@click.command(epilog="Example: netfold report sdne.netfold -o report.html --edges edges.csv --classes classes.csv")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @click.option("-o", "--out", required=True, metavar="FILE", help="The page to write, as report.html.")
 @click.option(
@@ -30,12 +31,13 @@ __all__ = ["report"]
     "hyperedges are in several files, or where some models read edges and others hyperedges.",
 )
 @click.option(
-    "--labels",
+    "--classes",
     metavar="FILE",
     multiple=True,
-    help="Colour nodes by their classes, and measure whether the models tell them: a node and one of its classes on "
-    "each line, as 7,red; can be repeated.",
+    help="Colour nodes by their classes, and measure how well the models predict them: a node and one of its classes "
+    "on each line, as 7,red; can be repeated.",
 )
+@renamed_flag("--labels", "--classes")
 @click.option(
     "--method",
     type=click.Choice(["auto", "pca", "tsne"]),
@@ -52,7 +54,7 @@ def report(
     models: tuple[str, ...],
     out: str,
     edges: tuple[str, ...],
-    labels: tuple[str, ...],
+    classes: tuple[str, ...],
     method: str,
     title: str | None,
     evaluate: bool,
@@ -67,32 +69,33 @@ def report(
     embedding was exported to; of several, each is a tab.
     """
     check_new_file(out, force=force)
-    missing = next((path for path in labels if not Path(class_file(path)[0]).is_file()), None)
+    missing = next((path for path in classes if not Path(class_file(path)[0]).is_file()), None)
     if missing is not None:
-        raise InputError(f"--labels {missing} names no file; it should have a node and its class on each line")
+        raise InputError(f"--classes {missing} names no file; it should have a node and its class on each line")
     from netfold.show.report import write
 
-    shown = _sheets(models, edges, labels, reading)
-    write(shown, out, title=title, method=method, evaluate=evaluate, force=force)
+    sheets = _sheets(models, edges, classes, reading)
+    write(sheets, out, title=title, method=method, evaluate=evaluate, force=force)
     size = Path(out).stat().st_size
-    facts = {"models": [x.name for x in shown], "nodes": [len(x.embedding) for x in shown], "bytes": size, "path": out}
-    words = ", ".join(f"{x.name} of {len(x.embedding):,} nodes" for x in shown)
+    counts = [len(x.embedding) for x in sheets]
+    facts = {"models": [x.name for x in sheets], "nodes": counts, "bytes": size, "path": out}
+    words = ", ".join(f"{x.name} of {len(x.embedding):,} nodes" for x in sheets)
     say(facts, f"{words}; {size / 1e6:,.1f} MB\n{out}", as_json=as_json)
 
 
 def _sheets(
-    models: Sequence[str], edges: tuple[str, ...], labels: Sequence[str], reading: Mapping[str, Any]
+    models: Sequence[str], edges: tuple[str, ...], classes: Sequence[str], reading: Mapping[str, Any]
 ) -> list[Sheet]:
     from netfold.show.report import Sheet
 
     loaded = [model_of(path) for path in models]
     files = _dealt(edges, {_reads(model) for model in loaded}, reading["delimiter"])
-    made = []
+    sheets = []
     for name, model in zip(_names(models, loaded), loaded, strict=True):
         nodes, own = getattr(model, "embedding_", model).nodes, files[_reads(model)]
-        classes = dict(zip(_stems(labels), (classes_of(path, nodes) for path in labels), strict=True))
-        made.append(Sheet(name, model, _data(model, own, reading) if own else None, classes))
-    return made
+        columns = dict(zip(_stems(classes), (classes_of(path, nodes) for path in classes), strict=True))
+        sheets.append(Sheet(name, model, _data(model, own, reading) if own else None, columns))
+    return sheets
 
 
 def _reads(model: Any) -> str:
@@ -129,5 +132,5 @@ def _data(model: Any, edges: tuple[str, ...], reading: Mapping[str, Any]) -> Any
         return later_of(model, edges, reading)
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
-    given = {name: value for name, value in reading.items() if name in READING}
-    return named_as(graph_of(edges[0], model.nodes, **given), model.nodes)
+    options = {name: value for name, value in reading.items() if name in READING}
+    return named_as(graph_of(edges[0], model.nodes, **options), model.nodes)

@@ -117,9 +117,9 @@ def _list(folder: Path, *, as_json: bool) -> None:
          "status": t.status or "can be run", "verdict": last_verdict(t)}
         for t in read_tables(folder)
     ]  # fmt: skip
-    shown = [["table", "paper", "data", "present", "where it stands"]]
-    shown += [[r["name"], r["paper"], r["data"], "yes" if r["present"] else "no", r["verdict"]] for r in rows]
-    say({"tables": rows}, text_table(shown), as_json=as_json)
+    lines = [["table", "paper", "data", "present", "where it stands"]]
+    lines += [[r["name"], r["paper"], r["data"], "yes" if r["present"] else "no", r["verdict"]] for r in rows]
+    say({"tables": rows}, text_table(lines), as_json=as_json)
 
 
 def _present(data: str) -> bool:
@@ -139,30 +139,30 @@ def _run(folder: Path, name: str, how: Run, *, recording: bool, as_json: bool) -
     from netfold.studies import reproduce as published
 
     table = published.table_named(folder, name)
-    found = published.run(table, how)
+    result = published.run(table, how)
     if recording:
-        published.record(table, found)
+        published.record(table, result)
         _write_page(folder)
-    facts = {"table": table.name, "quick": how.quick, **asdict(found), "verdicts": _verdicts(table, found)}
-    say(facts | {"recorded": recording}, _told(table, found, quick=how.quick), as_json=as_json)
+    facts = {"table": table.name, "quick": how.quick, **asdict(result), "verdicts": _verdicts(table, result)}
+    say(facts | {"recorded": recording}, _as_text(table, result, quick=how.quick), as_json=as_json)
 
 
-def _verdicts(table: Table, found: Recorded) -> dict[str, dict[str, str]]:
+def _verdicts(table: Table, result: Recorded) -> dict[str, dict[str, str]]:
     from netfold.studies.reproduce import verdicts
 
-    return {r.name: {k: str(v) for k, v in verdicts(table, r, found.rows[r.name]).items()} for r in table.rows}
+    return {r.name: {k: str(v) for k, v in verdicts(table, r, result.rows[r.name]).items()} for r in table.rows}
 
 
-def _told(table: Table, found: Recorded, *, quick: bool) -> str:
+def _as_text(table: Table, result: Recorded, *, quick: bool) -> str:
     from netfold.studies.reproduce import lines
 
     head = ["row", "figure", "paper", "ours", "target", "verdict", "baselines"]
     rows = [
         [x.row, x.figure, x.paper, x.ours + x.spread, x.target, x.verdict, ", ".join(x.baselines)]
         for row in table.rows
-        for x in lines(table, row, found.rows[row.name])
+        for x in lines(table, row, result.rows[row.name])
     ]
     short = "  (--quick: less than the table asks for)" if quick else ""
-    seeds = ", ".join(map(str, found.seeds))
-    spent = f"{found.seconds:,.0f} s on {found.machine}; netfold {found.version}; seeds {seeds}"
+    seeds = ", ".join(map(str, result.seeds))
+    spent = f"{result.seconds:,.0f} s on {result.machine}; netfold {result.version}; seeds {seeds}"
     return "\n".join([f"{table.title}: {table.paper}, {table.source}{short}", text_table([head, *rows]), spent])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from netfold.errors import InputError
 from netfold.evaluate.task import TASKS, Task
 
 if TYPE_CHECKING:
@@ -52,7 +53,14 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 
+_RENAMED = {
+    "HiddenLinks": "HeldOutLinks", "hidden_hyperedges": "held_out_hyperedges", "hide_half": "hold_out_half",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        raise InputError(f"evaluate.{name} is now called evaluate.{_RENAMED[name]}")
     if name not in _WHERE:
         raise AttributeError(f"netfold.evaluate has no {name!r}")
     return getattr(importlib.import_module(f"netfold.evaluate.{_WHERE[name]}"), name)

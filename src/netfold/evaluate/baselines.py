@@ -90,8 +90,8 @@ _ROUNDS = 30
 def baseline_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
     """Vectors that cost about a second: spectral, and the truncated SVD of the normalised adjacency."""
     width = max(1, min(dim, graph.n_nodes - 1))
-    made = {"spectral": spectral_vectors, "normalised SVD": svd_vectors}
-    return {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in made.items()}
+    methods = {"spectral": spectral_vectors, "normalised SVD": svd_vectors}
+    return {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in methods.items()}
 
 
 def svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -99,8 +99,8 @@ def svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32
     from sklearn.utils.extmath import randomized_svd
 
     u, s, _ = randomized_svd(_normalised(graph.adjacency), dim, n_iter=5, random_state=seed)
-    made: npt.NDArray[np.float32] = (u * np.sqrt(s)).astype(np.float32)
-    return made
+    vectors: npt.NDArray[np.float32] = (u * np.sqrt(s)).astype(np.float32)
+    return vectors
 
 
 def spectral_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -116,8 +116,8 @@ def spectral_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.fl
     u, _, _ = randomized_svd(lazy, dim, n_iter=_ROUNDS, power_iteration_normalizer="QR", random_state=seed)
     sums = np.asarray(both.sum(axis=1), np.float64)
     scaled = u / np.sqrt(np.where(sums > 0, sums, 1))[:, None]
-    made: npt.NDArray[np.float32] = (scaled * np.sqrt(graph.n_nodes)).astype(np.float32)
-    return made
+    vectors: npt.NDArray[np.float32] = (scaled * np.sqrt(graph.n_nodes)).astype(np.float32)
+    return vectors
 
 
 def degree_features(graph: Graph) -> Embedding:
@@ -141,5 +141,5 @@ def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def _inverse_roots(sums: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    made: npt.NDArray[np.float64] = 1 / np.sqrt(np.where(sums > 0, sums, np.inf).astype(np.float64))
-    return made
+    roots: npt.NDArray[np.float64] = 1 / np.sqrt(np.where(sums > 0, sums, np.inf).astype(np.float64))
+    return roots

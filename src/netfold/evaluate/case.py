@@ -22,12 +22,12 @@ from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges
 from netfold.evaluate.negatives import sampled_negatives
 from netfold.evaluate.result import Result
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
-from netfold.evaluate.task import SAMPLERS, Task, task_named
+from netfold.evaluate.task import SAMPLERS, Task, check_renamed, task_named
 from netfold.evaluate.tuples import Order, TupleIndex, coded_edges, decoded, stacked
 
-__all__ = ["Case", "asked_of", "case", "case_of_split", "known_of", "new_to", "split_of"]
+__all__ = ["Case", "case", "case_of_split", "known_of", "new_to", "split_of", "tested_of"]
 
-Classes = Callable[[], Mapping[Any, Any]]
+ClassesReader = Callable[[], Mapping[Any, Any]]
 """Gives the classes of nodes when they are needed; an `InputError` where there are none."""
 Parts = Callable[..., Any]
 """Gives a part of the data by its name ("test", "test_negatives"), or the data as they were `until=` a year."""
@@ -47,7 +47,7 @@ class Case:
 def case(
     task: str,
     graph: Graph | Hypergraph,
-    classes: Classes,
+    classes: ClassesReader,
     arguments: Mapping[str, Any],
     seed: int,
     parts: Parts | None = None,
@@ -58,15 +58,15 @@ def case(
     hyperedges are held out at random.
 
     >>> ring = Graph.from_edges([(i, (i + 1) % 10) for i in range(10)])
-    >>> case("link-prediction", ring, dict, {"hidden": 0.3}, seed=0).graph
+    >>> case("link-prediction", ring, dict, {"held_out": 0.3}, seed=0).graph
     Graph(10 nodes, 7 edges, undirected)
     """
     known = task_named(task)
     _check_arguments(known, arguments)
-    return _BY_SPLIT[known.split](_Asked(known, graph, classes, parts, seed), dict(arguments))
+    return _BY_SPLIT[known.split](_Question(known, graph, classes, parts, seed), dict(arguments))
 
 
-def case_of_split(task: str, split: Splitted, classes: Classes, arguments: Mapping[str, Any], seed: int) -> Case:
+def case_of_split(task: str, split: Splitted, classes: ClassesReader, arguments: Mapping[str, Any], seed: int) -> Case:
     """The same, where it is known what is held out."""
     known = task_named(task)
     if isinstance(split, NodeSplit):
@@ -79,12 +79,12 @@ def case_of_split(task: str, split: Splitted, classes: Classes, arguments: Mappi
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A task, the data that there are for it, and the seed of all that is drawn."""
 
     task: Task
     graph: Any
-    classes: Classes
+    classes: ClassesReader
     parts: Parts | None
     seed: int
 
@@ -105,54 +105,55 @@ class _Asked:
         raise InputError(f"there is no part {name!r} of these data; test='known' asks about what was fitted")
 
 
-def _nothing_held_out(asked: _Asked, given: dict[str, Any]) -> Case:
+def _nothing_held_out(question: _Question, arguments: dict[str, Any]) -> Case:
     """Of a hypergraph, the baselines have the clique expansion."""
-    data, measure = asked.checked(), asked.task.measure
-    drawn: dict[str, Any] = {"seed": asked.seed} if "seed" in inspect.signature(measure).parameters else {}
-    if not asked.task.needs_classes:
-        return Case(data, partial(_measured, measure, data, **drawn, **given))
+    data, measure = question.checked(), question.task.measure
+    drawn: dict[str, Any] = {"seed": question.seed} if "seed" in inspect.signature(measure).parameters else {}
+    if not question.task.needs_classes:
+        return Case(data, partial(_measured, measure, data, **drawn, **arguments))
     graph = clique_expansion(data) if isinstance(data, Hypergraph) else data
-    return Case(data, partial(_measured, measure, asked.classes(), graph=graph, **drawn, **given))
+    return Case(data, partial(_measured, measure, question.classes(), graph=graph, **drawn, **arguments))
 
 
-def _edges_held_out(asked: _Asked, given: dict[str, Any]) -> Case:
-    graph = asked.checked()
-    of_split = {name: given[name] for name in asked.task.held_out(given)}
-    split = split_edges(graph, **of_split, seed=asked.seed)
-    if asked.task.refits:
-        return Case(split.train, partial(_measured_by_fits, asked.task.measure, graph, seed=asked.seed, **given))
-    rest = {name: x for name, x in given.items() if name not in of_split}
-    return case_of_split(asked.task.name, split, asked.classes, rest, asked.seed)
+def _edges_held_out(question: _Question, arguments: dict[str, Any]) -> Case:
+    graph = question.checked()
+    of_split = {name: arguments[name] for name in question.task.held_out(arguments)}
+    split = split_edges(graph, **of_split, seed=question.seed)
+    if question.task.refits:
+        measure = partial(_measured_by_fits, question.task.measure, graph, seed=question.seed, **arguments)
+        return Case(split.train, measure)
+    rest = {name: x for name, x in arguments.items() if name not in of_split}
+    return case_of_split(question.task.name, split, question.classes, rest, question.seed)
 
 
-def _nodes_held_out(asked: _Asked, given: dict[str, Any]) -> Case:
-    of_split = {name: given.pop(name) for name in asked.task.held_out(given)}
-    split = split_of(asked.checked(), asked.part, of_split, asked.seed)
-    return _of_new_nodes(asked.task, split, asked.classes, given, asked.seed)
+def _nodes_held_out(question: _Question, arguments: dict[str, Any]) -> Case:
+    of_split = {name: arguments.pop(name) for name in question.task.held_out(arguments)}
+    split = split_of(question.checked(), question.part, of_split, question.seed)
+    return _of_new_nodes(question.task, split, question.classes, arguments, question.seed)
 
 
-def _of_new_nodes(task: Task, split: NodeSplit, classes: Classes, given: dict[str, Any], seed: int) -> Case:
-    labels = classes() if given.pop("classes", True) else None
-    return Case(split.known, partial(_measured, task.measure, split, labels=labels, seed=seed, **given), split)
+def _of_new_nodes(task: Task, split: NodeSplit, classes: ClassesReader, arguments: dict[str, Any], seed: int) -> Case:
+    of_nodes = classes() if arguments.pop("classes", True) else None
+    return Case(split.known, partial(_measured, task.measure, split, classes=of_nodes, seed=seed, **arguments), split)
 
 
-def _hyperedges_held_out(asked: _Asked, given: dict[str, Any]) -> Case:
+def _hyperedges_held_out(question: _Question, options: dict[str, Any]) -> Case:
     """The parts that a data set comes in; or a random share, where it has none or where a share is asked for."""
-    whole: Hypergraph = asked.checked()
-    of_parts = {"test", "kept", "duplicates"} & given.keys()
-    if "hidden" in given or (asked.parts is None and not of_parts):
-        _check_one_way(given)
-        split = split_hyperedges(whole, given.pop("hidden", 0.2), seed=asked.seed)
-        return case_of_split(asked.task.name, split, asked.classes, given, asked.seed)
-    if asked.parts is None and "test" not in given:  # asked about all: those that are known are dropped
-        known, test, arguments = known_of(whole, given.pop("kept", 0.8), asked.seed), whole, given
+    whole: Hypergraph = question.checked()
+    of_parts = {"test", "kept", "duplicates"} & options.keys()
+    if "held_out" in options or (question.parts is None and not of_parts):
+        _check_one_way(options)
+        split = split_hyperedges(whole, options.pop("held_out", 0.2), seed=question.seed)
+        return case_of_split(question.task.name, split, question.classes, options, question.seed)
+    if question.parts is None and "test" not in options:  # asked about all: those that are known are dropped
+        known, test, arguments = known_of(whole, options.pop("kept", 0.8), question.seed), whole, options
     else:
-        known = known_of(whole, given.pop("kept", 1.0), asked.seed)
-        test, arguments = asked_of(whole, known, asked.part, given, asked.seed)
-    return Case(known, partial(_measured, asked.task.measure, test, known=known, seed=asked.seed, **arguments))
+        known = known_of(whole, options.pop("kept", 1.0), question.seed)
+        test, arguments = tested_of(whole, known, question.part, options, question.seed)
+    return Case(known, partial(_measured, question.task.measure, test, known=known, seed=question.seed, **arguments))
 
 
-_BY_SPLIT: dict[str, Callable[[_Asked, dict[str, Any]], Case]] = {
+_BY_SPLIT: dict[str, Callable[[_Question, dict[str, Any]], Case]] = {
     "": _nothing_held_out,
     "edges": _edges_held_out,
     "nodes": _nodes_held_out,
@@ -163,16 +164,16 @@ _BY_SPLIT: dict[str, Callable[[_Asked, dict[str, Any]], Case]] = {
 # -------------------------------------------------------------------- measuring
 
 
-def _measured(measure: Callable[..., Result], data: Any, model: Any, baselines: bool, **given: Any) -> Result:
+def _measured(measure: Callable[..., Result], data: Any, model: Any, baselines: bool, **arguments: Any) -> Result:
     cheap = {"baselines": baselines} if "baselines" in inspect.signature(measure).parameters else {}
-    return measure(model, data, **given, **cheap)
+    return measure(model, data, **arguments, **cheap)
 
 
 def _measured_by_fits(
-    measure: Callable[..., Result], graph: Graph, model: Any, baselines: bool, **given: Any
+    measure: Callable[..., Result], graph: Graph, model: Any, baselines: bool, **arguments: Any
 ) -> Result:
     """The model is fitted to the training graph; the task fits others like it to that graph with noise."""
-    return measure(partial(_fitted_like, model), graph, **given, baselines=baselines)
+    return measure(partial(_fitted_like, model), graph, **arguments, baselines=baselines)
 
 
 def _fitted_like(model: Any, graph: Graph) -> Any:
@@ -185,29 +186,32 @@ def _fitted_like(model: Any, graph: Graph) -> Any:
 
 
 def _check_arguments(task: Task, arguments: Mapping[str, Any]) -> None:
+    check_renamed(**arguments)
     unknown = next((name for name in arguments if name not in task.arguments), None)
     if unknown is not None:
         raise InputError(f"{task.function} has no argument {unknown!r}; it has {', '.join(task.arguments)}")
 
 
-def _check_one_way(given: Mapping[str, Any]) -> None:
-    odd = next((name for name in ("test", "kept", "duplicates") if name in given), None)
+def _check_one_way(arguments: Mapping[str, Any]) -> None:
+    odd = next((name for name in ("test", "kept", "duplicates") if name in arguments), None)
     if odd is not None:
-        raise InputError(f"hidden says which hyperedges are held out, and {odd} has no meaning beside it; leave it out")
+        raise InputError(
+            f"held_out says which hyperedges are asked about; {odd} has no meaning beside it: leave it out"
+        )
 
 
 # -------------------------------------------------------------------- what is known, and what is asked about
 
 
-def known_of(whole: Hypergraph, kept: Any, seed: int) -> Hypergraph:
+def known_of(whole: Hypergraph, share: Any, seed: int) -> Hypergraph:
     """A random share of the hyperedges, and all nodes.
 
     >>> known_of(Hypergraph.from_tuples([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")]), 0.5, seed=0)
     Hypergraph(4 nodes, 2 edges)
     """
-    if not isinstance(kept, Real) or isinstance(kept, bool) or not 0 < float(kept) <= 1:
-        raise InputError(f"kept={kept!r} is not a share of the hyperedges, above 0 and at most 1")
-    count = max(1, round(float(kept) * whole.n_edges))
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
+        raise InputError(f"kept={share!r} is not a share of the hyperedges, above 0 and at most 1")
+    count = max(1, round(float(share) * whole.n_edges))
     if count == whole.n_edges:
         return whole
     chosen = np.sort(np.random.default_rng(seed).permutation(whole.n_edges)[:count])
@@ -218,8 +222,8 @@ def known_of(whole: Hypergraph, kept: Any, seed: int) -> Hypergraph:
     return Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
 
 
-def asked_of(
-    whole: Hypergraph, known: Hypergraph, parts: Callable[[str], Any], given: dict[str, Any], seed: int
+def tested_of(
+    whole: Hypergraph, known: Hypergraph, parts: Callable[[str], Any], options: dict[str, Any], seed: int
 ) -> tuple[Any, dict[str, Any]]:
     """The hyperedges asked about, and the arguments of `evaluate.hyperedges` beside `known` and the seed.
 
@@ -227,7 +231,7 @@ def asked_of(
     or "fixed", the part "test_negatives". Where not all of the training hyperedges are known, the question stays that
     of all: what is not known among them is neither asked about nor a negative.
     """
-    arguments, test = dict(given), given.get("test", "test")
+    arguments, test = dict(options), options.get("test", "test")
     arguments.pop("test", None)
     if test not in ("test", "known"):
         raise InputError(f"test={test!r} is not one of test, known")
@@ -235,15 +239,15 @@ def asked_of(
         arguments["negatives"] = parts("test_negatives")
     if test == "known":
         return known, {"duplicates": "keep"} | arguments
-    asked = parts("test")
-    return (asked, arguments) if known is whole else _as_of_all(whole, asked, arguments, seed)
+    hypergraph = parts("test")
+    return (hypergraph, arguments) if known is whole else _as_of_all(whole, hypergraph, arguments, seed)
 
 
 def _as_of_all(
-    whole: Hypergraph, asked: Hypergraph, arguments: dict[str, Any], seed: int
+    whole: Hypergraph, hypergraph: Hypergraph, arguments: dict[str, Any], seed: int
 ) -> tuple[Any, dict[str, Any]]:
     """The positives and negatives that there would be if all were known."""
-    rows, of_all = coded_edges(asked), coded_edges(whole)
+    rows, of_all = coded_edges(hypergraph), coded_edges(whole)
     order = Order(whole)
     test = TupleIndex(rows, whole.n_nodes, order)
     positives = rows[test.first & ~TupleIndex(of_all, whole.n_nodes, order).holds(rows)]
@@ -255,23 +259,23 @@ def _as_of_all(
     return decoded(positives, whole.nodes), arguments | {"negatives": decoded(wrong, whole.nodes)}
 
 
-def split_of(whole: Graph, parts: Callable[..., Any], given: Mapping[str, Any], seed: int) -> NodeSplit:
+def split_of(whole: Graph, parts: Callable[..., Any], arguments: Mapping[str, Any], seed: int) -> NodeSplit:
     """The new nodes: those that were not there `until` a year, or those that `split_nodes` holds back.
 
     What is known in the first case is the graph of that time: edges that came later between its nodes are not in it.
     """
-    if "until" not in given:
-        return split_nodes(whole, **given, seed=seed)
-    if len(given) > 1:
-        odd = next(name for name in given if name != "until")
-        raise InputError(f"until={given['until']!r} says which nodes are new; leave out {odd}")
-    known: Graph = parts(until=given["until"])
+    if "until" not in arguments:
+        return split_nodes(whole, **arguments, seed=seed)
+    if len(arguments) > 1:
+        odd = next(name for name in arguments if name != "until")
+        raise InputError(f"until={arguments['until']!r} says which nodes are new; leave out {odd}")
+    known: Graph = parts(until=arguments["until"])
     if known.directed != whole.directed or (whole.nodes.find(known.nodes) < 0).any():
-        raise InputError(f"the graph until {given['until']!r} is not a part of the whole one")
+        raise InputError(f"the graph until {arguments['until']!r} is not a part of the whole one")
     new = np.flatnonzero(known.nodes.find(whole.nodes) < 0)
     if not len(new):
-        raise InputError(f"until={given['until']!r} leaves no node of {whole.n_nodes:,} to come later")
-    return NodeSplit(known, whole, new, {"until": given["until"], "by": "time"})
+        raise InputError(f"until={arguments['until']!r} leaves no node of {whole.n_nodes:,} to come later")
+    return NodeSplit(known, whole, new, {"until": arguments["until"], "by": "time"})
 
 
 def new_to(model: Any, whole: Graph) -> NodeSplit:

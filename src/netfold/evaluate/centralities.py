@@ -95,9 +95,9 @@ def largest_eigenpair(matrix: sparse.csr_array, *, symmetric: bool = True) -> tu
     start = np.ones(matrix.shape[0])  # it has a part in every such eigenvector, and the result the same of each
     if len(start) < _DENSE:  # too few for ARPACK
         return _by_power(matrix, start)
-    found: Any = eigsh(matrix, 1, which="LA", v0=start) if symmetric else eigs(matrix, 1, which="LR", v0=start)
-    vector = np.abs(found[1][:, 0])
-    return float(found[0][0].real), np.asarray(vector / np.linalg.norm(vector))
+    pair: Any = eigsh(matrix, 1, which="LA", v0=start) if symmetric else eigs(matrix, 1, which="LR", v0=start)
+    vector = np.abs(pair[1][:, 0])
+    return float(pair[0][0].real), np.asarray(vector / np.linalg.norm(vector))
 
 
 def core_numbers(graph: Graph) -> Floats:

@@ -13,7 +13,7 @@ from netfold.data.checks import check_at_least_one, check_choice, check_fraction
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings
 from netfold.evaluate.classes import (
     NodeClasses,
@@ -44,9 +44,10 @@ FiguresAndDeviations = tuple[dict[str, float], dict[str, float]]
 """Figures, and their standard deviations."""
 
 
+@renamed(labels="classes")
 def classification(
     model: Any,
-    labels: Mapping[Any, Any],
+    classes: Mapping[Any, Any],
     *,
     graph: Any = None,
     train: Iterable[float] | float = (0.1, 0.5, 0.9),
@@ -58,14 +59,14 @@ def classification(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """How well a linear classifier, one for each class against the rest, tells classes from vectors.
+    """How well a linear classifier, one for each class against the rest, predicts classes from vectors.
 
-    `labels` is {node: class} or {node: list of classes}; nodes without any are left out. For each part in `train` the
-    labelled nodes are split at random, `repeats` times, alike for every method.
+    `classes` is {node: class} or {node: list of classes}; nodes without any are left out. For each part in `train` the
+    others are split at random, `repeats` times, alike for every method.
 
     micro-F1 is 2 TP / (2 TP + FP + FN) with the counts of all classes together; macro-F1 the mean over all classes of
-    the same with the counts of one, 0 where a class is neither there nor told; `accuracy`, where every node has one
-    class, the part of nodes told right. A class that no learned node has is never told.
+    the same with the counts of one, 0 where a class is neither there nor predicted; `accuracy`, where every node has
+    one class, the part of nodes predicted right. A class that no learned node has is never predicted.
 
     `rule`: "top-k" gives a node its k best-scored classes, k being how many it has in truth (Tang and Liu 2009, and the
     papers since): a hint, where that is not always 1. "threshold" takes the classes scored above 0 (p > 1/2 for the
@@ -86,30 +87,30 @@ def classification(
     if not is_between(C, 0, np.inf):
         raise InputError(f"C={C!r} is not a finite number above 0")
     parts, embedding = check_fractions(train), embedding_of(model)
-    classes = classes_of_nodes(labels, embedding.nodes)
+    known = classes_of_nodes(classes, embedding.nodes)
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
     def measured(scorer: ClassScorer) -> FiguresAndDeviations:
-        return _measured(scorer, classes, parts, rule, repeats, seed)
+        return _measured(scorer, known, parts, rule, repeats, seed)
 
     def of_vectors(thing: Embedding) -> ClassScorer:
-        return linear_scorer(thing[classes.nodes].astype(np.float64), classifier, normalize, C)
+        return linear_scorer(thing[known.nodes].astype(np.float64), classifier, normalize, C)
 
     figures, deviations = measured(of_vectors(embedding))
     rows = {name: measured(of_vectors(x))[0] for name, x in cheap.items()}
     if baselines:
         rows["most frequent classes"] = measured(_most_frequent)[0]
     protocol = {"classifier": f"{classifier}, one class against the rest", "C": C, "normalize": normalize, "rule": rule}
-    protocol |= {"macro-F1": "over all classes"} | classes.facts
+    protocol |= {"macro-F1": "over all classes"} | known.facts
     protocol |= {"splits": "random nodes", "repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     if baselines and graph is None:
         protocol["spectral baselines"] = "none, as no graph was given"
     return Result("classification", name_of(model), figures, protocol, rows, deviations)
 
 
-def class_f1(truth: Bools, told: Bools) -> dict[str, float]:
+def class_f1(truth: Bools, predicted: Bools) -> dict[str, float]:
     """micro-F1 and macro-F1 of nodes x classes, as scikit-learn's `f1_score(..., zero_division=0)` over all classes."""
-    right, both = (truth & told).sum(axis=0), truth.sum(axis=0) + told.sum(axis=0)  # TP, and 2 TP + FP + FN
+    right, both = (truth & predicted).sum(axis=0), truth.sum(axis=0) + predicted.sum(axis=0)  # TP, and 2 TP + FP + FN
     micro = 2 * right.sum() / max(both.sum(), 1)
     return {"micro-F1": float(micro), "macro-F1": float(np.mean(2 * right / np.maximum(both, 1)))}
 
@@ -129,30 +130,30 @@ def _measured(
 
 def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
     """micro-F1, macro-F1 and, where every node has one class, the accuracy of one split."""
-    learned, asked = split
-    truth = classes.indicator[asked]
-    scores = scorer(classes.indicator[learned], learned, asked)
-    told = scores > 0 if rule == "threshold" else _top_k(scores, truth.sum(axis=1))
-    exact = {"accuracy": float((truth == told).all(axis=1).mean())} if classes.one_each else {}
-    return class_f1(truth, told) | exact
+    learned, tested = split
+    truth = classes.indicator[tested]
+    scores = scorer(classes.indicator[learned], learned, tested)
+    predicted = scores > 0 if rule == "threshold" else _top_k(scores, truth.sum(axis=1))
+    exact = {"accuracy": float((truth == predicted).all(axis=1).mean())} if classes.one_each else {}
+    return class_f1(truth, predicted) | exact
 
 
 def _top_k(scores: Floats, k: npt.NDArray[np.int64]) -> Bools:
     """The k[i] best of row i, ties in the order of classes; never a class that could not be learned."""
     place = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
-    told: Bools = (place < k[:, None]) & (scores > -np.inf)
-    return told
+    predicted: Bools = (place < k[:, None]) & (scores > -np.inf)
+    return predicted
 
 
 def linear_scorer(vectors: Floats, classifier: str, normalize: str, C: float) -> ClassScorer:
     """What scores classes by a linear classifier of vectors, one for each class that some learned rows have."""
 
-    def scores(truth: Bools, learned: Ints, asked: Ints) -> Floats:
+    def scores(truth: Bools, learned: Ints, tested: Ints) -> Floats:
         x = normalized(vectors, normalize, learned)
-        made = np.tile(np.where(truth.all(axis=0), np.inf, -np.inf), (len(asked), 1))
+        columns = np.tile(np.where(truth.all(axis=0), np.inf, -np.inf), (len(tested), 1))
         for c in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
-            made[:, c] = _fitted(classifier, C, x[learned], truth[:, c]).decision_function(x[asked])
-        return made
+            columns[:, c] = _fitted(classifier, C, x[learned], truth[:, c]).decision_function(x[tested])
+        return columns
 
     return scores
 
@@ -167,14 +168,15 @@ def _fitted(classifier: str, C: float, x: Floats, y: Bools) -> Any:
     return LogisticRegression(C=C, tol=1e-6, max_iter=1_000).fit(x, y)
 
 
-def _most_frequent(truth: Bools, learned: Ints, asked: Ints) -> Floats:
+def _most_frequent(truth: Bools, learned: Ints, tested: Ints) -> Floats:
     often = truth.mean(axis=0)
-    return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(asked), 1))
+    return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(tested), 1))
 
 
+@renamed(labels="classes")
 def clustering(
     model: Any,
-    labels: Mapping[Any, Any],
+    classes: Mapping[Any, Any],
     *,
     graph: Any = None,
     clusters: int | None = None,
@@ -198,22 +200,22 @@ def clustering(
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(repeats=repeats, clusters=1 if clusters is None else clusters)
     embedding = embedding_of(model)
-    classes = classes_of_nodes(labels, embedding.nodes, one_each=True)
-    k = min(clusters or len(classes.names), len(classes.nodes))
+    known = classes_of_nodes(classes, embedding.nodes, one_each=True)
+    k = min(clusters or len(known.names), len(known.nodes))
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
     def measured(thing: Any) -> tuple[dict[str, float], dict[str, float]]:
-        x = normalized(thing[classes.nodes].astype(np.float64), normalize)
+        x = normalized(thing[known.nodes].astype(np.float64), normalize)
         starts = np.random.default_rng(seed).integers(1 << 31, size=repeats).tolist()
-        return mean_of([_agreement(classes.codes, _clusters(x, k, start)) for start in starts])
+        return mean_of([_agreement(known.codes, _clusters(x, k, start)) for start in starts])
 
     figures, deviations = measured(embedding)
     rows = {name: measured(x)[0] for name, x in cheap.items()}
     if baselines:
         rng = np.random.default_rng(seed)
-        shuffled = [_agreement(classes.codes, rng.permutation(classes.codes)) for _ in range(repeats)]
+        shuffled = [_agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
         rows["shuffled classes"] = mean_of(shuffled)[0]
-    protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | classes.facts
+    protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | known.facts
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     return Result("clustering", name_of(model), figures, protocol, rows, deviations)
 
@@ -226,10 +228,10 @@ def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
     return np.asarray(KMeans(min(k, different), n_init=10, random_state=seed).fit_predict(vectors), np.int64)
 
 
-def _agreement(truth: Ints, told: Ints) -> dict[str, float]:
+def _agreement(truth: Ints, clusters: Ints) -> dict[str, float]:
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-    figures = {"NMI": normalized_mutual_info_score(truth, told), "ARI": adjusted_rand_score(truth, told)}
+    figures = {"NMI": normalized_mutual_info_score(truth, clusters), "ARI": adjusted_rand_score(truth, clusters)}
     return {name: float(value) for name, value in figures.items()}
 
 
@@ -237,9 +239,10 @@ _NEIGHBORS = 5
 _ACCURACY = f"accuracy of {_NEIGHBORS} neighbors in the plane"
 
 
+@renamed(labels="classes")
 def visualization(
     model: Any,
-    labels: Mapping[Any, Any] | None = None,
+    classes: Mapping[Any, Any] | None = None,
     *,
     graph: Any = None,
     perplexity: float = 30,
@@ -252,25 +255,25 @@ def visualization(
 
     KL = Σ_ij p_ij log(p_ij / q_ij) of the similarities p among vectors and q among points: small where the plane shows
     what the vectors say, whatever that is. It depends on the number of nodes and the perplexity: only equals compare.
-    With `labels` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest labelled points
-    have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With `graph`,
-    spectral vectors of the same width are mapped as well.
+    With `classes` {node: class}, the accuracy is the part of nodes whose class most of the 5 nearest points with a
+    class have (a tie goes to the class first in order). Above `nodes` nodes, that many random ones are mapped. With
+    `graph`, spectral vectors of the same width are mapped as well.
     """
     embedding = embedding_of(model)
-    shown = _shown(embedding, perplexity, normalize, nodes, seed)
+    nodes_shown = _nodes_shown(embedding, perplexity, normalize, nodes, seed)
     facts, points, codes = {}, np.empty(0, np.int64), np.empty(0, np.int64)
-    if labels is not None:
-        classes = classes_of_nodes(labels, embedding.nodes, one_each=True)
-        found = shown.find(classes.nodes)
-        points, codes, facts = found[found >= 0], classes.codes[found >= 0], classes.facts
+    if classes is not None:
+        known = classes_of_nodes(classes, embedding.nodes, one_each=True)
+        rows = nodes_shown.find(known.nodes)
+        points, codes, facts = rows[rows >= 0], known.codes[rows >= 0], known.facts
 
     def measured(thing: Embedding) -> dict[str, float]:
-        made, divergence = _mapped(thing, shown, perplexity, normalize, seed)
-        return {"KL": divergence} | ({_ACCURACY: _neighbors_right(made[points], codes)} if len(points) > 1 else {})
+        at, divergence = _mapped(thing, nodes_shown, perplexity, normalize, seed)
+        return {"KL": divergence} | ({_ACCURACY: _neighbors_right(at[points], codes)} if len(points) > 1 else {})
 
     cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
     protocol = {"map": "t-SNE begun with principal components", "perplexity": perplexity, "normalize": normalize}
-    protocol |= {"nodes": len(shown)} | facts | {"seed": seed}
+    protocol |= {"nodes": len(nodes_shown)} | facts | {"seed": seed}
     rest = {name: measured(x) for name, x in cheap.items()}
     return Result("visualization", name_of(model), measured(embedding), protocol, rest, {}, ("KL",))
 
@@ -280,33 +283,35 @@ def visualization_points(
 ) -> Embedding:
     """The points in the plane that `visualization` measures with these options: an embedding of 2 dimensions."""
     embedding = embedding_of(model)
-    shown = _shown(embedding, perplexity, normalize, nodes, seed)
-    points, _ = _mapped(embedding, shown, perplexity, normalize, seed)
-    return Embedding(shown, points.astype(np.float32))
+    nodes_shown = _nodes_shown(embedding, perplexity, normalize, nodes, seed)
+    points, _ = _mapped(embedding, nodes_shown, perplexity, normalize, seed)
+    return Embedding(nodes_shown, points.astype(np.float32))
 
 
-def _mapped(embedding: Embedding, shown: Nodes, perplexity: float, normalize: str, seed: int) -> tuple[Floats, float]:
+def _mapped(
+    embedding: Embedding, nodes_shown: Nodes, perplexity: float, normalize: str, seed: int
+) -> tuple[Floats, float]:
     """Points, and the divergence."""
     from sklearn.manifold import TSNE
 
-    x = normalized(embedding[shown].astype(np.float64), normalize)
+    x = normalized(embedding[nodes_shown].astype(np.float64), normalize)
     begin: Any = "pca" if x.shape[1] > 1 else "random"  # one column has one component
     if begin == "pca" and len(np.unique(x, axis=0)) < len(x):
-        begin = _parted(x, seed)
+        begin = _jittered_start(x, seed)
     tsne = TSNE(perplexity=perplexity, init=begin, learning_rate="auto", random_state=seed)
     points = np.asarray(tsne.fit_transform(x), np.float64)
     return points, float(tsne.kl_divergence_)
 
 
-def _parted(x: Floats, seed: int) -> npt.NDArray[np.float32]:
+def _jittered_start(x: Floats, seed: int) -> npt.NDArray[np.float32]:
     """The start by PCA, and a little noise: from one place, equal vectors are driven apart from all others for ever."""
     from sklearn.decomposition import PCA
 
     start = PCA(n_components=2, random_state=seed).fit_transform(x)
     start *= 1e-4 / (start[:, 0].std() or 1)
     noise = np.random.default_rng(seed).normal(0, 1e-5, start.shape)
-    made: npt.NDArray[np.float32] = (start + noise).astype(np.float32)
-    return made
+    jittered: npt.NDArray[np.float32] = (start + noise).astype(np.float32)
+    return jittered
 
 
 def _neighbors_right(points: Floats, codes: Ints) -> float:
@@ -320,7 +325,7 @@ def _neighbors_right(points: Floats, codes: Ints) -> float:
     return float((votes.argmax(axis=1) == codes).mean())
 
 
-def _shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Nodes:
+def _nodes_shown(embedding: Embedding, perplexity: Any, normalize: str, nodes: int, seed: int) -> Nodes:
     """The nodes that are mapped: all, or so many random ones."""
     check_choice(NORMALIZE, normalize=normalize)
     check_at_least_one(nodes=nodes)

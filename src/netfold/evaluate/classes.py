@@ -38,7 +38,7 @@ class NodeClasses:
     """
 
     nodes: list[Any]
-    """Labels of the nodes that have a class, in the order given."""
+    """The nodes that have a class, in the order given."""
     names: list[Any]
     """Every class, in the order of its text."""
     indicator: Bools
@@ -59,25 +59,25 @@ class NodeClasses:
     @property
     def facts(self) -> dict[str, Any]:
         """What a protocol says of them."""
-        made = {"labelled nodes": len(self.nodes), "classes": len(self.names)}
-        return made | ({"nodes left out without a label": self.without} if self.without else {})
+        facts = {"nodes with a class": len(self.nodes), "classes": len(self.names)}
+        return facts | ({"nodes left out without a class": self.without} if self.without else {})
 
 
-def classes_of_nodes(labels: Any, nodes: Nodes, *, one_each: bool = False) -> NodeClasses:
+def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> NodeClasses:
     """Read {node: class} or {node: collection of classes}; every node must be among `nodes`.
 
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.
     """
-    if not hasattr(labels, "items"):
-        raise InputError(f"labels are a mapping {{node: class or list of classes}}, not a {type(labels).__name__}")
-    given = {node: _classes_of(node, value) for node, value in labels.items()}
-    nodes.positions(list(given))
-    some = {node: classes for node, classes in given.items() if classes}
-    names = sorted({x for classes in some.values() for x in classes}, key=str)
+    if not hasattr(classes, "items"):
+        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not a {type(classes).__name__}")
+    of_node = {node: _classes_of(node, value) for node, value in classes.items()}
+    nodes.positions(list(of_node))
+    some = {node: own for node, own in of_node.items() if own}
+    names = sorted({x for own in some.values() for x in own}, key=str)
     if min(len(some), len(names)) < 2:
-        found = f"{len(some)} nodes with {len(names)} classes in all"
-        raise InputError(f"labels give {found}; at least 2 nodes and 2 classes are needed")
-    if one_each and (several := [node for node, classes in some.items() if len(classes) > 1]):
+        count = f"{len(some)} nodes with {len(names)} classes in all"
+        raise InputError(f"classes give {count}; at least 2 nodes and 2 classes are needed")
+    if one_each and (several := [node for node, own in some.items() if len(own) > 1]):
         raise InputError(f"node {several[0]!r} has several classes; this task takes one class a node")
     return NodeClasses(list(some), names, _indicator(some.values(), names), len(nodes) - len(some))
 
@@ -128,11 +128,11 @@ def percent(part: float) -> str:
 
 
 def _indicator(classes: Any, names: list[Any]) -> Bools:
-    place, found = {x: i for i, x in enumerate(names)}, list(classes)
-    made = np.zeros((len(found), len(names)), bool)
-    for i, own in enumerate(found):
-        made[i, [place[x] for x in own]] = True
-    return made
+    place, of_nodes = {x: i for i, x in enumerate(names)}, list(classes)
+    indicator = np.zeros((len(of_nodes), len(names)), bool)
+    for i, own in enumerate(of_nodes):
+        indicator[i, [place[x] for x in own]] = True
+    return indicator
 
 
 def _classes_of(node: Any, value: Any) -> set[Any]:

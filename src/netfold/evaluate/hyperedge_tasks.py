@@ -15,7 +15,7 @@ from scipy import sparse
 from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
 from netfold.evaluate.scores import separation
@@ -57,26 +57,28 @@ class HyperedgeSplit:
         return f"HyperedgeSplit: {self.train} to learn from\n{facts}\nprotocol: {protocol}"
 
 
-def split_hyperedges(hypergraph: Hypergraph, hidden: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
-    """Hide a random share of the hyperedges; all nodes are kept.
+@renamed(hidden="held_out")
+def split_hyperedges(hypergraph: Hypergraph, held_out: float = 0.2, *, seed: int = 0) -> HyperedgeSplit:
+    """Hold out a random share of the hyperedges; all nodes stay.
 
-    A hyperedge that is there twice can be hidden once and known once: it is then no question, and `held_out_hyperedges`
-    gives the figures of those that were never seen apart.
+    A hyperedge that is there twice can be held out once and known once: it is then no question, and
+    `held_out_hyperedges` gives the figures of those that were never seen apart.
 
     >>> split_hyperedges(Hypergraph.from_tuples([(i, i + 1, i + 2) for i in range(10)]), 0.3)
     HyperedgeSplit: Hypergraph(12 nodes, 7 edges) to learn from
     test hyperedges 3; unseen 3; nodes left in none 1
-    protocol: hidden 0.3; seed 0
+    protocol: held out 0.3; seed 0
     """
-    if not is_between(hidden, 0, 1):
-        raise InputError(f"hidden={hidden!r} is no share of the hyperedges; give a number between 0 and 1")
-    m, count = hypergraph.n_edges, round(hidden * hypergraph.n_edges)
+    if not is_between(held_out, 0, 1):
+        raise InputError(f"held_out={held_out!r} is no share of the hyperedges; give a number between 0 and 1")
+    m, count = hypergraph.n_edges, round(held_out * hypergraph.n_edges)
     if not 0 < count < m:
-        raise InputError(f"hidden={hidden:g} hides {count:,} of {m:,} hyperedges; hide some, and leave some")
+        what = f"held_out={held_out:g} holds out {count:,} of {m:,} hyperedges"
+        raise InputError(f"{what}; hold out some, and leave some")
     chosen = np.zeros(m, bool)
     chosen[np.random.default_rng(seed).choice(m, count, replace=False)] = True
     train, test = _with_edges(hypergraph, ~chosen), _with_edges(hypergraph, chosen)
-    return HyperedgeSplit(train, test, {"hidden": float(hidden), "seed": seed})
+    return HyperedgeSplit(train, test, {"held out": float(held_out), "seed": seed})
 
 
 def _with_edges(whole: Hypergraph, chosen: npt.NDArray[np.bool_]) -> Hypergraph:
@@ -96,20 +98,20 @@ def held_out_hyperedges(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """AUC and average precision of hidden hyperedges that were never seen, as `hyperedges` has them.
+    """AUC and average precision of held-out hyperedges that were never seen, as `hyperedges` has them.
 
-    Where some of the hidden ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often as
-    it was hidden. `model` was fitted to `split.train`.
+    Where some of the held-out ones are known too, "AUC with seen" and "AP with seen" are of all of them, each as often
+    as it was held out. `model` was fitted to `split.train`.
     """
     if not split.figures["unseen"]:
         count = split.figures["test hyperedges"]
         raise InputError(f"each of the {count:,} test hyperedges is known too, so that there is nothing to be found")
-    asked: dict[str, Any] = {"negatives": negatives, "per_positive": per_positive, "aggregate": aggregate}
-    asked |= {"known": split.train, "seed": seed, "baselines": baselines}
-    unseen = hyperedges(model, split.test, **asked)
+    options: dict[str, Any] = {"negatives": negatives, "per_positive": per_positive, "aggregate": aggregate}
+    options |= {"known": split.train, "seed": seed, "baselines": baselines}
+    unseen = hyperedges(model, split.test, **options)
     figures, cheap = dict(unseen.figures), {name: dict(row) for name, row in unseen.baselines.items()}
     if split.figures["unseen"] < split.figures["test hyperedges"]:
-        every = hyperedges(model, split.test, duplicates="keep", **asked)
+        every = hyperedges(model, split.test, duplicates="keep", **options)
         figures |= _with_seen(every.figures)
         cheap = {name: row | _with_seen(every.baselines[name]) for name, row in cheap.items()}
     return Result("hyperedges", unseen.name, figures, {**split.protocol, **unseen.protocol}, cheap)
@@ -141,9 +143,9 @@ def cosine_scores(rows: Codes, vectors: npt.ArrayLike, aggregate: str = "mean") 
     >>> cosine_scores(np.array([[0, 1, 2]]), [[1, 0], [2, 0], [0, 1]], "min").tolist()
     [0.0]
     """
-    given = np.asarray(vectors, np.float64)
-    length = np.linalg.norm(given, axis=1, keepdims=True)
-    unit = given / np.where(length > 0, length, 1)
+    doubles = np.asarray(vectors, np.float64)
+    length = np.linalg.norm(doubles, axis=1, keepdims=True)
+    unit = doubles / np.where(length > 0, length, 1)
     least, total, count = np.full(len(rows), np.inf), np.zeros(len(rows)), np.zeros(len(rows))
     for at, u, v in _pairs(rows):
         cosine = np.concatenate([np.empty(0), *(_products(unit, u[i], v[i]) for i in _parts(len(u)))])
@@ -198,16 +200,16 @@ def _parts(m: int) -> Iterator[slice]:
 
 
 def _products(unit: Floats, u: Codes, v: Codes) -> Floats:
-    made: Floats = np.einsum("ij,ij->i", unit[u], unit[v])
-    return made
+    products: Floats = np.einsum("ij,ij->i", unit[u], unit[v])
+    return products
 
 
 def _checked(scores: Any, m: int, model: Any) -> Floats:
-    found = np.asarray(scores, np.float64)
-    if found.shape != (m,) or not np.isfinite(found).all():
-        what = f"{type(model).__name__}.score gave an array of shape {found.shape}"
+    values = np.asarray(scores, np.float64)
+    if values.shape != (m,) or not np.isfinite(values).all():
+        what = f"{type(model).__name__}.score gave an array of shape {values.shape}"
         raise InputError(f"{what} for {m:,} tuples; one finite number for each is needed")
-    return found
+    return values
 
 
 _DUPLICATES = ("drop", "keep")
@@ -274,21 +276,21 @@ def hyperedges(
 
 
 def _negatives(
-    given: Any, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
+    negatives: Any, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
 ) -> tuple[Codes, str]:
     """Tuples that are no hyperedges, and how the protocol calls them."""
-    if isinstance(given, str) and given == "all":
-        made, words = all_negatives(positives, known, truth), SAMPLER_WORDS[given]
-    elif isinstance(given, str):
-        made = sampled_negatives(given, positives, known, truth, per_positive, seed)
-        words = f"{given}: {SAMPLER_WORDS[given]}, {per_positive} per positive"
+    if isinstance(negatives, str) and negatives == "all":
+        rows, words = all_negatives(positives, known, truth), SAMPLER_WORDS[negatives]
+    elif isinstance(negatives, str):
+        rows = sampled_negatives(negatives, positives, known, truth, per_positive, seed)
+        words = f"{negatives}: {SAMPLER_WORDS[negatives]}, {per_positive} per positive"
     else:
-        listed = coded_like(known, given)
+        listed = coded_like(known, negatives)
         false = truth.holds(listed)
-        made, words = listed[~false], f"as given, {false.sum():,} of {len(listed):,} left out as they are hyperedges"
-    if not len(made):
+        rows, words = listed[~false], f"as given, {false.sum():,} of {len(listed):,} left out as they are hyperedges"
+    if not len(rows):
         raise InputError("no tuple was found that is not a hyperedge; give others as negatives")
-    return made, words
+    return rows, words
 
 
 def _how(model: Any, aggregate: str | None) -> dict[str, str]:

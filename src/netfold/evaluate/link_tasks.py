@@ -15,7 +15,7 @@ from netfold.data.arrays import Ints
 from netfold.data.checks import check_at_least_one, check_counts, is_between
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import mean_of, percent
 from netfold.evaluate.negatives import Negatives, sample_negatives
@@ -73,11 +73,11 @@ def link_prediction(
     count = None if negatives == "all" else per_positive * len(split.test)
     drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
     wanted = _matrix(split)
-    asked = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
-    ranking = asked.rank(scores)
-    figures = asked.compared(scores) | asked.ranked(ranking)
-    others = asked.baselines(embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
-    protocol = _protocol(asked, ranking, {"score": score, **drawn.protocol})
+    questions = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
+    ranking = questions.rank(scores)
+    figures = questions.compared(scores) | questions.ranked(ranking)
+    others = questions.baselines(embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
+    protocol = _protocol(questions, ranking, {"score": score, **drawn.protocol})
     if others and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
     if others and others["shortest path"].keys() != figures.keys():
@@ -101,8 +101,8 @@ class _Questions:
 
     def compared(self, scores: PairScores) -> dict[str, float]:
         """AUC and AP of test edges against negatives."""
-        found = finite(scores.at(*self._pairs.T)).astype(np.float64)
-        right, wrong = np.split(found, [len(self.split.test)])
+        values = finite(scores.at(*self._pairs.T)).astype(np.float64)
+        right, wrong = np.split(values, [len(self.split.test)])
         known_right, known_wrong = np.split(self._known, [len(self.split.test)])
         some = known_right.any() and known_wrong.any()
         known = separation(right[known_right], wrong[known_wrong])["AUC"] if some else float("nan")
@@ -114,8 +114,8 @@ class _Questions:
 
     def ranked(self, ranking: Ranking) -> dict[str, float]:
         """MAP, precision@k, hits@k and MRR."""
-        made = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
-        return ranking.figures(self.k) | made | {"MRR": float((1 / ranking.places).mean())}
+        hit_rates = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
+        return ranking.figures(self.k) | hit_rates | {"MRR": float((1 / ranking.places).mean())}
 
     def baselines(self, dim: int, score: str, seed: int) -> dict[str, dict[str, float]]:
         """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width."""
@@ -127,12 +127,12 @@ class _Questions:
     def _cheaply(self, name: str, scores: PairScores) -> dict[str, float]:
         """A baseline's figures, without those for which paths would be followed for minutes."""
         cost = self.split.train.adjacency.nnz if name == "shortest path" else 0
-        made: dict[str, float] = {}
+        figures: dict[str, float] = {}
         if len(np.unique(self._pairs[:, 0])) * cost <= _MOST_STEPS:
-            made |= self.compared(scores)
+            figures |= self.compared(scores)
         if len(self.rows) * cost <= _MOST_STEPS:
-            made |= self.ranked(self.rank(scores))
-        return made
+            figures |= self.ranked(self.rank(scores))
+        return figures
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -141,8 +141,8 @@ class _Questions:
     @cached_property
     def _known(self) -> npt.NDArray[np.bool_]:
         """Whether both ends of a pair keep an edge in training."""
-        kept = neighbor_counts(self.split.train) > 0
-        return kept[self._pairs[:, 0]] & kept[self._pairs[:, 1]]
+        linked = neighbor_counts(self.split.train) > 0
+        return linked[self._pairs[:, 0]] & linked[self._pairs[:, 1]]
 
 
 def check_unseen(model: Any, split: EdgeSplit) -> None:
@@ -161,22 +161,22 @@ def _matrix(split: EdgeSplit) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(ends[0]), np.float32), ends), shape=split.train.adjacency.shape)
 
 
-def _protocol(asked: _Questions, ranking: Ranking, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    split = asked.split
-    made = {"split seed" if name == "seed" else name: fact for name, fact in split.protocol.items()}
-    made |= {
+def _protocol(questions: _Questions, ranking: Ranking, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    split = questions.split
+    protocol = {"split seed" if name == "seed" else name: fact for name, fact in split.protocol.items()}
+    protocol |= {
         **split.figures,
         **chosen,
-        "negative pairs": len(asked.negatives),
+        "negative pairs": len(questions.negatives),
         "negatives are no edges of": "the whole graph",
         "ranked": "ordered pairs but the diagonal and training pairs",
         "hits and MRR": "without the other test edges of the node",
         "ties": "share their places",
-        "nodes ranked from": len(asked.rows),
+        "nodes ranked from": len(questions.rows),
     }
     if ranking.sampled:
-        made["±"] = "half of the 95% confidence interval over sampled nodes"
-    return made
+        protocol["±"] = "half of the 95% confidence interval over sampled nodes"
+    return protocol
 
 
 def reconstruction(
@@ -218,7 +218,7 @@ def reconstruction(
     def ranked(scores: PairScores) -> Ranking:
         return rank(scores, known.adjacency, rows, k=max(k))
 
-    def told(scores: PairScores) -> dict[str, float]:
+    def separated(scores: PairScores) -> dict[str, float]:
         if drawn is None:
             return {}
         right, wrong = (finite(scores.at(*pairs.T)) for pairs in (edge_pairs(known), drawn.pairs))
@@ -228,7 +228,7 @@ def reconstruction(
     scores = pair_scores(model, known, score)
     own = ranked(scores)
     cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
-    others = {name: ranked(x).figures(k) | told(x) for name, x in cheap.items()}
+    others = {name: ranked(x).figures(k) | separated(x) for name, x in cheap.items()}
     protocol: dict[str, Any] = {
         "score": score,
         "ranked": "all ordered pairs but the diagonal",
@@ -240,7 +240,7 @@ def reconstruction(
         protocol["±"] = "half of the 95% confidence interval over sampled nodes"
     if cheap and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
-    return Result("reconstruction", name_of(model), own.figures(k) | told(scores), protocol, others, own.interval)
+    return Result("reconstruction", name_of(model), own.figures(k) | separated(scores), protocol, others, own.interval)
 
 
 def _negatives(graph: Graph, kind: str, per_positive: int, seed: int) -> Negatives | None:
@@ -261,29 +261,30 @@ def _baselines(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairS
 
 _HEURISTIC = "Adamic-Adar"
 
-Scorer = Callable[[Graph], PairScores]
+GraphScorer = Callable[[Graph], PairScores]
 """From a training graph to the scores of its pairs."""
 
 
+@renamed(hidden="held_out")
 def noise_robustness(
     fit: Callable[[Graph], Any],
     graph: Any,
     *,
     fractions: Iterable[float] | float = (0.05, 0.25, 0.5),
-    hidden: float = 0.2,
+    held_out: float = 0.2,
     keep: str = "none",
     score: str | None = None,
     repeats: int = 1,
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """How much worse hidden edges are found from a graph to which random edges were added.
+    """How much worse held-out edges are found from a graph to which random edges were added.
 
-    `fit` makes a fitted model (or an embedding) of a graph. A share `hidden` of the edges is hidden (`split_edges`, for
-    `keep`), and to the rest each of `fractions` of their number is added in pairs that are no edges of the whole graph,
-    what a smaller part adds being in a larger one. AUC: of the hidden edges against as many other non-edges, without
-    noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where there is
-    `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
+    `fit` makes a fitted model (or an embedding) of a graph. A share `held_out` of the edges is left out (`split_edges`,
+    for `keep`), and to the rest each of `fractions` of their number is added in pairs that are no edges of the whole
+    graph, what a smaller part adds being in a larger one. AUC: of the held-out edges against as many other non-edges,
+    without noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where
+    there is `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
 
     The baselines are Adamic-Adar and spectral vectors of the same width, made of the same graphs.
     """
@@ -295,8 +296,8 @@ def noise_robustness(
         fitted.append(fit(train))
         return pair_scores(fitted[-1], train, chosen_score("noise-robustness", fitted[-1], score))
 
-    def round_of(scorer: Scorer) -> list[dict[str, float]]:
-        return [_round(scorer, whole, parts, hidden, keep, seed + i) for i in range(repeats)]
+    def round_of(scorer: GraphScorer) -> list[dict[str, float]]:
+        return [_round(scorer, whole, parts, held_out, keep, seed + i) for i in range(repeats)]
 
     figures, deviations = mean_of(round_of(own))
     used = chosen_score("noise-robustness", fitted[0], score)
@@ -305,8 +306,8 @@ def noise_robustness(
         if baselines
         else {}
     )
-    protocol = {"hidden": hidden, "keep": keep, "noise": "uniform non-edges added to the training graph", "score": used}
-    protocol |= {"negatives": "uniform, as many as hidden edges", "repeats": repeats, "seed": seed}
+    protocol = {"held out": held_out, "keep": keep, "noise": "uniform non-edges added to the training graph"}
+    protocol |= {"score": used, "negatives": "uniform, as many as held-out edges", "repeats": repeats, "seed": seed}
     if repeats > 1:
         protocol["±"] = "standard deviation over repeats"
     declines = [x for x in figures if x != "AUC"]
@@ -323,10 +324,10 @@ def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
 
 
 def _round(
-    scorer: Scorer, whole: Graph, parts: tuple[float, ...], hidden: float, keep: str, seed: int
+    scorer: GraphScorer, whole: Graph, parts: tuple[float, ...], held_out: float, keep: str, seed: int
 ) -> dict[str, float]:
     """The figures of one split; all methods get the same ones."""
-    split = split_edges(whole, hidden, keep=keep, seed=seed)
+    split = split_edges(whole, held_out, keep=keep, seed=seed)
     wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
     counts = [round(part * len(edge_pairs(split.train))) for part in parts]
     noise = sample_negatives(whole, max(counts), exclude=wrong, seed=seed + 1).pairs
@@ -341,18 +342,18 @@ def _auc(scores: PairScores, split: EdgeSplit, wrong: Pairs) -> float:
     return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (split.test, wrong)))["AUC"]
 
 
-def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, Scorer]:
+def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, GraphScorer]:
     dim, score = embedding_of(model).dim, used if used in SCORES_OF_VECTORS else "dot"
 
-    def vectors(name: str) -> Scorer:
+    def vectors(name: str) -> GraphScorer:
         return lambda train: pair_scores(baseline_embeddings(train, dim, seed)[name], train, score)
 
-    made: dict[str, Scorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
-    return made | {name: vectors(name) for name in ("spectral", "normalised SVD")}
+    scorers: dict[str, GraphScorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
+    return scorers | {name: vectors(name) for name in ("spectral", "normalised SVD")}
 
 
-def _fractions(given: Any) -> tuple[float, ...]:
-    parts = tuple(given) if isinstance(given, Iterable) else (given,)
+def _fractions(fractions: Any) -> tuple[float, ...]:
+    parts = tuple(fractions) if isinstance(fractions, Iterable) else (fractions,)
     if not parts or not all(is_between(x, 0, np.inf) for x in parts):
-        raise InputError(f"fractions={given!r} are not parts of the edges above 0, such as (0.05, 0.25, 0.5)")
+        raise InputError(f"fractions={fractions!r} are not parts of the edges above 0, such as (0.05, 0.25, 0.5)")
     return tuple(map(float, parts))

@@ -148,11 +148,11 @@ def _weighted(space: _Space, ends: Pairs, count: int, rng: np.random.Generator) 
 
 
 def _check_count(count: Any, left: int) -> None:
-    asked = int(count) if is_whole(count) else 0
-    if asked < 1:
+    wanted = int(count) if is_whole(count) else 0
+    if wanted < 1:
         raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
-    if asked > left:
-        raise InputError(f"count={asked:,} pairs were asked for and {left:,} are no edges; ask for at most so many")
+    if wanted > left:
+        raise InputError(f"count={wanted:,} pairs were asked for and {left:,} are no edges; ask for at most so many")
 
 
 def _as_pairs(exclude: Any, n: int) -> Pairs:
@@ -161,8 +161,8 @@ def _as_pairs(exclude: Any, n: int) -> Pairs:
         raise InputError(f"exclude has the shape {pairs.shape} of {pairs.dtype}; it is m x 2 positions of nodes")
     if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
         raise InputError(f"exclude holds positions outside of 0 to {n - 1:,}")
-    found: Pairs = pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int64)
-    return found
+    between: Pairs = pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int64)
+    return between
 
 
 SAMPLER_WORDS = {
@@ -187,29 +187,29 @@ def sampled_negatives(
     """
     rng, types = np.random.default_rng(seed), _Types(known)
     models = np.repeat(positives, per_positive, axis=0)
-    made, left = np.full_like(models, -1), np.arange(len(models))
+    negatives, left = np.full_like(models, -1), np.arange(len(models))
     for _ in range(_ROUNDS):
         rows = models[left]
         drawn = np.where(_chosen(kind, rows, rng), types.draw(rows, rng), rows)
         good = _distinct(drawn) & ~truth.holds(drawn)
-        made[left[good]], left = drawn[good], left[~good]
+        negatives[left[good]], left = drawn[good], left[~good]
         if not len(left):
             break
-    return np.delete(made, left, axis=0)
+    return np.delete(negatives, left, axis=0)
 
 
 def all_negatives(positives: Codes, known: Hypergraph, truth: TupleIndex) -> Codes:
     """Every tuple of the types that a positive has, in that order of types, that is not in `truth`; each once."""
     types = _Types(known)
-    found = [tuple(kind) for kind in types.of(positives).tolist()]
-    apart = {kind for kind, matters in zip(found, Order(known).matters(positives), strict=True) if matters}
-    kinds = {kind if kind in apart else tuple(sorted(kind)): kind for kind in found}
+    types_of_rows = [tuple(kind) for kind in types.of(positives).tolist()]
+    apart = {kind for kind, matters in zip(types_of_rows, Order(known).matters(positives), strict=True) if matters}
+    kinds = {kind if kind in apart else tuple(sorted(kind)): kind for kind in types_of_rows}
     total = sum(types.product(kind) for kind in kinds.values())
     if total > _MOST:
         raise InputError(f"negatives='all' are {total:,} tuples here, above {_MOST:,}; use 'replaced' or 'uniform'")
     grids = [(types.grid(kind), kind) for kind in kinds.values()]
-    made = np.concatenate([g[_distinct(g)] if kind in apart else _once(g, kind) for g, kind in grids])
-    return made[~truth.holds(made)]
+    tuples = np.concatenate([g[_distinct(g)] if kind in apart else _once(g, kind) for g, kind in grids])
+    return tuples[~truth.holds(tuples)]
 
 
 class _Types:
@@ -228,8 +228,8 @@ class _Types:
     def draw(self, rows: Codes, rng: np.random.Generator) -> Codes:
         """A random node of the type that stands at each position."""
         kinds = self._codes[rows]
-        made: Codes = self._nodes[self._starts[kinds] + rng.integers(0, self._counts[kinds])]
-        return np.where(rows >= 0, made, -1)
+        nodes: Codes = self._nodes[self._starts[kinds] + rng.integers(0, self._counts[kinds])]
+        return np.where(rows >= 0, nodes, -1)
 
     def product(self, kind: tuple[int, ...]) -> int:
         """How many tuples of these types there are."""

@@ -16,7 +16,7 @@ from netfold.data.arrays import Floats
 from netfold.data.checks import check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.class_tasks import class_figures, linear_scorer
 from netfold.evaluate.classes import classes_of_nodes
 from netfold.evaluate.result import Result, embedding_of, name_of
@@ -51,8 +51,8 @@ def local_average(split: NodeSplit, embedding: Any) -> Embedding:
     """
     known, (to_known, _) = _known_vectors(split, embedding), _weights(split)
     total = np.asarray(to_known.sum(axis=1))
-    found = (to_known @ known) / np.where(total > 0, total, 1)[:, None]
-    return _new_vectors(split, np.where(total[:, None] > 0, found, known.mean(axis=0)))
+    means = (to_known @ known) / np.where(total > 0, total, 1)[:, None]
+    return _new_vectors(split, np.where(total[:, None] > 0, means, known.mean(axis=0)))
 
 
 def label_propagation(split: NodeSplit, embedding: Any) -> Embedding:
@@ -63,15 +63,15 @@ def label_propagation(split: NodeSplit, embedding: Any) -> Embedding:
     """
     known, (to_known, among) = _known_vectors(split, embedding), _weights(split)
     some = np.flatnonzero(reached(split))
-    made = np.tile(known.mean(axis=0), (len(split.new), 1))
+    vectors = np.tile(known.mean(axis=0), (len(split.new), 1))
     inner, outer = sparse.csr_array(among[some][:, some]), sparse.csr_array(to_known[some])
     degrees = np.asarray(inner.sum(axis=1)) + np.asarray(outer.sum(axis=1))
     scale = 1 / np.sqrt(degrees)  # D^-½ (D - W) D^-½ has a diagonal of ones, whatever the weights
     system = sparse.eye_array(len(some)) - sparse.diags_array(scale) @ inner @ sparse.diags_array(scale)
     right = scale[:, None] * (outer @ known)
     for j in range(known.shape[1]):
-        made[some, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
-    return _new_vectors(split, made)
+        vectors[some, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
+    return _new_vectors(split, vectors)
 
 
 def reached(split: NodeSplit, *, by: str = "path") -> npt.NDArray[np.bool_]:
@@ -92,8 +92,8 @@ def _weights(split: NodeSplit) -> tuple[sparse.csr_array, sparse.csr_array]:
 
 
 def _known_vectors(split: NodeSplit, embedding: Any) -> Floats:
-    found = embedding_of(embedding)
-    return found.vectors[found.nodes.positions(split.known.nodes)].astype(np.float64)
+    known = embedding_of(embedding)
+    return known.vectors[known.nodes.positions(split.known.nodes)].astype(np.float64)
 
 
 def _new_vectors(split: NodeSplit, vectors: Floats) -> Embedding:
@@ -108,28 +108,29 @@ class HeldOutLinks:
     """A split some of whose new nodes' edges are not shown."""
 
     split: NodeSplit
-    """The same nodes; its whole graph lacks the hidden edges."""
+    """The same nodes; its whole graph lacks the held-out edges."""
     pairs: Pairs
-    """m x 2 positions of the hidden edges, each with a new node at one end at least."""
+    """m x 2 positions of the held-out edges, each with a new node at one end at least."""
 
 
-def hold_out_half(split: NodeSplit, *, hidden: float = 0.5, seed: int = 0) -> HeldOutLinks:
+@renamed(hidden="held_out")
+def hold_out_half(split: NodeSplit, *, held_out: float = 0.5, seed: int = 0) -> HeldOutLinks:
     """Hide a share of the edges that new nodes have, with known ones and among themselves, to be predicted.
 
     >>> from netfold.evaluate.splits import split_nodes
     >>> hold_out_half(split_nodes([(1, 2), (2, 3), (3, 4), (4, 1)], 1)).split.whole
     Graph(4 nodes, 3 edges, undirected)
     """
-    if not is_between(hidden, 0, 1):
-        raise InputError(f"hidden={hidden!r} is no share of the new nodes' edges; give a number between 0 and 1")
+    if not is_between(held_out, 0, 1):
+        raise InputError(f"held_out={held_out!r} is no share of the new nodes' edges; give a number between 0 and 1")
     edges = edge_pairs(split.whole)
     theirs = edges[np.isin(edges, split.new).any(axis=1)]
-    count = round(hidden * len(theirs))
+    count = round(held_out * len(theirs))
     if not count:
-        raise InputError(f"the new nodes have {len(theirs):,} edges, of which hidden={hidden:g} hides none")
+        raise InputError(f"the new nodes have {len(theirs):,} edges, of which held_out={held_out:g} holds out none")
     drawn = np.random.default_rng(seed).choice(len(theirs), count, replace=False)
     pairs = theirs[np.sort(drawn)]
-    protocol = {**split.protocol, "hidden edges of new nodes": count}
+    protocol = {**split.protocol, "held-out edges of new nodes": count}
     return HeldOutLinks(NodeSplit(split.known, without_pairs(split.whole, pairs), split.new, protocol), pairs)
 
 
@@ -143,15 +144,15 @@ def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: 
     taken = keys_of(edge_pairs(split.whole), n, directed=directed)
     is_new = np.isin(pairs, split.new)
     other = np.where(is_new.all(axis=1), rng.integers(2, size=len(pairs)), is_new.argmin(axis=1))
-    made, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
-    left = np.arange(len(made))
+    negatives, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
+    left = np.arange(len(negatives))
     for _ in range(_ROUNDS):
-        made[left, other[left]] = rng.integers(n, size=len(left))
-        drawn = made[left]
+        negatives[left, other[left]] = rng.integers(n, size=len(left))
+        drawn = negatives[left]
         left = left[(drawn[:, 0] == drawn[:, 1]) | np.isin(keys_of(drawn, n, directed=directed), taken)]
         if not len(left):
             break
-    return np.delete(made, left, axis=0)
+    return np.delete(negatives, left, axis=0)
 
 
 Method = Callable[[NodeSplit], Embedding]
@@ -199,15 +200,15 @@ def cheap_methods(known: Embedding) -> dict[str, Method]:
 
 def _joined(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
     """The vectors of all nodes; a new one without gets the mean of the known ones."""
-    found = embedding_of(new)
-    if found.dim != known.dim:
-        raise InputError(f"the new nodes' vectors have {found.dim} numbers and the known ones' {known.dim}")
-    at = found.nodes.find(split.whole.nodes.take(split.new))
+    own = embedding_of(new)
+    if own.dim != known.dim:
+        raise InputError(f"the new nodes' vectors have {own.dim} numbers and the known ones' {known.dim}")
+    at = own.nodes.find(split.whole.nodes.take(split.new))
     if not (at >= 0).any():
         raise InputError(f"none of the {len(split.new):,} new nodes has a vector; give those of the new nodes")
     vectors = np.tile(known.vectors.mean(axis=0), (split.whole.n_nodes, 1))
     vectors[split.whole.positions(known.nodes)] = known.vectors
-    vectors[split.new[at >= 0]] = found.vectors[at[at >= 0]]
+    vectors[split.new[at >= 0]] = own.vectors[at[at >= 0]]
     return Embedding(split.whole.nodes, vectors)
 
 
@@ -229,12 +230,13 @@ NewNodeTask = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
 """What gives a method's figures, and the choices that they depend on."""
 
 
+@renamed(labels="classes")
 def out_of_sample(
     model: Any,
     split: NodeSplit,
     *,
     base: Any = None,
-    labels: Mapping[Any, Any] | None = None,
+    classes: Mapping[Any, Any] | None = None,
     links: bool = True,
     rerun: Any = None,
     linked: str | None = None,
@@ -255,12 +257,12 @@ def out_of_sample(
     `rerun` is the costly way, beside which the others stand: a function from a graph to a model fitted to it (or the
     vectors that one gave to the whole graph).
 
-    With `labels`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
+    With `classes`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
-    `links`: half of the new nodes' edges are hidden before they get their vectors (`hold_out_half`), and `score`
-    ("cosine", "dot" or "distance") tells these edges from `per_positive` pairs of the same new node with a random node
-    that it has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have
-    no figures of links.
+    `links`: half of the new nodes' edges are held out before they get their vectors (`hold_out_half`), and are to be
+    scored ("cosine", "dot" or "distance") above `per_positive` pairs of the same new node with a random node that it
+    has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have no
+    figures of links.
 
     The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base.
     """
@@ -273,11 +275,11 @@ def out_of_sample(
         raise InputError(f"C={C!r} is not a finite number above 0")
     check_at_least_one(per_positive=per_positive)
     known = known_vectors(model, base, split)
-    tasks = {} if labels is None else {"classes": _classes_task(split, labels, normalize, C)}
+    tasks = {} if classes is None else {"classes": _classes_task(split, classes, normalize, C)}
     if links and not isinstance(model, Embedding):
         tasks["links"] = _links_task(split, score, per_positive, seed)
     if not tasks:
-        raise InputError("there is nothing to measure; give labels=, or a model (not vectors) and links=True")
+        raise InputError("there is nothing to measure; give classes=, or a model (not vectors) and links=True")
 
     def figures(method: Method, thing: Any = None) -> dict[str, float]:
         able = [task for name, (task, _) in tasks.items() if name == "classes" or not isinstance(thing, Embedding)]
@@ -299,40 +301,40 @@ def out_of_sample(
     return Result("out of sample", _name(model), own, protocol, rows)
 
 
-def _classes_task(split: NodeSplit, labels: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
+def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
     """Classes of new nodes from those of known ones, and the choices that it depends on."""
-    classes = classes_of_nodes(labels, split.whole.nodes)
-    is_new = np.isin(split.whole.positions(classes.nodes), split.new)
-    learned, asked = np.flatnonzero(~is_new), np.flatnonzero(is_new)
-    if not len(learned) or not len(asked):
+    known = classes_of_nodes(classes, split.whole.nodes)
+    is_new = np.isin(split.whole.positions(known.nodes), split.new)
+    learned, tested = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+    if not len(learned) or not len(tested):
         raise InputError(
-            f"labels name {len(learned):,} known and {len(asked):,} new nodes with a class; both are needed"
+            f"classes name {len(learned):,} known and {len(tested):,} new nodes with a class; both are needed"
         )
 
     def task(method: Method) -> dict[str, float]:
-        vectors = method(split)[classes.nodes].astype(np.float64)
-        return class_figures(linear_scorer(vectors, "logistic", normalize, C), classes, (learned, asked), "top-k")
+        vectors = method(split)[known.nodes].astype(np.float64)
+        return class_figures(linear_scorer(vectors, "logistic", normalize, C), known, (learned, tested), "top-k")
 
     facts = {"classifier": "one-vs-rest logistic", "C": C, "normalize": normalize, "rule": "top-k"}
-    facts |= {"learned from": f"{len(learned):,} known nodes", "asked about": f"{len(asked):,} new ones"}
+    facts |= {"learned from": f"{len(learned):,} known nodes", "asked about": f"{len(tested):,} new ones"}
     return task, facts | {"without a path to known ones": int((~reached(split)).sum())}
 
 
 def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> NewNodeTask:
-    """Hidden edges of new nodes against pairs that are none, and the choices that it depends on."""
-    hidden = hold_out_half(split, seed=seed)
-    wrong = new_node_negatives(split, hidden.pairs, per_positive, seed)
+    """Held-out edges of new nodes against pairs that are none, and the choices that it depends on."""
+    held_out = hold_out_half(split, seed=seed)
+    wrong = new_node_negatives(split, held_out.pairs, per_positive, seed)
     if not len(wrong):
-        raise InputError("the new nodes have edges with all others; there is no pair to tell their edges from")
+        raise InputError("the new nodes have edges with all others; there is no pair to compare their edges with")
 
     def task(method: Method) -> dict[str, float]:
-        scores = pair_scores(method(hidden.split), split.whole, score)
-        return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (hidden.pairs, wrong)))
+        scores = pair_scores(method(held_out.split), split.whole, score)
+        return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (held_out.pairs, wrong)))
 
-    facts: dict[str, Any] = {"links": "half of the new nodes' edges hidden", "positives": len(hidden.pairs)}
+    facts: dict[str, Any] = {"links": "half of the new nodes' edges held out", "positives": len(held_out.pairs)}
     facts |= {"negatives": f"{len(wrong):,}, the same new node with a random one that it has no edge with"}
-    lost = int((~reached(hidden.split)).sum())
-    return task, facts | {"without a path where these are hidden": lost, "score": score, "seed": seed}
+    lost = int((~reached(held_out.split)).sum())
+    return task, facts | {"without a path where these are held out": lost, "score": score, "seed": seed}
 
 
 def _name(model: Any) -> str:

@@ -86,10 +86,10 @@ class Ranking:
 
     def figures(self, k: Sequence[int]) -> dict[str, float]:
         """MAP, and precision@k where there is a global ranking of so many pairs."""
-        found = {"MAP": float(self.precisions.mean())}
+        figures = {"MAP": float(self.precisions.mean())}
         if self.best is None:
-            return found
-        return found | {f"precision@{x}": self.best.precision(x) for x in k if x <= len(self.best)}
+            return figures
+        return figures | {f"precision@{x}": self.best.precision(x) for x in k if x <= len(self.best)}
 
     @property
     def interval(self) -> dict[str, float]:
@@ -110,18 +110,18 @@ def rank(
     best = Best(k) if len(rows) == n else None
     precisions, places = [np.empty(0)], [np.empty(0)]
     for block in blocks(rows, n):
-        found = finite(scores.rows(block))
+        values = finite(scores.rows(block))
         for i, j in _left_out(block, without):
-            found[i, j] = -np.inf  # which no score is
+            values[i, j] = -np.inf  # which no score is
         i, j = _entries(wanted, block)
         i, j = i[block[i] != j], j[block[i] != j]
-        counts = _Counts.of(found, i, j)
+        counts = _Counts.of(values, i, j)
         precisions.append(counts.average_precision())
         places.append(counts.filtered_place())
         if best is not None:
-            hit = np.zeros(found.shape, dtype=bool)
+            hit = np.zeros(values.shape, dtype=bool)
             hit[i, j] = True
-            best.add(found.ravel(), hit.ravel())
+            best.add(values.ravel(), hit.ravel())
     every = np.concatenate(precisions)
     return Ranking(every, np.concatenate(places), best, len(every) < len(_with_hits(wanted)))
 
@@ -158,8 +158,8 @@ class _Counts:
         """Of the hits (i, j), i in increasing order. Sorted values tell the counts: no order of columns is needed."""
         rows, starts = np.unique(i, return_index=True)
         every = np.sort(scores[rows], axis=1)
-        found = [_counts(row, np.sort(mine)) for row, mine in zip(every, np.split(scores[i, j], starts[1:]))]
-        counts = np.concatenate([np.empty((4, 0), np.int64), *found], axis=1)
+        of_rows = [_counts(row, np.sort(mine)) for row, mine in zip(every, np.split(scores[i, j], starts[1:]))]
+        counts = np.concatenate([np.empty((4, 0), np.int64), *of_rows], axis=1)
         return _Counts(np.repeat(np.arange(len(rows)), np.diff([*starts, len(i)])), *counts)
 
     def average_precision(self) -> Floats:
@@ -173,8 +173,8 @@ class _Counts:
         c = (self.hits_equal - 1) / np.maximum(g - 1, 1)
         harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, (a + g).max(initial=0) + 1))])
         added = ((h + 1 - c - c * a) * (harmonic[a + g] - harmonic[a]) + c * g) / g
-        found: Floats = np.bincount(self.row, added) / np.bincount(self.row)
-        return found
+        means: Floats = np.bincount(self.row, added) / np.bincount(self.row)
+        return means
 
     def filtered_place(self) -> Floats:
         """1 + the pairs that are no hits and have a higher score + half of those with the same."""
@@ -183,17 +183,17 @@ class _Counts:
 
 def _counts(row: Scores, hits: Scores) -> Ints:
     """Greater, equal, hits greater, hits equal: for each hit of a row, both sorted: 4 x m."""
-    found = []
+    counts = []
     for among in (row, hits):
         left, right = (np.searchsorted(among, hits, side=side) for side in ("left", "right"))
-        found += [len(among) - right, right - left]
-    return np.stack(found)
+        counts += [len(among) - right, right - left]
+    return np.stack(counts)
 
 
 def _with_hits(wanted: sparse.csr_array) -> Ints:
     """The rows that have an entry off the diagonal."""
-    found: Ints = np.flatnonzero(np.diff(wanted.indptr) > (wanted.diagonal() != 0))
-    return found
+    rows: Ints = np.flatnonzero(np.diff(wanted.indptr) > (wanted.diagonal() != 0))
+    return rows
 
 
 def _left_out(block: Ints, without: sparse.csr_array | None) -> Iterable[tuple[Ints, Ints]]:

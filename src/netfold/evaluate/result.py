@@ -93,13 +93,13 @@ def embedding_of(model: Any) -> Embedding:
     """The embedding of a fitted model, or the embedding given."""
     from netfold.data.embedding import Embedding
 
-    found = getattr(model, "embedding_", model)
-    if not isinstance(found, Embedding):
+    embedding = getattr(model, "embedding_", model)
+    if not isinstance(embedding, Embedding):
         kind = type(model).__name__
         raise InputError(
             f"a {kind} was given to evaluate; give a fitted model or an Embedding (nf.Embedding(nodes, X))"
         )
-    return found
+    return embedding
 
 
 def name_of(model: Any) -> str:
@@ -110,8 +110,8 @@ def name_of(model: Any) -> str:
 def facts_in_words(facts: Mapping[str, Any]) -> str:
     """Facts on one line.
 
-    >>> facts_in_words({"hidden": 0.15, "nodes": 5242, "weighted": False, "k": (10, 100)})
-    'hidden 0.15; nodes 5,242; weighted no; k 10, 100'
+    >>> facts_in_words({"held out": 0.15, "nodes": 5242, "weighted": False, "k": (10, 100)})
+    'held out 0.15; nodes 5,242; weighted no; k 10, 100'
     """
     return "; ".join(f"{name} {_fact(value)}" for name, value in facts.items())
 

@@ -12,7 +12,7 @@ from netfold.data.arrays import Floats, Ints
 from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.edges import links
 from netfold.data.graph import Graph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
 from netfold.evaluate.classes import Split, classes_of_nodes, mean_of, node_splits, normalized, percent
@@ -30,47 +30,49 @@ _SOURCES = 1_000
 _BY_PATHS = {"closeness": closeness, "betweenness": betweenness}
 
 
+@renamed(hidden="held_out")
 def centrality(
     model: Any,
     graph: Any,
     *,
-    hidden: float = 0.2,
+    held_out: float = 0.2,
     repeats: int = 10,
     measures: Iterable[str] = ("closeness", "betweenness", "eigenvector", "k-core", "pagerank", "degree"),
     sources: int | None = None,
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """How well linear regression tells centralities from vectors: it learns from all nodes but a hidden part.
+    """How well linear regression predicts centralities from vectors: it learns from the nodes that are not held out.
 
-    `MSE/mean` is the mean squared error over the hidden nodes, divided by the mean of the centrality over all nodes, as
-    DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands beside
-    it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them all.
-    Where vectors have as many columns as there are nodes to learn from, regression fits anything: there is no figure.
-    Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from 1,000.
-    The baselines are five numbers about degrees, and the mean of the nodes that are not hidden.
+    `MSE/mean` is the mean squared error over the held-out nodes, divided by the mean of the centrality over all nodes,
+    as DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands
+    beside it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them
+    all. Where vectors have as many columns as there are nodes to learn from, regression fits anything: there is no
+    figure. Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from
+    1,000. The baselines are five numbers about degrees, and the mean of the nodes that are not held out.
     """
-    asked, known = _check_measures(measures), Graph.of(graph)
+    names, known = _check_measures(measures), Graph.of(graph)
     check_at_least_one(repeats=repeats, sources=1 if sources is None else sources)
-    if not is_between(hidden, 0, 1):
-        raise InputError(f"hidden={hidden!r} is not a part between 0 and 1, such as 0.2")
+    if not is_between(held_out, 0, 1):
+        raise InputError(f"held_out={held_out!r} is not a part between 0 and 1, such as 0.2")
     if known.n_nodes < 3:
         raise InputError(f"the graph has {known.n_nodes} nodes; centralities are compared over 3 at least")
     vectors = embedding_of(model)[known.nodes].astype(np.float64)
     starts = _starts(known.n_nodes, sources, seed)
-    truth = np.stack([_BY_PATHS[x](known, starts) if x in _BY_PATHS else MEASURES[x](known) for x in asked], axis=1)
-    splits = list(node_splits(known.n_nodes, 1 - hidden, repeats, seed))
+    truth = np.stack([_BY_PATHS[x](known, starts) if x in _BY_PATHS else MEASURES[x](known) for x in names], axis=1)
+    splits = list(node_splits(known.n_nodes, 1 - held_out, repeats, seed))
 
     def measured(x: Floats) -> tuple[dict[str, float], dict[str, float]]:
-        return mean_of([_figures(asked, truth, _regression(x, truth, split), split[1]) for split in splits])
+        return mean_of([_figures(names, truth, _regression(x, truth, split), split[1]) for split in splits])
 
     figures, deviations = measured(vectors)
     rows = {}
     if baselines:
         rows["degree features"] = measured(degree_features(known).vectors.astype(np.float64))[0]
         rows["the mean"] = measured(np.zeros((known.n_nodes, 0)))[0]
-    protocol = {"regression": "linear", "nodes": known.n_nodes, "hidden": hidden, "MSE divided by": "mean of all nodes"}
-    if set(asked) & set(_BY_PATHS):
+    protocol = {"regression": "linear", "nodes": known.n_nodes, "held out": held_out}
+    protocol |= {"MSE divided by": "mean of all nodes"}
+    if set(names) & set(_BY_PATHS):
         protocol["shortest paths from"] = "all nodes" if starts is None else f"{len(starts):,} random nodes"
     learned = len(splits[0][0])
     if vectors.shape[1] >= learned:
@@ -81,26 +83,26 @@ def centrality(
 
 
 def _regression(x: Floats, truth: Floats, split: Split) -> Floats:
-    """What least squares with an intercept makes of the hidden rows."""
-    learned, hidden = split
+    """What least squares with an intercept makes of the held-out rows."""
+    learned, held_out = split
     center, middle = x[learned].mean(axis=0), truth[learned].mean(axis=0)
     if not x.shape[1]:
-        return np.tile(middle, (len(hidden), 1))
+        return np.tile(middle, (len(held_out), 1))
     if x.shape[1] >= len(learned):
-        return np.full((len(hidden), truth.shape[1]), np.nan)
+        return np.full((len(held_out), truth.shape[1]), np.nan)
     scale = np.abs(x[learned] - center).max(axis=0)
     centered = (x - center) / np.where(scale > 0, scale, 1)  # columns of any size, for a solution of full accuracy
     weights = np.linalg.lstsq(centered[learned], truth[learned] - middle, rcond=None)[0]
-    return np.asarray(centered[hidden] @ weights + middle)
+    return np.asarray(centered[held_out] @ weights + middle)
 
 
-def _figures(names: tuple[str, ...], truth: Floats, told: Floats, hidden: Ints) -> dict[str, float]:
-    error, spread = ((truth[hidden] - told) ** 2).mean(axis=0), truth[hidden].var(axis=0)
-    mean, made = truth.mean(axis=0), {}
+def _figures(names: tuple[str, ...], truth: Floats, predicted: Floats, held_out: Ints) -> dict[str, float]:
+    error, spread = ((truth[held_out] - predicted) ** 2).mean(axis=0), truth[held_out].var(axis=0)
+    mean, figures = truth.mean(axis=0), {}
     for i, name in enumerate(names):
-        made[f"{name} MSE/mean"] = float(error[i] / mean[i]) if mean[i] > 0 else float("nan")
-        made[f"{name} R²"] = float(1 - error[i] / spread[i]) if spread[i] > 0 else float("nan")
-    return made
+        figures[f"{name} MSE/mean"] = float(error[i] / mean[i]) if mean[i] > 0 else float("nan")
+        figures[f"{name} R²"] = float(1 - error[i] / spread[i]) if spread[i] > 0 else float("nan")
+    return figures
 
 
 def _starts(n: int, sources: int | None, seed: int) -> Ints | None:
@@ -110,12 +112,12 @@ def _starts(n: int, sources: int | None, seed: int) -> Ints | None:
 
 
 def _check_measures(measures: Iterable[str]) -> tuple[str, ...]:
-    asked = (measures,) if isinstance(measures, str) else tuple(measures)
-    for name in asked:
+    names = (measures,) if isinstance(measures, str) else tuple(measures)
+    for name in names:
         check_choice(MEASURES, measures=name)
-    if not asked:
+    if not names:
         raise InputError(f"measures is empty; name some of {', '.join(MEASURES)}")
-    return asked
+    return names
 
 
 SIMILARITIES = ("vs",)
@@ -159,14 +161,14 @@ def regular_equivalence(
     truth = _Similarity(near, alpha).at(u, v)
     if baselines:
         scored |= _cheap(known, embedding_of(model).dim, used, seed)
-    found = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
+    figures = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
     every = len(u) == len(some) * (len(some) - 1) // 2
     protocol = {"similarity": similarity, "alpha": alpha, "score": used, "pairs": len(u)}
     protocol |= {"chosen": "all" if every else f"random, one end among {len(np.unique(u))} random nodes"}
     if len(some) < known.n_nodes:
         protocol["nodes left out without links"] = known.n_nodes - len(some)
-    own = found.pop(name_of(model))
-    return Result("regular equivalence", name_of(model), own, protocol | {"seed": seed}, found)
+    own = figures.pop(name_of(model))
+    return Result("regular equivalence", name_of(model), own, protocol | {"seed": seed}, figures)
 
 
 def vs_similarity(graph: Any, columns: Ints, alpha: float = 0.97) -> Floats:
@@ -195,13 +197,13 @@ class _Similarity:
 
     def at(self, u: Ints, v: Ints) -> Floats:
         """Of m pairs: the columns of u in blocks."""
-        made, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), np.unique(u)
+        values, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), np.unique(u)
         size = max(1, _BLOCK_NUMBERS // len(self._inverse))
         for i in range(0, len(starts), size):
             part = starts[i : i + size]
             mine = order[slice(*np.searchsorted(u[order], [part[0], part[-1] + 1]))]
-            made[mine] = self.columns(part)[v[mine], np.searchsorted(part, u[mine])]
-        return made
+            values[mine] = self.columns(part)[v[mine], np.searchsorted(part, u[mine])]
+        return values
 
 
 def _conjugate_gradients(step: sparse.csr_array, right: Floats) -> Floats:
@@ -260,7 +262,7 @@ def roles(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """The part of nodes whose role {node: role} multinomial logistic regression tells from their vectors.
+    """The part of nodes whose role {node: role} multinomial logistic regression predicts from their vectors.
 
     For each part in `train` the nodes are split at random, `repeats` times, alike for every method. `normalize`:
     coordinates of mean 0 and deviation 1 over the learned nodes ("columns"), vectors of length 1 ("rows", which takes
@@ -279,11 +281,11 @@ def roles(
     splits = {part: list(node_splits(len(known.nodes), part, repeats, seed)) for part in parts}
 
     def measured(vectors: Floats) -> tuple[dict[str, float], dict[str, float]]:
-        found = [
+        rounds = [
             {f"accuracy@{percent(p)}": _accuracy(vectors, known.codes, splits[p][i], normalize) for p in parts}
             for i in range(repeats)
         ]
-        return mean_of(found)
+        return mean_of(rounds)
 
     figures, deviations = measured(embedding[known.nodes].astype(np.float64))
     rows = {}
@@ -302,9 +304,9 @@ def _accuracy(vectors: Floats, codes: Ints, split: Split, normalize: str) -> flo
     """Of the asked rows; where all learned rows have one role, that is the answer."""
     from sklearn.linear_model import LogisticRegression
 
-    learned, asked = split
+    learned, tested = split
     if len(np.unique(codes[learned])) == 1:
-        return float((codes[asked] == codes[learned[0]]).mean())
+        return float((codes[tested] == codes[learned[0]]).mean())
     x = normalized(vectors, normalize, learned)
     fitted = LogisticRegression(tol=1e-6, max_iter=1_000).fit(x[learned], codes[learned])
-    return float((fitted.predict(x[asked]) == codes[asked]).mean())
+    return float((fitted.predict(x[tested]) == codes[tested]).mean())

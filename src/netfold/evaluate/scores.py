@@ -68,8 +68,9 @@ class VectorScores:
     """
 
     def __init__(self, vectors: npt.ArrayLike, *, distance: bool = False):
-        given = torch.tensor(np.asarray(vectors)).double()
-        self._vectors = given - given.mean(0) if distance else given  # no distance changes, and fewer digits are lost
+        doubles = torch.tensor(np.asarray(vectors)).double()
+        # no distance changes where the mean is taken off, and fewer digits are lost
+        self._vectors = doubles - doubles.mean(0) if distance else doubles
         self._distance = distance
 
     def rows(self, rows: Ints) -> Tensor:
@@ -159,12 +160,12 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
 
 def finite(scores: Tensor) -> npt.NDArray[np.float32]:
     """Scores that can be ordered: the largest numbers in place of infinite ones, and none that is no number."""
-    found: npt.NDArray[np.float32] = scores.numpy()
-    least, most = found.min(initial=0), found.max(initial=0)
+    values: npt.NDArray[np.float32] = scores.numpy()
+    least, most = values.min(initial=0), values.max(initial=0)
     if np.isnan(least) or np.isnan(most):
         raise InputError("a score of two nodes is not a number; the model's numbers are too large, or not finite")
     limits = np.finfo(np.float32)
-    return found if np.isfinite([least, most]).all() else found.clip(limits.min, limits.max)
+    return values if np.isfinite([least, most]).all() else values.clip(limits.min, limits.max)
 
 
 def of_vectors(score: str) -> str:

@@ -26,7 +26,7 @@ from netfold.data.edges import (
     without_pairs,
 )
 from netfold.data.graph import Graph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.task import EDGES_BY, KEEP, NEW_NODES_BY
 
@@ -114,11 +114,11 @@ def split_nodes(
 
 
 def _count(new: Any, n: int) -> int:
-    asked = float(new) if is_number(new) else 0.0
-    if not asked > 0 or (asked >= 1 and not asked.is_integer()):
+    number = float(new) if is_number(new) else 0.0
+    if not number > 0 or (number >= 1 and not number.is_integer()):
         raise InputError(f"new={new!r} is neither a share of the nodes between 0 and 1 nor a count of them")
-    count = round(asked * n) if asked < 1 else int(asked)
-    _check_some(count, n, f"new={asked:g}")
+    count = round(number * n) if number < 1 else int(number)
+    _check_some(count, n, f"new={number:g}")
     return count
 
 
@@ -137,14 +137,14 @@ def _times(times: Any, graph: Graph) -> npt.NDArray[np.float64]:
             raise InputError(f"times has nothing for the node {missing!r}; every node needs a time")
         times = [times[x] for x in graph.nodes]
     try:
-        made = np.asarray(times, dtype=np.float64)
+        values = np.asarray(times, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("times holds something that is no number; give years, days or seconds") from None
-    if made.shape != (graph.n_nodes,):
-        raise InputError(f"times has the shape {made.shape}; it needs a number for each of {graph.n_nodes:,} nodes")
-    if np.isnan(made).any():
-        raise InputError(f"the time of the node {graph.nodes[int(np.argmax(np.isnan(made)))]!r} is not a number")
-    return made
+    if values.shape != (graph.n_nodes,):
+        raise InputError(f"times has the shape {values.shape}; it needs a number for each of {graph.n_nodes:,} nodes")
+    if np.isnan(values).any():
+        raise InputError(f"the time of the node {graph.nodes[int(np.argmax(np.isnan(values)))]!r} is not a number")
+    return values
 
 
 def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random.Generator) -> Ints:
@@ -169,16 +169,16 @@ def _walked(links: sparse.csr_array, count: int, max_degree: int, rng: np.random
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeSplit:
-    """A training graph, and the edges that were hidden from it."""
+    """A training graph, and the edges that were held out from it."""
 
     train: Graph
     """All nodes, and the edges that are left."""
     test: Pairs
-    """m x 2 positions of the hidden edges; an undirected edge once, the lower position first."""
+    """m x 2 positions of the held-out edges; an undirected edge once, the lower position first."""
     whole: Graph
-    """The graph before anything was hidden."""
+    """The graph before anything was held out."""
     protocol: Mapping[str, Any]
-    """How the hidden edges were chosen."""
+    """How the held-out edges were chosen."""
 
     @staticmethod
     def of(train: Any, test: Any) -> EdgeSplit:
@@ -190,18 +190,18 @@ class EdgeSplit:
         {'split': 'given', 'test edges left out (in training)': 1, 'test edges left out (self-loops)': 0}
         """
         known = Graph.of(train)
-        given = test if isinstance(test, Graph) else Graph.from_edges(test, directed=known.directed)
-        if given.directed != known.directed:
+        test_graph = test if isinstance(test, Graph) else Graph.from_edges(test, directed=known.directed)
+        if test_graph.directed != known.directed:
             raise InputError("one of the training and the test edges is directed; both are, or none is")
-        asked = known.positions(given.nodes)[edge_pairs(given)]
-        keys, taken = (keys_of(x, known.n_nodes, directed=known.directed) for x in (asked, edge_pairs(known)))
+        pairs = known.positions(test_graph.nodes)[edge_pairs(test_graph)]
+        keys, taken = (keys_of(x, known.n_nodes, directed=known.directed) for x in (pairs, edge_pairs(known)))
         test = pairs_of(np.setdiff1d(keys, taken), known.n_nodes)
         if not len(test):
-            raise InputError(f"none of the {len(asked):,} test edges is new to the training graph; give hidden edges")
+            raise InputError(f"none of the {len(pairs):,} test edges is new to the training graph; give held-out edges")
         facts = {
             "split": "given",
-            "test edges left out (in training)": len(asked) - len(test),
-            "test edges left out (self-loops)": given.n_self_loops,
+            "test edges left out (in training)": len(pairs) - len(test),
+            "test edges left out (self-loops)": test_graph.n_self_loops,
         }
         return EdgeSplit(known, test, with_pairs(known, test), facts)
 
@@ -220,29 +220,33 @@ class EdgeSplit:
         return f"EdgeSplit of {self.whole}\n{facts_in_words(self.figures)}\nprotocol: {facts_in_words(self.protocol)}"
 
 
-def split_edges(graph: Any, hidden: float = 0.2, *, by: str = "random", keep: str = "none", seed: int = 0) -> EdgeSplit:
-    """Hide a share of the edges between two different nodes: random ones, or with `by="time"` the latest.
+@renamed(hidden="held_out")
+def split_edges(
+    graph: Any, held_out: float = 0.2, *, by: str = "random", keep: str = "none", seed: int = 0
+) -> EdgeSplit:
+    """Hold out a share of the edges between two different nodes: random ones, or with `by="time"` the latest.
 
     Times are those of the graph (`graph.times`, from the time column of its table); equals are in random order.
 
-    `keep="none"` hides any; `keep="connected"` never hides those of a random spanning forest, so that no test edge
-    crosses components of the training graph and no node loses all of its edges. Self-loops are never hidden, weights
-    are kept, and edges of a directed graph are hidden one direction at a time (its components are the weak ones).
+    `keep="none"` holds out any; `keep="connected"` never those of a random spanning forest, so that no test edge
+    crosses components of the training graph and no node loses all of its edges. Self-loops are never held out, weights
+    are kept, and edges of a directed graph are held out one direction at a time (its components are the weak ones).
 
     >>> split_edges([(i, (i + 1) % 50) for i in range(50)], 0.02, keep="connected")
     EdgeSplit of Graph(50 nodes, 50 edges, undirected)
     test edges 1; isolated nodes made 0; test edges across components 0
-    protocol: hidden 0.02; keep connected; seed 0
+    protocol: held out 0.02; keep connected; seed 0
     """
     whole = Graph.of(graph)
     check_choice(KEEP, keep=keep)
     check_choice(EDGES_BY, by=by)
-    if not is_between(hidden, 0, 1):
-        raise InputError(f"hidden={hidden!r} is no share of the edges; give a number between 0 and 1")
+    if not is_between(held_out, 0, 1):
+        raise InputError(f"held_out={held_out!r} is no share of the edges; give a number between 0 and 1")
     edges = edge_pairs(whole)
-    count = round(hidden * len(edges))
+    count = round(held_out * len(edges))
     if not 0 < count < len(edges):
-        raise InputError(f"hidden={hidden:g} hides {count:,} of {len(edges):,} edges; hide some, and leave some")
+        what = f"held_out={held_out:g} holds out {count:,} of {len(edges):,} edges"
+        raise InputError(f"{what}; hold out some, and leave some")
     rng = np.random.default_rng(seed)
     free = np.arange(len(edges))
     if keep == "connected":
@@ -250,12 +254,12 @@ def split_edges(graph: Any, hidden: float = 0.2, *, by: str = "random", keep: st
         if count > len(free):
             most = np.floor(1000 * len(free) / len(edges)) / 1000
             raise InputError(
-                f"hidden={hidden:g} hides {count:,} edges, and only {len(free):,} can be hidden with keep='connected'; "
-                f"hide at most {most:g}, or use keep='none'"
+                f"held_out={held_out:g} holds out {count:,} edges, and only {len(free):,} can be held out with "
+                f"keep='connected'; hold out at most {most:g}, or use keep='none'"
             )
     chosen = rng.choice(free, count, replace=False) if by == "random" else _latest(whole, free, count, rng)
     test = edges[np.sort(chosen)]
-    protocol = {"hidden": float(hidden), **({} if by == "random" else {"by": by}), "keep": keep, "seed": seed}
+    protocol = {"held out": float(held_out), **({} if by == "random" else {"by": by}), "keep": keep, "seed": seed}
     return EdgeSplit(without_pairs(whole, test), test, whole, protocol)
 
 

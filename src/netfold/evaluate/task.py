@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGGREGATES",
+    "CALIBRATORS",
     "CENTRALITIES",
     "CERTAINTIES",
     "CLASSIFIERS",
@@ -31,15 +32,17 @@ __all__ = [
     "EDGES_BY",
     "KEEP",
     "LINKED",
-    "METHODS",
     "NEGATIVES",
     "NEW_NODES_BY",
     "NORMALIZE",
+    "RENAMED_ARGUMENTS",
+    "RENAMED_VALUES",
     "SAMPLERS",
     "SCORES",
     "SCORES_OF_VECTORS",
     "TASKS",
     "Task",
+    "check_renamed",
     "task_named",
 ]
 
@@ -60,17 +63,42 @@ CLASSIFIERS = ("logistic", "svm")
 CLASS_RULES = ("top-k", "threshold")
 NORMALIZE = ("none", "rows", "centred", "columns")
 CENTRALITIES = ("closeness", "betweenness", "eigenvector", "k-core", "pagerank", "degree")
-METHODS = ("platt", "isotonic")
+CALIBRATORS = ("platt", "isotonic")
 """Of learning a probability from a score."""
 CERTAINTIES = ("variance", "mean_variance")
 LINKED = ("path", "neighbor")
 """What a new node has to known ones, to be asked about."""
 NEW_NODES_BY = ("random", "time", "walk")
 
+RENAMED_ARGUMENTS: dict[str, str] = {"hidden": "held_out"}
+"""Arguments of tasks: old name to new. Tables are read by both, and their rows hashed by the old.
+
+No new name may be the old name of another argument: they are told apart by their names alone.
+"""
+RENAMED_VALUES: dict[str, dict[str, str]] = {"certainty": {"doubt": "mean_variance"}}
+"""Texts that an argument admits, by its new name: {argument: {old text: new text}}. Read and hashed likewise."""
+
+
+def check_renamed(**arguments: Any) -> None:
+    """Answer an argument, or its text, by the old name with the new one.
+
+    >>> check_renamed(hidden=0.2)
+    Traceback (most recent call last):
+    ...
+    netfold.errors.InputError: hidden is now called held_out
+    """
+    for name, value in arguments.items():
+        if name in RENAMED_ARGUMENTS:
+            raise InputError(f"{name} is now called {RENAMED_ARGUMENTS[name]}")
+        texts = RENAMED_VALUES.get(name, {})
+        if isinstance(value, str) and value in texts:
+            raise InputError(f"{name}={value!r} is now called {texts[value]!r}")
+
+
 # -------------------------------------------------------------------- the table
 
-_OF_EDGES = ("hidden", "by", "keep")
-_OF_TUPLES = ("test", "kept", "hidden")
+_OF_EDGES = ("held_out", "by", "keep")
+_OF_TUPLES = ("test", "kept", "held_out")
 _OF_NODES = ("until", "new", "by", "max_degree")
 
 
@@ -137,22 +165,22 @@ class Task:
         """The function itself, whose module is imported now."""
         from netfold import evaluate
 
-        made: Callable[..., Result] = getattr(evaluate, self.function)
-        return made
+        function: Callable[..., Result] = getattr(evaluate, self.function)
+        return function
 
     def held_out(self, arguments: Iterable[str]) -> list[str]:
         """Those of some arguments that say which part of the data a model is fitted to.
 
-        >>> TASKS["link-prediction"].held_out(["hidden", "score"])
-        ['hidden']
+        >>> TASKS["link-prediction"].held_out(["held_out", "score"])
+        ['held_out']
         """
         own = {"edges": _OF_EDGES, "nodes": _OF_NODES, "hyperedges": _OF_TUPLES}.get(self.split, ())
         return [name for name in arguments if name in own and name != "test"]
 
-    def shown(self, figures: Iterable[str]) -> list[str]:
+    def headline_in(self, figures: Iterable[str]) -> list[str]:
         """The headline, of the figures that there are; the first of them, where none is in the headline.
 
-        >>> TASKS["classification"].shown(["micro-F1@30%"])
+        >>> TASKS["classification"].headline_in(["micro-F1@30%"])
         ['micro-F1@30%']
         """
         known = list(figures)
@@ -168,7 +196,7 @@ _ALL = (
         aliases=("link",),
         split="edges",
         score="cosine",
-        purpose="links that are hidden, or not there yet",
+        purpose="links that are missing, or not there yet",
     ),
     Task(
         "reconstruction",
@@ -220,7 +248,7 @@ _ALL = (
         "centrality",
         "How well linear regression predicts centralities from vectors: squared error over the mean, and R²",
         ("closeness R²", "betweenness R²", "k-core R²"),
-        ("hidden", "repeats", "measures", "sources"),
+        ("held_out", "repeats", "measures", "sources"),
     ),
     Task(
         "regular-equivalence",

@@ -24,9 +24,9 @@ def coded(tuples: Sequence[tuple[Any, ...]], nodes: Nodes) -> Codes:
     [[0, 1, -1], [2, 0, 1]]
     """
     sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))
-    made = np.full((len(tuples), int(sizes.max(initial=0))), -1, np.int64)
-    made[np.arange(made.shape[1]) < sizes[:, None]] = nodes.positions([label for each in tuples for label in each])
-    return made
+    rows = np.full((len(tuples), int(sizes.max(initial=0))), -1, np.int64)
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = nodes.positions([label for each in tuples for label in each])
+    return rows
 
 
 def coded_edges(hypergraph: Hypergraph) -> Codes:
@@ -41,10 +41,10 @@ def coded_edges(hypergraph: Hypergraph) -> Codes:
 def _in_order(kinds: Sequence[Kind], numbers: Iterable[Codes]) -> Codes:
     """The rows of all kinds, each at its number."""
     width = max((len(kind.roles) for kind in kinds), default=0)
-    made = np.full((sum(map(len, kinds)), width), -1, np.int64)
+    rows = np.full((sum(map(len, kinds)), width), -1, np.int64)
     for kind, edges in zip(kinds, numbers, strict=True):
-        made[edges, : len(kind.roles)] = kind.rows
-    return made
+        rows[edges, : len(kind.roles)] = kind.rows
+    return rows
 
 
 def coded_like(known: Hypergraph, tuples: Any) -> Codes:
@@ -58,9 +58,9 @@ def coded_like(known: Hypergraph, tuples: Any) -> Codes:
         place = np.arange(known.n_nodes) if same else known.nodes.positions(tuples.nodes)
         kinds = [Kind(k.roles, k.types, place[k.rows[:, _as_in(known, k)]]) for k in tuples.kinds]
         return _in_order(kinds, tuples.edge_numbers())
-    given = [tuple(each) for each in (tuples.tolist() if isinstance(tuples, np.ndarray) else tuples)]
-    checked = Hypergraph(given, known.nodes, known.node_types)
-    return coded(given, known.nodes) if any(k.ordered for k in known.kinds) else coded_edges(checked)
+    listed = [tuple(each) for each in (tuples.tolist() if isinstance(tuples, np.ndarray) else tuples)]
+    checked = Hypergraph(listed, known.nodes, known.node_types)
+    return coded(listed, known.nodes) if any(k.ordered for k in known.kinds) else coded_edges(checked)
 
 
 def _as_in(known: Hypergraph, kind: Kind) -> list[int]:
@@ -98,13 +98,13 @@ class Order:
 
     def matters(self, rows: Codes) -> npt.NDArray[np.bool_]:
         """Whether each row is such a tuple."""
-        found = np.zeros(len(rows), bool)
+        mattering = np.zeros(len(rows), bool)
         for pattern in self.patterns:
             k = len(pattern)
             if k <= rows.shape[1]:
                 alike = (rows[:, :k] >= 0) & (self._types[rows[:, :k]] == pattern)
-                found |= alike.all(axis=1) & (rows[:, k:] < 0).all(axis=1)
-        return found
+                mattering |= alike.all(axis=1) & (rows[:, k:] < 0).all(axis=1)
+        return mattering
 
 
 class TupleIndex:
@@ -134,23 +134,23 @@ class TupleIndex:
             return np.zeros(len(rows), bool)
         width = len(self._columns)
         digits = self._digits(_widened(rows, max(width - 1, rows.shape[1])))
-        found: npt.NDArray[np.bool_] = (digits[:, width:] == 0).all(axis=1)
+        held: npt.NDArray[np.bool_] = (digits[:, width:] == 0).all(axis=1)
         place = np.zeros(len(rows), np.int64)
         for sorted_keys, column in zip(self._columns, digits.T, strict=False):
             keys = place * self._base + column
             place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-            found &= sorted_keys[place] == keys
-        return found
+            held &= sorted_keys[place] == keys
+        return held
 
     def _digits(self, rows: Codes) -> Codes:
         """Whether the order matters, and positions from 1 on, the largest first where it does not: what fills a tuple
         up, now 0, comes last."""
-        made: Codes = np.zeros((len(rows), 1 + rows.shape[1]), np.int64)
-        made[:, 1:] = -np.sort(-(rows + 1), axis=1)
+        digits: Codes = np.zeros((len(rows), 1 + rows.shape[1]), np.int64)
+        digits[:, 1:] = -np.sort(-(rows + 1), axis=1)
         if self._order is not None:
-            kept = self._order.matters(rows)
-            made[kept, 0], made[kept, 1:] = 1, rows[kept] + 1
-        return made
+            ordered = self._order.matters(rows)
+            digits[ordered, 0], digits[ordered, 1:] = 1, rows[ordered] + 1
+        return digits
 
 
 def _widened(rows: Codes, width: int) -> Codes:

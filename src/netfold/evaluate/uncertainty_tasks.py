@@ -18,7 +18,7 @@ from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, pair_scores, separation
 from netfold.evaluate.splits import EdgeSplit
-from netfold.evaluate.task import CERTAINTIES, METHODS
+from netfold.evaluate.task import CALIBRATORS, CERTAINTIES, check_renamed
 
 __all__ = ["calibration", "calibration_error", "node_variance", "uncertainty"]
 
@@ -94,39 +94,40 @@ def calibration(
     seed: int = 0,
     baselines: bool = True,
 ) -> Result:
-    """The probabilities of hidden edges, from Gaussians and from their means alone.
+    """The probabilities of held-out edges, from Gaussians and from their means alone.
 
     Test edges and as many pairs that are no edges of the whole graph (by the rule `negatives`, see `sample_negatives`)
     are scored by minus the W2 distance. On a random half of them, `method` learns the probability of an edge from its
     score: "platt", a logistic curve, or "isotonic", a rising staircase. On the other half: ECE (`calibration_error`),
     Brier, the mean of (probability - edge)², and AUC. `AUC certain` is that of all pairs with both ends among the more
     certain half of the nodes, those of smaller variance (`node_variance`), and `certain - uncertain` how much it is
-    above the AUC among the other half: what knowing the variance is good for. With `certainty="mean_variance"` they
-    are those of smaller `model.mean_variance(training graph)`, which DVNE has.
+    above the AUC among the other half: what knowing the variance is good for. With `certainty="mean_variance"` they are
+    those of smaller `model.mean_variance(training graph)`, which DVNE has.
 
     The baselines are the distance of the means, certainty by the training degree (and by the variance, where that is
     not asked about), and a probability that is the same for all.
     """
-    check_choice(METHODS, method=method)
+    check_renamed(certainty=certainty)
+    check_choice(CALIBRATORS, method=method)
     check_choice(_NEGATIVES, negatives=negatives)
     check_choice(CERTAINTIES, certainty=certainty)
     check_at_least_one(bins=bins, largest=largest)
     unsure = variance = node_variance(model, split.train, largest)
     if certainty == "mean_variance":
-        unsure = _doubt(model, split.train)
+        unsure = _mean_variance(model, split.train)
     check_unseen(model, split)
     wrong = sample_negatives(split.whole, len(split.test), kind=negatives, seed=seed)
-    asked = _Pairs(split.test, wrong.pairs, seed)
-    sure = asked.scored(pair_scores(model, split.train, "w2"))
-    figures = asked.probable(sure, method, bins) | asked.by_certainty(sure, -unsure)
+    pairs = _Pairs(split.test, wrong.pairs, seed)
+    sure = pairs.scored(pair_scores(model, split.train, "w2"))
+    figures = pairs.probable(sure, method, bins) | pairs.by_certainty(sure, -unsure)
     rows: dict[str, dict[str, float]] = {}
     if baselines:
-        means = asked.scored(pair_scores(model, split.train, "distance"))
-        rows["means alone"] = asked.probable(means, method, bins)
-        rows["certainty by degree"] = asked.by_certainty(sure, neighbor_counts(split.train))
+        means = pairs.scored(pair_scores(model, split.train, "distance"))
+        rows["means alone"] = pairs.probable(means, method, bins)
+        rows["certainty by degree"] = pairs.by_certainty(sure, neighbor_counts(split.train))
         if certainty != "variance":
-            rows["certainty by variance"] = asked.by_certainty(sure, -variance)
-        rows["the same for all"] = asked.probable(np.zeros(len(sure)), method, bins)
+            rows["certainty by variance"] = pairs.by_certainty(sure, -variance)
+        rows["the same for all"] = pairs.probable(np.zeros(len(sure)), method, bins)
     protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
     protocol |= {"score": "w2", "test edges": len(split.test), **wrong.protocol, "method": method}
     protocol |= {"learned on": "a random half of the pairs", "bins": bins, "certainty": certainty}
@@ -145,9 +146,11 @@ def calibration_error(probability: npt.ArrayLike, truth: npt.ArrayLike, bins: in
     return float(np.abs(gaps).sum() / max(len(p), 1))
 
 
-def _doubt(model: Any, train: Graph) -> Floats:
+def _mean_variance(model: Any, train: Graph) -> Floats:
     if not hasattr(model, "mean_variance"):
-        raise InputError(f"certainty='doubt' needs a fitted model that has doubt, as DVNE, and not {name_of(model)}")
+        raise InputError(
+            f"certainty='mean_variance' needs a fitted model that has it, as DVNE, and not {name_of(model)}"
+        )
     return np.asarray(model.mean_variance(train), np.float64)
 
 
@@ -188,14 +191,14 @@ class _Pairs:
         return separation(right, wrong)["AUC"] if len(right) and len(wrong) else math.nan
 
 
-def _probabilities(scores: Floats, truth: Bools, asked: Floats, method: str) -> Floats:
+def _probabilities(scores: Floats, truth: Bools, at: Floats, method: str) -> Floats:
     """The probability of an edge at the scores asked about, learned from scores with their truth."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
 
     if method == "isotonic":
         steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, truth)
-        return np.asarray(steps.predict(asked), np.float64)
+        return np.asarray(steps.predict(at), np.float64)
     middle, spread = scores.mean(), scores.std() or 1.0
     curve = LogisticRegression(C=_FREE).fit(((scores - middle) / spread)[:, None], truth)
-    return np.asarray(curve.predict_proba(((asked - middle) / spread)[:, None])[:, 1], np.float64)
+    return np.asarray(curve.predict_proba(((at - middle) / spread)[:, None])[:, 1], np.float64)

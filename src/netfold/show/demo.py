@@ -44,7 +44,7 @@ class Example:
     after: float
     draw: Callable[[Path], object]
     """Writes the picture."""
-    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     """Columns for the colours of the report."""
 
     @property
@@ -76,7 +76,7 @@ def sdne() -> Example:
         before=_map(untrained, graph, "decoder"),
         after=_map(model, graph, "decoder"),
         draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
-        labels={"community": _communities()},
+        classes={"community": _communities()},
     )
 
 
@@ -103,13 +103,13 @@ def drne() -> Example:
 
 def dhne() -> Example:
     """What belongs together in threes."""
-    made = {"users": 30, "items": 30, "tags": 30, "edges": 5000}
-    split = nf.evaluate.split_hyperedges(nf.datasets.planted_triples(**made), 0.2)
-    known, asked = split.train, split.test
+    sizes = {"users": 30, "items": 30, "tags": 30, "edges": 5000}
+    split = nf.evaluate.split_hyperedges(nf.datasets.planted_triples(**sizes), 0.2)
+    known, test = split.train, split.test
     options: dict[str, Any] = {"dim": 32, "hidden": 32, "batch_size": 64, "schedule": "constant", "scale": "column"}
     model = nf.DHNE(**options, epochs=25, hold_out=False).fit(known, progress=False)
-    found = nf.evaluate.hyperedges(model, asked, known=known)
-    user, item, tag = (asked.nodes[i] for i in asked.kinds[0].rows[0])
+    result = nf.evaluate.hyperedges(model, test, known=known)
+    user, item, tag = (test.nodes[i] for i in test.kinds[0].rows[0])
     tags = [label[1] for label, _ in model.complete((user, item, None), k=40, exclude=known)]
     place = tags.index(tag[1]) + 1
     return Example(
@@ -118,12 +118,12 @@ def dhne() -> Example:
         data="planted triples",
         model=model,
         seen=known,
-        answer=f"of {len(tags)} tags for user {user[1]} and item {item[1]}, the hidden one comes as number {place}",
-        measure="hidden triples told from others, AUC; without: counts of pairs",
-        before=float(found.baselines["pair co-occurrence"]["AUC"]),
-        after=float(found.figures["AUC"]),
+        answer=f"of {len(tags)} tags for user {user[1]} and item {item[1]}, the held-out one comes as number {place}",
+        measure="held-out triples against others, AUC; without: counts of pairs",
+        before=float(result.baselines["pair co-occurrence"]["AUC"]),
+        after=float(result.figures["AUC"]),
         draw=partial(plot.map, model, hypergraph=known, labels=6),
-        labels={"hidden group": nf.datasets.classes("planted_triples", **made)},
+        classes={"hidden group": nf.datasets.classes("planted_triples", **sizes)},
     )
 
 
@@ -147,7 +147,7 @@ def dvne() -> Example:
         before=_map(untrained, graph, "w2"),
         after=_map(model, graph, "w2"),
         draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
-        labels={"community": _communities()},
+        classes={"community": _communities()},
     )
 
 
@@ -158,7 +158,7 @@ def depthlgp() -> Example:
     base = nf.SDNE(dim=32, alpha=10).fit(split.known, progress=False)
     model = nf.DepthLGP(epochs=3).fit(split.known, base.embedding_, progress=False)
     new = model.transform(grown)
-    found = nf.evaluate.out_of_sample(model, split)
+    result = nf.evaluate.out_of_sample(model, split)
     name = max(new.nodes, key=lambda label: grown.degrees[grown.positions([label])[0]])
     near = ", ".join(str(label) for label, _ in model.embedding_.nearest(new[name], k=4))
     return Example(
@@ -169,10 +169,10 @@ def depthlgp() -> Example:
         seen=split.known,
         answer=f"{name} arrives, and is placed near {near}",
         measure="half of their links told from others by the other half, AUC; without: neighbors' mean",
-        before=float(found.baselines["LocalAvg"]["AUC"]),
-        after=float(found.figures["AUC"]),
+        before=float(result.baselines["LocalAvg"]["AUC"]),
+        after=float(result.figures["AUC"]),
         draw=partial(_drawn_with_new, model.embedding_, new, grown),
-        labels={"community": _communities()},
+        classes={"community": _communities()},
     )
 
 
@@ -182,7 +182,7 @@ EXAMPLES: tuple[Callable[[], Example], ...] = (sdne, drne, dhne, dvne, depthlgp)
 
 @cache
 def _novel() -> nf.Graph:
-    """Who meets whom; an edge weighs the root of the number of scenes, lest a few great pairs drown all others."""
+    """Who meets whom; an edge weighs the root of the number of scenes, so that few pairs do not drown the others."""
     scenes = nf.datasets.les_miserables()
     return nf.Graph(scenes.adjacency.sqrt(), scenes.nodes)
 
@@ -193,8 +193,8 @@ def _communities() -> dict[str, str]:
     networkx = _imported("networkx")
     novel = networkx.les_miserables_graph()
     scenes = dict(novel.degree(weight="weight"))
-    found = networkx.community.louvain_communities(novel, seed=0)
-    return {label: max(sorted(group), key=scenes.__getitem__) for group in found for label in group}
+    groups = networkx.community.louvain_communities(novel, seed=0)
+    return {label: max(sorted(group), key=scenes.__getitem__) for group in groups for label in group}
 
 
 def _imported(name: str) -> Any:
@@ -208,13 +208,13 @@ def _map(model: Any, graph: nf.Graph, score: str) -> float:
     return float(nf.evaluate.reconstruction(model, graph, score=score, k=(100,), baselines=False).figures["MAP"])
 
 
-def _mirrored(found: nf.Embedding) -> float:
+def _mirrored(embedding: nf.Embedding) -> float:
     """How many nodes are as near to their mirror image, half of all further on, as to any other."""
-    n = len(found)
-    apart = np.linalg.norm(found.vectors[:, None] - found.vectors[None], axis=2)
+    n = len(embedding)
+    apart = np.linalg.norm(embedding.vectors[:, None] - embedding.vectors[None], axis=2)
     np.fill_diagonal(apart, np.inf)
     image = apart[np.arange(n), (np.arange(n) + n // 2) % n]
-    return float((image <= apart.min(axis=1) + 1e-4 * np.abs(found.vectors).max()).mean())
+    return float((image <= apart.min(axis=1) + 1e-4 * np.abs(embedding.vectors).max()).mean())
 
 
 def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path: Path) -> None:
@@ -238,9 +238,9 @@ def run_demo(folder: Path) -> None:
     start = time.perf_counter()
     _make(folder / _PICTURES)
     _say("netfold folds a network into vectors. Five models, each for what the others cannot do:")
-    shows = [_shown(make, folder) for make in EXAMPLES]
+    shows = [_fitted_and_drawn(make, folder) for make in EXAMPLES]
     _say(_table(shows))
-    sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.labels) for show in shows]
+    sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.classes) for show in shows]
     report.write(sheets, folder / _REPORT, title="netfold: five models on small data", force=True)
     models = ", ".join(show.file for show in shows)
     _say(
@@ -252,7 +252,7 @@ def run_demo(folder: Path) -> None:
     )
 
 
-def _shown(make: Callable[[], Example], folder: Path) -> Example:
+def _fitted_and_drawn(make: Callable[[], Example], folder: Path) -> Example:
     """One model: fitted, asked, saved and drawn."""
     start = time.perf_counter()
     show = make()

@@ -18,10 +18,10 @@ def machine(device: str = "cpu") -> str:
     """The processor, its cores that this process may use, and the GPU where one is used."""
     import torch
 
-    told = f"{_processor()}, {cores()} core{'s' if cores() > 1 else ''}"
+    words = f"{_processor()}, {cores()} core{'s' if cores() > 1 else ''}"
     if device != "cpu" and torch.cuda.is_available():
-        told += f"; {torch.cuda.get_device_name()}"
-    return told
+        words += f"; {torch.cuda.get_device_name()}"
+    return words
 
 
 def cores() -> int:

@@ -22,7 +22,7 @@ from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
@@ -33,6 +33,7 @@ from netfold.show.report.tables import tables_of
 __all__ = ["METHODS", "Sheet", "write"]
 
 
+@renamed(labels="classes")
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """One model of a report, with what is known of its nodes."""
@@ -43,7 +44,7 @@ class Sheet:
     """A fitted model, or an `Embedding`."""
     data: Any = None
     """The `Graph`, or anything that `Graph.of` reads, or the `Hypergraph` that it is to be measured on."""
-    labels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     """Columns of classes by name: {node: class}, or {node: several classes}."""
 
     def __post_init__(self) -> None:
@@ -59,8 +60,8 @@ class Sheet:
     @property
     def embedding(self) -> Embedding:
         """The vectors."""
-        found: Embedding = getattr(self.model, "embedding_", self.model)
-        return found
+        vectors: Embedding = getattr(self.model, "embedding_", self.model)
+        return vectors
 
 
 def write(
@@ -78,10 +79,10 @@ def write(
     which is t-SNE for up to 5,000 nodes that are points and PCA otherwise. Models of the same data share a table for
     each task, beside cheap baselines, unless `evaluate` is False.
     """
-    shown = list(sheets)
-    if not shown:
+    listed = list(sheets)
+    if not listed:
         raise InputError("no model is given to report on; give one Sheet or more")
-    names = [sheet.name for sheet in shown]
+    names = [sheet.name for sheet in listed]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"two sheets are called {twice!r}; give each its own name")
@@ -90,9 +91,9 @@ def write(
     blocks = Blocks()
     facts = {
         "title": title or " · ".join(names),
-        "sheets": [packed_sheet(sheet, blocks, method) for sheet in shown],
-        "tables": tables_of(shown) if evaluate else [],
-        "data": _data(shown),
+        "sheets": [packed_sheet(sheet, blocks, method) for sheet in listed],
+        "tables": tables_of(listed) if evaluate else [],
+        "data": _data(listed),
     }
     text = html_page(str(facts["title"]), facts, blocks)
     with staged_file(path) as part:
@@ -101,13 +102,13 @@ def write(
 
 def _data(sheets: list[Sheet]) -> list[dict[str, Any]]:
     """Facts of each graph or hypergraph, and whose it is."""
-    made: dict[str, dict[str, Any]] = {}
+    by_data: dict[str, dict[str, Any]] = {}
     for sheet in sheets:
         if sheet.data is not None:
-            entry = made.setdefault(sheet.data.fingerprint, {"of": [], "facts": [], "notes": []})
+            entry = by_data.setdefault(sheet.data.fingerprint, {"of": [], "facts": [], "notes": []})
             entry["facts"] = entry["facts"] or data_facts(sheet.data)
             entry["of"].append(sheet.name)
             fitted = getattr(sheet.model, "graph_facts_", {}).get("fingerprint")
             if fitted not in (None, sheet.data.fingerprint):
                 entry["notes"].append(f"{sheet.name} was fitted to other edges than these.")
-    return list(made.values())
+    return list(by_data.values())

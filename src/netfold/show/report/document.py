@@ -62,7 +62,7 @@ class Blocks:
 
 
 _SCRIPTS = (
-    "dom", "blocks", "labels", "palette", "camera", "grid", "painter", "overlay", "near", "sheet", "search", "legend",
+    "dom", "blocks", "names", "palette", "camera", "grid", "painter", "overlay", "near", "sheet", "search", "legend",
     "details", "map", "pointer", "charts", "tables", "main",
 )  # fmt: skip
 """In the order in which they stand in the page; together they are one module."""
@@ -102,8 +102,8 @@ def _asset(name: str) -> str:
 def _json(facts: dict[str, Any]) -> str:
     """Json that html cannot misread: `</script>` and `<!--` are written otherwise.
 
-    >>> _json({"label": "</script>"})
-    '{"label":"\\\\u003c/script>"}'
+    >>> _json({"name": "</script>"})
+    '{"name":"\\\\u003c/script>"}'
     """
     return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -111,8 +111,8 @@ def _json(facts: dict[str, Any]) -> str:
 def _filled(template: str, parts: dict[str, str]) -> str:
     """The template with each {{name}} replaced, once and from left to right: what is put in is not looked at."""
     pieces = template.split("{{")
-    made = [pieces[0]]
+    text = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
-        made += [parts[name], rest]
-    return "".join(made)
+        text += [parts[name], rest]
+    return "".join(text)

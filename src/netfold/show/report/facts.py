@@ -38,7 +38,7 @@ def node_line(label: Any) -> str:
 
 
 def node_lines(nodes: Nodes) -> str:
-    """All labels, one a line."""
+    """All nodes, one a line."""
     if nodes.kind == "int":
         return "\n".join(map(str, nodes))
     return "\n".join(map(node_line, nodes))
@@ -81,52 +81,52 @@ def _finite(x: float | None) -> float | None:
 
 def cost(model: Any, embedding: Embedding) -> FactRows:
     """Seconds of training and bytes of what was trained, as far as the saved model tells."""
-    made: FactRows = []
+    rows: FactRows = []
     history = getattr(model, "history_", [])
     if history:
         seconds = sum(record.get("seconds", 0.0) for record in history)
-        made += [("training", _time(seconds)), ("epochs", f"{len(history):,}")]
-        made += [("per epoch", _time(seconds / len(history)))]
+        rows += [("training", _time(seconds)), ("epochs", f"{len(history):,}")]
+        rows += [("per epoch", _time(seconds / len(history)))]
         if seconds > 0:
-            made += [("nodes per second", f"{len(embedding) * len(history) / seconds:,.0f}")]
+            rows += [("nodes per second", f"{len(embedding) * len(history) / seconds:,.0f}")]
     if hasattr(model, "network_"):
         tensors = list(model.network_.state_dict().values())
         count, size = sum(x.numel() for x in tensors), sum(x.numel() * x.element_size() for x in tensors)
-        made += [("numbers in the network", f"{count:,}"), ("memory of the network", _bytes(size))]
+        rows += [("numbers in the network", f"{count:,}"), ("memory of the network", _bytes(size))]
     size = embedding.vectors.nbytes + (0 if embedding.std is None else embedding.std.nbytes)
-    return [*made, ("memory of the vectors", _bytes(size))]
+    return [*rows, ("memory of the vectors", _bytes(size))]
 
 
 def data_facts(data: Graph | Hypergraph) -> FactRows:
     """Counts of a graph or of a hypergraph."""
-    made = _of_hypergraph(data) if isinstance(data, Hypergraph) else _of_graph(data)
-    return [*made, ("fingerprint", data.fingerprint[:16])]
+    rows = _of_hypergraph(data) if isinstance(data, Hypergraph) else _of_graph(data)
+    return [*rows, ("fingerprint", data.fingerprint[:16])]
 
 
 def _of_graph(graph: Graph) -> FactRows:
-    found = graph_counts(graph)
-    made = [("nodes", f"{found.nodes:,}"), ("edges", f"{found.edges:,}")]
-    made += [("directed", _words(found.directed)), ("weighted", _words(found.weighted))]
-    if found.weighted and found.weights is not None:
-        made.append(("weights", f"{found.weights.least:g} to {found.weights.largest:g}"))
-    made += [("self-loops", f"{found.self_loops:,}"), ("connected components", f"{found.components:,}")]
-    return made + _degrees(found)
+    counts = graph_counts(graph)
+    rows = [("nodes", f"{counts.nodes:,}"), ("edges", f"{counts.edges:,}")]
+    rows += [("directed", _words(counts.directed)), ("weighted", _words(counts.weighted))]
+    if counts.weighted and counts.weights is not None:
+        rows.append(("weights", f"{counts.weights.least:g} to {counts.weights.largest:g}"))
+    rows += [("self-loops", f"{counts.self_loops:,}"), ("connected components", f"{counts.components:,}")]
+    return rows + _degrees(counts)
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> FactRows:
-    found = hypergraph_counts(hypergraph)
-    types = ", ".join(f"{node_line(name)} {count:,}" for name, count in found.types.items())
+    counts = hypergraph_counts(hypergraph)
+    types = ", ".join(f"{node_line(name)} {count:,}" for name, count in counts.types.items())
     kinds = "; ".join(f"{', '.join(map(node_line, kind.roles))} {len(kind):,}" for kind in hypergraph.kinds)
-    made = [("nodes", f"{found.nodes:,}"), ("hyperedges", f"{found.edges:,}"), ("types", types), ("kinds", kinds)]
-    return made + _degrees(found)
+    rows = [("nodes", f"{counts.nodes:,}"), ("hyperedges", f"{counts.edges:,}"), ("types", types), ("kinds", kinds)]
+    return rows + _degrees(counts)
 
 
-def _degrees(found: Counts) -> FactRows:
-    of = found.degrees
+def _degrees(counts: Counts) -> FactRows:
+    of = counts.degrees
     if of is None:
         return []
     spread = f"{of.least:,} to {of.largest:,}, {of.mean:,.1f} in the mean"
-    return [("nodes without an edge", f"{found.isolated:,}"), ("degrees", spread)]
+    return [("nodes without an edge", f"{counts.isolated:,}"), ("degrees", spread)]
 
 
 def _words(value: Any) -> str:

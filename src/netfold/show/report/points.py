@@ -26,10 +26,10 @@ def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
     >>> lengths_of(np.array([[3, 4], [0, 0]], np.float32)).tolist()
     [5.0, 0.0]
     """
-    found = np.empty(len(vectors))
+    lengths = np.empty(len(vectors))
     for rows in blocks_of_rows(vectors):
-        found[rows] = np.linalg.norm(vectors[rows].astype(np.float64), axis=1)
-    return found
+        lengths[rows] = np.linalg.norm(vectors[rows].astype(np.float64), axis=1)
+    return lengths
 
 
 METHODS = ("auto", "pca", "tsne")
@@ -59,8 +59,8 @@ class Points:
         span = max(float((high - low).max()), 1e-30)
         low = (low + high - span) / 2  # one scale for both axes
         parts = np.rint((self.at - low) / span * _LEVELS).astype(np.uint16)
-        made = {"method": self.method, "xy": blocks.add(parts), "home": _home((self.at - low) / span)}
-        return made | ({"ellipses": self._ellipses(blocks, span)} if self.ellipses is not None else {})
+        facts = {"method": self.method, "xy": blocks.add(parts), "home": _home((self.at - low) / span)}
+        return facts | ({"ellipses": self._ellipses(blocks, span)} if self.ellipses is not None else {})
 
     def _ellipses(self, blocks: Blocks, span: float) -> dict[str, Any]:
         """Roots of the half axes and the angle in 8 bits each, and how much of σ is drawn."""
@@ -81,13 +81,13 @@ def placed(embedding: Embedding, method: str = "auto") -> Points:
     if len(embedding) >= _LEAST and (method == "tsne" or (method == "auto" and _takes_tsne(embedding))):
         at, _ = project(as_compared(embedding, "tsne"), "tsne")
         return Points(at, _TSNE_WORDS, _discs(embedding), exact=False)
-    found = principal_directions(embedding.vectors, 2)
-    at = found.of(embedding.vectors)
+    directions = principal_directions(embedding.vectors, 2)
+    at = directions.of(embedding.vectors)
     if at.shape[1] == 1:
         at = np.column_stack([at, np.zeros(len(at))])
-    shares = f"{found.shares.sum():.0%} of the variance"
+    shares = f"{directions.shares.sum():.0%} of the variance"
     words = f"PCA: the two directions of most variance ({shares}); distances are those of a shadow"
-    return Points(at, words, _shadows(embedding, found), exact=True)
+    return Points(at, words, _shadows(embedding, directions), exact=True)
 
 
 _TSNE_WORDS = "t-SNE: who is near whom counts, how far the others are does not"
@@ -99,12 +99,12 @@ def _takes_tsne(embedding: Embedding) -> bool:
     return embedding.std is None and fits
 
 
-def _shadows(embedding: Embedding, found: Directions) -> Floats | None:
+def _shadows(embedding: Embedding, directions: Directions) -> Floats | None:
     """The half axes and the angle of VᵀΣV, in blocks of rows."""
     if embedding.std is None:
         return None
     plane = np.zeros((embedding.dim, 2))
-    plane[:, : found.axes.shape[1]] = found.axes
+    plane[:, : directions.axes.shape[1]] = directions.axes
     parts = [half_axes(projected(embedding.std[rows], plane)) for rows in blocks_of_rows(embedding.std)]
     return np.concatenate([np.column_stack([lengths, np.radians(angles)]) for lengths, angles in parts])
 
@@ -147,18 +147,18 @@ def packed_vectors(embedding: Embedding, blocks: Blocks, *, most: int = _BYTES) 
     gaussian = embedding.std is not None
     vectors: npt.NDArray[Any] = embedding.coordinates if gaussian else _of_length_one(embedding.vectors)
     n, dim = vectors.shape
-    width, kept = max(1, min(dim, most // max(n, 1))), 1.0
+    width, share = max(1, min(dim, most // max(n, 1))), 1.0
     if gaussian or width < dim:
-        found = principal_directions(vectors, width, centred=gaussian)
-        vectors, kept = found.of(vectors), float(found.shares.sum())
+        directions = principal_directions(vectors, width, centred=gaussian)
+        vectors, share = directions.of(vectors), float(directions.shares.sum())
     levels, kind = (32_767, np.int16) if 2 * n * width <= most else (127, np.int8)
     unit = (float(np.abs(vectors).max(initial=0)) or 1.0) / levels
-    made = {"metric": "W2" if gaussian else "cosine", "width": width, "of": dim, "kept": kept, "unit": unit}
-    return made | {"numbers": blocks.add(np.rint(vectors / unit).astype(kind))}
+    facts = {"metric": "W2" if gaussian else "cosine", "width": width, "of": dim, "kept": share, "unit": unit}
+    return facts | {"numbers": blocks.add(np.rint(vectors / unit).astype(kind))}
 
 
 def _of_length_one(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    lengths, made = lengths_of(vectors)[:, None], np.empty_like(vectors)
+    lengths, scaled = lengths_of(vectors)[:, None], np.empty_like(vectors)
     for rows in blocks_of_rows(vectors):
-        made[rows] = vectors[rows] / np.where(lengths[rows] > 0, lengths[rows], 1)
-    return made
+        scaled[rows] = vectors[rows] / np.where(lengths[rows] > 0, lengths[rows], 1)
+    return scaled

@@ -28,7 +28,7 @@ __all__ = ["Classes", "NodeNumbers", "packed_sheet", "sheet_columns"]
 
 
 _MOST = 60_000
-"""Classes that are told apart."""
+"""Classes that have a number of their own."""
 _LEVELS = 65_535
 _LARGEST = 10
 """Variances whose mean is a node's uncertainty, as `Embedding.uncertainty` has it."""
@@ -45,13 +45,13 @@ class Classes:
     codes: npt.NDArray[np.int64]
 
     @staticmethod
-    def of(name: str, embedding: Embedding, given: Mapping[Any, Any]) -> Classes:
+    def of(name: str, embedding: Embedding, classes: Mapping[Any, Any]) -> Classes:
         """Of {node: class}, or of {node: several classes}, of which the first counts."""
-        listed = [_first(given.get(label)) for label in embedding.nodes]
+        listed = [_first(classes.get(node)) for node in embedding.nodes]
         largest = [x for x, _ in Counter(x for x in listed if x is not None).most_common(_MOST)]
         if not largest:
             example = node_line(embedding.nodes[0])
-            raise InputError(f"the labels {name!r} give no node a class; they should name nodes by label, as {example}")
+            raise InputError(f"the classes {name!r} are of no node that the model has; nodes are named as {example}")
         place = {x: i for i, x in enumerate(largest)}
         codes = np.array([place.get(x, len(largest)) for x in listed], np.int64)
         return Classes(name, tuple(map(node_line, largest)), codes)
@@ -60,8 +60,8 @@ class Classes:
         """For the page."""
         kind = np.uint8 if len(self.names) < 256 else np.uint16
         counts = np.bincount(self.codes, minlength=len(self.names) + 1).tolist()
-        made = {"name": self.name, "classes": self.names, "counts": counts}
-        return made | {"codes": blocks.add(self.codes.astype(kind))}
+        facts = {"name": self.name, "classes": self.names, "counts": counts}
+        return facts | {"codes": blocks.add(self.codes.astype(kind))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,24 +78,24 @@ class NodeNumbers:
         at = self.values if unit is None else np.log1p(self.values / unit)
         first, last = float(at.min()), float(at.max())
         parts = np.rint((at - first) / ((last - first) or 1.0) * _LEVELS).astype(np.uint16)
-        made = {"name": self.name, "low": low, "high": high, "unit": unit, "values": blocks.add(parts)}
-        return made | {"whole": bool((self.values == np.rint(self.values)).all())}
+        facts = {"name": self.name, "low": low, "high": high, "unit": unit, "values": blocks.add(parts)}
+        return facts | {"whole": bool((self.values == np.rint(self.values)).all())}
 
 
 def sheet_columns(
-    model: Any, embedding: Embedding, data: Graph | Hypergraph | None, labels: Mapping[str, Any]
+    model: Any, embedding: Embedding, data: Graph | Hypergraph | None, classes: Mapping[str, Any]
 ) -> list[Classes | NodeNumbers]:
-    """Every column there is: labels, types, uncertainty, degrees and, last, the lengths of the vectors."""
-    found: list[Classes | NodeNumbers] = [Classes.of(name, embedding, given) for name, given in labels.items()]
+    """Every column there is: classes, types, uncertainty, degrees and, last, the lengths of the vectors."""
+    columns: list[Classes | NodeNumbers] = [Classes.of(name, embedding, own) for name, own in classes.items()]
     typed = model if getattr(model, "reads", "graph") == "hypergraph" else data
     if isinstance(typed, Hypergraph) or typed is model:
-        found.append(Classes.of("type", embedding, by_type(typed)))
+        columns.append(Classes.of("type", embedding, by_type(typed)))
     if embedding.std is not None:
-        found.append(NodeNumbers("uncertainty", widths(embedding.std, _LARGEST)))
+        columns.append(NodeNumbers("uncertainty", widths(embedding.std, _LARGEST)))
     if data is not None:
-        found.append(NodeNumbers("degree", degrees_of(embedding, data)))
+        columns.append(NodeNumbers("degree", degrees_of(embedding, data)))
     lengths = NodeNumbers("length of the vector", lengths_of(embedding.vectors))
-    return [x for x in (*found, lengths) if isinstance(x, Classes) or _spread(x.values)]
+    return [x for x in (*columns, lengths) if isinstance(x, Classes) or _spread(x.values)]
 
 
 def degrees_of(embedding: Embedding, data: Graph | Hypergraph) -> npt.NDArray[np.float64]:
@@ -133,18 +133,18 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     """Everything that the page shows of a model, its arrays put into blocks."""
     embedding, data = sheet.embedding, sheet.data
     named = np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
-    columns = sheet_columns(sheet.model, embedding, data, sheet.labels)
-    made: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
-    made |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
-    made["labels"] = blocks.add_text(node_lines(embedding.nodes))
-    made |= placed(embedding, method).packed(blocks)
-    made["columns"] = [column.packed(blocks) for column in columns]
-    made["named"] = blocks.add(named.astype(np.uint32))
-    made["vectors"] = packed_vectors(embedding, blocks)
+    columns = sheet_columns(sheet.model, embedding, data, sheet.classes)
+    facts: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
+    facts |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
+    facts["names"] = blocks.add_text(node_lines(embedding.nodes))
+    facts |= placed(embedding, method).packed(blocks)
+    facts["columns"] = [column.packed(blocks) for column in columns]
+    facts["named"] = blocks.add(named.astype(np.uint32))
+    facts["vectors"] = packed_vectors(embedding, blocks)
     if isinstance(data, Graph) and 0 < data.n_edges <= _LINKS:
-        made["links"] = blocks.add(_links(embedding, data))
-    made |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
-    return made | {"cost": cost(sheet.model, embedding)}
+        facts["links"] = blocks.add(_links(embedding, data))
+    facts |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
+    return facts | {"cost": cost(sheet.model, embedding)}
 
 
 def _weights(embedding: Embedding, data: Any) -> npt.NDArray[np.float64]:
@@ -156,7 +156,7 @@ def _links(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:
     """The rows of both ends of each edge, self-loops and unknown nodes left out; each undirected edge once."""
     matrix = graph.adjacency.tocoo()
     u, v = matrix.coords
-    kept = (u != v) if graph.directed else (u < v)
+    once = (u != v) if graph.directed else (u < v)
     at = embedding.nodes.find(graph.nodes)
-    ends = np.column_stack([at[u[kept]], at[v[kept]]])
+    ends = np.column_stack([at[u[once]], at[v[once]]])
     return ends[(ends >= 0).all(axis=1)].astype(np.uint32)

@@ -31,7 +31,7 @@ _WHOLE, _SOME = 5_000, 1_000
 """Up to so many nodes all are ranked, and of more so many."""
 _COMPARED = 50_000
 """Nodes up to which the baselines take seconds."""
-_PAIRS, _TUPLES, _LABELLED = 100_000, 20_000, 4_000
+_PAIRS, _TUPLES, _CLASSIFIED = 100_000, 20_000, 4_000
 
 Measure = Callable[[Any, bool], Result]
 """From a model, and whether the baselines are wanted, to what was measured."""
@@ -56,29 +56,29 @@ def graph_tasks(graph: Graph) -> dict[str, Measure]:
         return evaluate.regular_equivalence(model, graph, **fewer, baselines=cheap and compared)
 
     def open_(model: Any, cheap: bool) -> Result:
-        found = evaluate.uncertainty(model, graph)
-        own = {name: found.figures[name] for name in TASKS["uncertainty"].shown(found.figures)}
-        return dataclasses.replace(found, figures=own)
+        result = evaluate.uncertainty(model, graph)
+        own = {name: result.figures[name] for name in TASKS["uncertainty"].headline_in(result.figures)}
+        return dataclasses.replace(result, figures=own)
 
     tasks: dict[str, Measure] = {"reconstruction": given_back, "regular-equivalence": alike, "uncertainty": open_}
     return {TASKS[name].words: task for name, task in tasks.items() if compared or task is not alike}
 
 
-def class_tasks(labels: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
-    """What a model can be asked where classes of nodes are known, of 4,000 of them at the most."""
-    some = _sampled(labels)
+def class_tasks(classes: Mapping[Any, Any], graph: Graph | None) -> dict[str, Measure]:
+    """What a model can be asked where classes of nodes are known, of at most 4,000 nodes."""
+    some = _sampled(classes)
     beside = graph if graph is not None and graph.n_nodes <= _COMPARED else None
     several = any(isinstance(x, (list, tuple, set)) and len(x) > 1 for x in some.values())
 
-    def told(model: Any, cheap: bool) -> Result:
-        found = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), baselines=cheap)
-        own = {name: x for name, x in found.figures.items() if "F1" in name}  # micro-F1 of one class each is accuracy
-        return dataclasses.replace(found, figures=own)
+    def predicted(model: Any, cheap: bool) -> Result:
+        result = evaluate.classification(model, some, graph=beside, train=(0.1, 0.5), baselines=cheap)
+        own = {name: x for name, x in result.figures.items() if "F1" in name}  # micro-F1 of one class each is accuracy
+        return dataclasses.replace(result, figures=own)
 
     def grouped(model: Any, cheap: bool) -> Result:
         return evaluate.clustering(model, some, graph=beside, baselines=cheap)
 
-    tasks: dict[str, Measure] = {"classification": told} | ({} if several else {"clustering": grouped})
+    tasks: dict[str, Measure] = {"classification": predicted} | ({} if several else {"clustering": grouped})
     return {TASKS[name].words: task for name, task in tasks.items()}
 
 
@@ -86,13 +86,13 @@ def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Measure]:
     """What a model of hyperedges can be asked: to tell them from other tuples."""
     if hypergraph.n_nodes > _NODES or hypergraph.n_edges > _EDGES:
         return {}
-    asked: Any = hypergraph
+    tuples: Any = hypergraph
     if hypergraph.n_edges > _TUPLES:
         chosen = np.random.default_rng(0).choice(hypergraph.n_edges, _TUPLES, replace=False)
-        asked = [hypergraph.edges[i] for i in np.sort(chosen).tolist()]
+        tuples = [hypergraph.edges[i] for i in np.sort(chosen).tolist()]
 
     def given_back(model: Any, cheap: bool) -> Result:
-        return evaluate.hyperedges(model, asked, known=hypergraph, duplicates="keep", baselines=cheap)
+        return evaluate.hyperedges(model, tuples, known=hypergraph, duplicates="keep", baselines=cheap)
 
     return {"reconstruction of hyperedges": given_back}
 
@@ -115,8 +115,8 @@ def task_table(title: str, task: Measure, models: ModelsByName) -> dict[str, Any
     protocol = _protocol(results)
     if len(results) > 1 and first.baselines:
         protocol += f"; baselines that are vectors as wide as those of {next(iter(results))}"
-    made = {"title": title, "figures": figures, "rows": rows, "protocol": protocol, "notes": notes}
-    return made | {"smaller": [x for x in figures if x in first.smaller_is_better]}
+    table = {"title": title, "figures": figures, "rows": rows, "protocol": protocol, "notes": notes}
+    return table | {"smaller": [x for x in figures if x in first.smaller_is_better]}
 
 
 def _row(
@@ -142,44 +142,44 @@ def _protocol(results: Mapping[str, Result]) -> str:
     return "; ".join([facts_in_words(same), *own] if same else own)
 
 
-def _sampled(labels: Mapping[Any, Any]) -> dict[Any, Any]:
-    nodes = list(labels)
-    if len(nodes) > _LABELLED:
-        chosen = np.random.default_rng(0).choice(len(nodes), _LABELLED, replace=False)
+def _sampled(classes: Mapping[Any, Any]) -> dict[Any, Any]:
+    nodes = list(classes)
+    if len(nodes) > _CLASSIFIED:
+        chosen = np.random.default_rng(0).choice(len(nodes), _CLASSIFIED, replace=False)
         nodes = [nodes[i] for i in np.sort(chosen).tolist()]
-    return {node: labels[node] for node in nodes}
+    return {node: classes[node] for node in nodes}
 
 
 def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
-    """A table for each task; models of the same data, or with the same labels, are in one."""
+    """A table for each task; models of the same data, or with the same classes, are in one."""
     together: dict[str, list[Sheet]] = {}
     for sheet in sheets:
         key = sheet.data.fingerprint if sheet.data is not None else f"sheet {sheet.name}"
         together.setdefault(key, []).append(sheet)
     several = len(together) > 1
-    return [found for group in together.values() for found in _of_group(group, several=several)]
+    return [table for group in together.values() for table in _of_group(group, several=several)]
 
 
 def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
-    data, made = group[0].data, []
+    data, tables = group[0].data, []
 
-    def add(name: str, task: Measure, asked: list[Sheet]) -> None:
-        of = f" · {', '.join(sheet.name for sheet in asked)}" if several else ""
-        if asked:
-            made.append(task_table(name + of, task, {sheet.name: sheet.model for sheet in asked}))
+    def add(name: str, task: Measure, sheets: list[Sheet]) -> None:
+        of = f" · {', '.join(sheet.name for sheet in sheets)}" if several else ""
+        if sheets:
+            tables.append(task_table(name + of, task, {sheet.name: sheet.model for sheet in sheets}))
 
     for name, task in _tasks(data).items():
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
-    for column in dict.fromkeys(name for sheet in group for name in sheet.labels):
-        having = [s for s in group if column in s.labels]
+    for column in dict.fromkeys(name for sheet in group for name in sheet.classes):
+        having = [s for s in group if column in s.classes]
         for name, task in class_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
             add(f"{name} by {column}", task, having)
-    return made
+    return tables
 
 
 def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:
     """The classes of the nodes that all of these models have: a file may name others, who come later."""
-    named = sheets[0].labels[column]
+    named = sheets[0].classes[column]
     return {node: named[node] for node in named if all(node in s.embedding for s in sheets)}
 
 

@@ -1,4 +1,4 @@
-"""`Choice`: which model and settings, why, what speaks against it, what it costs, and how to run it."""
+"""`Choice`: which model and settings, why, what speaks against it, what it costs, and how to run or try it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.evaluate.task import task_named
 from netfold.studies.choose.facts import Facts
 from netfold.studies.choose.probe import Cost
@@ -23,77 +23,6 @@ from netfold.studies.compare import Comparison, compare
 from netfold.studies.compare.running import model_named
 
 __all__ = ["Choice", "neighborhood", "trial"]
-
-
-def trial(
-    choice: Choice, data: Any, labels: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
-) -> Comparison:
-    """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
-    if not is_whole(nodes) or nodes < 10:
-        raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
-    whole = data if isinstance(data, Hypergraph) else Graph.of(data)
-    part = neighborhood(whole, nodes, choice.seed)
-    some = None if labels is None else {node: labels[node] for node in part.nodes if node in labels}
-    others = [model_named(name, seed=choice.seed) for name in choice.rule.others]
-    tasks = _tasks(choice.task, whole, labels)
-    return compare([choice.model, *others], part, tasks, labels=some, seed=choice.seed, progress=progress)
-
-
-def _tasks(task: str, data: Any, labels: Any) -> dict[str, dict[str, Any]]:
-    """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
-    if isinstance(data, Hypergraph) and not (task == "classify" and labels is not None):
-        return {"hyperedges": {}}
-    if task == "roles" and labels is None:
-        return {"centrality": {}, "regular-equivalence": {}}
-    if task == "classify" and labels is None:
-        raise InputError("to try models on classes, the classes of nodes are needed; give labels (--labels FILE)")
-    if task == "uncertainty":
-        return {"calibration": {}, "link-prediction": {"score": "own"}}
-    return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
-
-
-def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
-    """The part of the data among at most so many nodes: those nearest to random ones, step by step.
-
-    >>> neighborhood(Graph.from_edges([(i, i + 1) for i in range(100)]), 10)
-    Graph(10 nodes, 9 edges, undirected)
-    """
-    if nodes >= data.n_nodes:
-        return data
-    if isinstance(data, Hypergraph):
-        from netfold.data.expansions import clique_expansion
-
-        return _within(data, _reached(clique_expansion(data), nodes, seed))
-    return data.subgraph(_reached(data, nodes, seed))
-
-
-def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
-    """Breadth first from random nodes that have a link, each start exhausted before the next."""
-    from netfold.data.edges import links
-
-    matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
-    seen, found = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
-    for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
-        front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
-        while len(front) and len(found) < nodes:
-            front = front[: nodes - len(found)]
-            seen[front] = True
-            found = np.concatenate([found, front])
-            near = np.unique(matrix[front].indices)
-            front = rng.permutation(near[~seen[near]])
-        if len(found) >= nodes:
-            break
-    return np.sort(found)
-
-
-def _within(data: Hypergraph, rows: npt.NDArray[np.int64]) -> Hypergraph:
-    """The hyperedges whose nodes are all among these rows."""
-    kinds = []
-    for kind in data.kinds:
-        inside = np.isin(kind.rows, rows).all(axis=1)
-        kinds.append((kind.roles, kind.types, np.searchsorted(rows, kind.rows[inside])))
-    codes = np.asarray(data.type_codes)[rows]
-    return Hypergraph.from_kinds(kinds, nodes=data.nodes.take(rows), node_types=codes, types=data.types)
 
 
 _UNEVEN = 100
@@ -134,16 +63,17 @@ class Choice:
         before = ["netfold", "fit", self.rule.over, edges, *flags, "-o", base]
         return [shlex.join(before), shlex.join([*own, "--embedding", base])]
 
+    @renamed(labels="classes")
     def trial(
         self,
         data: Any,
         *,
-        labels: Mapping[Any, Any] | None = None,
+        classes: Mapping[Any, Any] | None = None,
         nodes: int = 1000,
         progress: bool = True,
     ) -> Comparison:
         """Fit the choice and what else there is to a part of the data of at most so many nodes, and compare them."""
-        return trial(self, data, labels, nodes, progress=progress)
+        return trial(self, data, classes, nodes, progress=progress)
 
     def lines(self) -> list[str]:
         """The five lines: the data, the model, why, what speaks against it, and the cost."""
@@ -178,15 +108,15 @@ class Choice:
         return "\n".join([*self.lines(), f"fit: nf.{self.model!r}.fit(graph{over})"])
 
     def _figures(self) -> str:
-        told = [str(x) for x in self.rule.evidence if x.measured()]
+        evidence = [str(x) for x in self.rule.evidence if x.measured()]
         settings = "these settings" if self.rule.measured else "settings of their own"
-        return f"; measured, with {settings}: {'; '.join(told)}" if told else "; not measured by us yet"
+        return f"; measured, with {settings}: {'; '.join(evidence)}" if evidence else "; not measured by us yet"
 
     def _notes(self) -> list[str]:
         """What in these data speaks against the choice, or must be known with it."""
         facts, name = self.facts, type(self.model).__name__
         notes = {
-            f"edges have times ({facts.time_column}): judge by hiding the latest ones, not random ones": (
+            f"edges have times ({facts.time_column}): judge by holding out the latest ones, not random ones": (
                 facts.time_column and self.task in ("link", "new-nodes")
             ),
             f"isolated nodes ({facts.isolated:,}) get no place of their own": facts.isolated and not facts.hyperedges,
@@ -204,3 +134,77 @@ def _flag(name: str) -> str:
 
 def _value(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+# -------------------------------------------------------------------- trying it
+
+
+def trial(
+    choice: Choice, data: Any, classes: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
+) -> Comparison:
+    """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
+    if not is_whole(nodes) or nodes < 10:
+        raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
+    whole = data if isinstance(data, Hypergraph) else Graph.of(data)
+    part = neighborhood(whole, nodes, choice.seed)
+    some = None if classes is None else {node: classes[node] for node in part.nodes if node in classes}
+    others = [model_named(name, seed=choice.seed) for name in choice.rule.others]
+    tasks = _tasks(choice.task, whole, classes)
+    return compare([choice.model, *others], part, tasks, classes=some, seed=choice.seed, progress=progress)
+
+
+def _tasks(task: str, data: Any, classes: Any) -> dict[str, dict[str, Any]]:
+    """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
+    if isinstance(data, Hypergraph) and not (task == "classify" and classes is not None):
+        return {"hyperedges": {}}
+    if task == "roles" and classes is None:
+        return {"centrality": {}, "regular-equivalence": {}}
+    if task == "classify" and classes is None:
+        raise InputError("to try models on classes, the classes of nodes are needed; give classes= (--classes FILE)")
+    if task == "uncertainty":
+        return {"calibration": {}, "link-prediction": {"score": "own"}}
+    return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
+
+
+def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
+    """The part of the data among at most so many nodes: those nearest to random ones, step by step.
+
+    >>> neighborhood(Graph.from_edges([(i, i + 1) for i in range(100)]), 10)
+    Graph(10 nodes, 9 edges, undirected)
+    """
+    if nodes >= data.n_nodes:
+        return data
+    if isinstance(data, Hypergraph):
+        from netfold.data.expansions import clique_expansion
+
+        return _within(data, _reached(clique_expansion(data), nodes, seed))
+    return data.subgraph(_reached(data, nodes, seed))
+
+
+def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
+    """Breadth first from random nodes that have a link, each start exhausted before the next."""
+    from netfold.data.edges import links
+
+    matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
+    seen, rows = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
+    for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
+        front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
+        while len(front) and len(rows) < nodes:
+            front = front[: nodes - len(rows)]
+            seen[front] = True
+            rows = np.concatenate([rows, front])
+            near = np.unique(matrix[front].indices)
+            front = rng.permutation(near[~seen[near]])
+        if len(rows) >= nodes:
+            break
+    return np.sort(rows)
+
+
+def _within(data: Hypergraph, rows: npt.NDArray[np.int64]) -> Hypergraph:
+    """The hyperedges whose nodes are all among these rows."""
+    kinds = []
+    for kind in data.kinds:
+        inside = np.isin(kind.rows, rows).all(axis=1)
+        kinds.append((kind.roles, kind.types, np.searchsorted(rows, kind.rows[inside])))
+    codes = np.asarray(data.type_codes)[rows]
+    return Hypergraph.from_kinds(kinds, nodes=data.nodes.take(rows), node_types=codes, types=data.types)

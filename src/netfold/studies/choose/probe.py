@@ -58,15 +58,15 @@ def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hyper
     codes = np.asarray(data.type_codes)
     mine = {t: np.flatnonzero(codes == t) for t in range(len(data.types))}
     picked = {t: rows[_spread_over(degrees[rows], max(2, round(share * len(rows))))] for t, rows in mine.items()}
-    kept = np.sort(np.concatenate(list(picked.values())))
+    chosen = np.sort(np.concatenate(list(picked.values())))
     kinds = []
     for kind in data.kinds:
         count = max(2, round(share * len(kind)))
         columns = [_of_type(picked[data.types.index(t)], degrees, count, rng) for t in kind.types]
-        rows = np.searchsorted(kept, np.stack(columns, axis=1))
+        rows = np.searchsorted(chosen, np.stack(columns, axis=1))
         whole = np.array([len(set(row)) == len(row) for row in rows.tolist()])
         kinds.append((kind.roles, kind.types, rows[whole]))
-    return Hypergraph.from_kinds(kinds, nodes=range(len(kept)), node_types=codes[kept], types=data.types)
+    return Hypergraph.from_kinds(kinds, nodes=range(len(chosen)), node_types=codes[chosen], types=data.types)
 
 
 def _of_type(rows: Ints, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
@@ -82,8 +82,8 @@ def _spread_over(degrees: npt.NDArray[Any], count: int) -> Ints:
 
 def _drawn(degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
     sums = np.cumsum(np.maximum(degrees, 1e-9))
-    made: Ints = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
-    return made
+    rows: Ints = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
+    return rows
 
 
 _BUDGET = 9.0
@@ -98,10 +98,10 @@ _WARM_UP = 60
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fit will cost, foretold from short ones."""
+    """What a fit will cost, estimated from short ones."""
 
     seconds: float
-    """On the clock, for all epochs: at the most, as a model may converge earlier."""
+    """On the clock, for all epochs: at most, as a model may converge earlier."""
     bytes: int
     """The peak of memory that the fit adds."""
     probed: tuple[int, ...]
@@ -111,7 +111,7 @@ class Cost:
     def __str__(self) -> str:
         on = "all" if self.probed[-1] >= self.nodes else f"{self.probed[-1]:,}"
         held = f"{self.bytes / 2**20:,.0f} MiB"
-        return f"about {in_words(self.seconds)} and {held} (foretold from short fits, the last to {on} nodes)"
+        return f"about {in_words(self.seconds)} and {held} (estimated from short fits, the last to {on} nodes)"
 
 
 def in_words(seconds: float) -> str:

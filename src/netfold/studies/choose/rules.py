@@ -15,7 +15,8 @@ from netfold.errors import InputError
 from netfold.evaluate.task import TASKS, task_named
 from netfold.models import MODELS
 from netfold.studies.choose.facts import Facts
-from netfold.studies.reproduce import RecordedRow, Row, Table, folder_of_tables, table_named
+from netfold.studies.reproduce.parsing import folder_of_tables, table_named
+from netfold.studies.reproduce.table import RecordedRow, Row, Table
 from netfold.studies.reproduce.verdicts import number, ranked_baselines
 
 __all__ = ["PURPOSES", "RULES", "Evidence", "Rule", "purpose_named", "rule_for", "rules_table"]
@@ -38,7 +39,7 @@ class Evidence:
         >>> str(Evidence("sdne-grqc-links", "AUC")).split()[-1]
         '(sdne-grqc-links)'
         """
-        table, row = self.found()
+        table, row = self.looked_up()
         measured = self.measured()
         if row is None or measured is None:
             return f"not measured yet ({self.table})"
@@ -49,17 +50,17 @@ class Evidence:
 
     def measured(self) -> RecordedRow | None:
         """What was recorded of the row with the settings that the table now has; None where the figure is not there."""
-        table, row = self.found()
-        recorded = table.found(row) if row is not None else None
+        table, row = self.looked_up()
+        recorded = table.recorded_for(row) if row is not None else None
         return recorded if recorded is not None and self.figure in recorded.mean else None
 
     def _rivals(self, table: Table, measured: RecordedRow) -> list[tuple[str, float]]:
         """The cheap methods with their figures, the best first; a table about new nodes has them as rows."""
         cheap = ranked_baselines(measured, self.figure, smaller=table.smaller(self.figure))
-        found = Evidence(self.table, self.figure, self.beside).measured() if self.beside else None
-        return cheap if found is None else [(self.beside, found.mean[self.figure]), *cheap]
+        rival = Evidence(self.table, self.figure, self.beside).measured() if self.beside else None
+        return cheap if rival is None else [(self.beside, rival.mean[self.figure]), *cheap]
 
-    def found(self) -> tuple[Table, Row | None]:
+    def looked_up(self) -> tuple[Table, Row | None]:
         """The table and its row; None where it has no such row."""
         table = _table(self.table)
         return table, next((row for row in table.rows if self.row in ("", row.name)), None)
@@ -110,7 +111,7 @@ class Rule:
 
 
 _LINKS = {"hidden": (), "overlap": 1.0, "row_damping": 0.1, "column_damping": 0.25, "dropout": 0.2, "nu": 100.0}
-_LABELS = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "row_damping": 0.4, "column_damping": 0.4}
+_CLASSES = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "row_damping": 0.4, "column_damping": 0.4}
 _ROLES = {"rounds": 2, "vectors": "all", "lambda_": 0.1}
 _TUPLES = {"products": 64, "replaced": 1.5, "dropout": 0.3}
 
@@ -119,7 +120,7 @@ RULES = (
     Rule(
         "link", lambda x: x.hyperedges and x.edges >= _FEW, "10,000 hyperedges or more",
         "dhne", {**_TUPLES, "hidden": 64, "nu": 10.0, "epochs": 20},
-        "DHNE alone scores whole tuples; pairs of their nodes need not tell which belong together",
+        "DHNE alone scores whole tuples; pairs of their nodes need not say which belong together",
         "counting pairs costs a second and comes near where negatives are easy: compare",
         (
             Evidence("dhne-movielens-links", "AUC", "replaced positions"),
@@ -129,7 +130,7 @@ RULES = (
     Rule(
         "link", lambda x: x.hyperedges, "fewer hyperedges",
         "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
-        "DHNE alone scores whole tuples; pairs of their nodes need not tell which belong together",
+        "DHNE alone scores whole tuples; pairs of their nodes need not say which belong together",
         "counting pairs costs a second and comes near where negatives are easy: compare",
         (
             Evidence("dhne-gps-links", "AUC", "replaced positions"),
@@ -182,8 +183,8 @@ RULES = (
     # ---------------------------------------------------------------- classes
     Rule(
         "classify", lambda x: x.nodes <= _LARGE, "up to 200,000 nodes",
-        "sdne", {**_LABELS, "dropout": 0.2, "epochs": 400},
-        "SDNE with damped hubs told BlogCatalog's classes best of all that we measured there",
+        "sdne", {**_CLASSES, "dropout": 0.2, "epochs": 400},
+        "SDNE with damped hubs predicted BlogCatalog's classes best of all that we measured there",
         "spectral vectors come close in a tenth of the time (node2vec with epochs=0 makes such)",
         (Evidence("sdne-blogcatalog-labels", "micro-F1@10%"), Evidence("sdne-blogcatalog-labels", "micro-F1@50%")),
         ("node2vec", "line"),
@@ -191,7 +192,8 @@ RULES = (
     Rule(
         "classify", lambda x: True, "more than 200,000 nodes",
         "node2vec", {"epochs": 0},
-        "its spectral start alone told classes as well as ten epochs did, in a twentieth of the time (docs/node2vec)",
+        "its spectral start alone predicted classes as well as ten epochs did, in a twentieth of the time "
+        "(docs/node2vec)",
         "with p and q other than 1 training matters: then leave epochs at 10",
         (Evidence("block-model", "accuracy@50%"),),
         ("line",),
@@ -202,7 +204,7 @@ RULES = (
         "roles", lambda x: x.nodes >= _SMALL, "1,000 nodes or more",
         "drne", {"dim": 192, **_ROLES},
         "DRNE gives nodes that play alike parts alike vectors, however far apart they are",
-        "with few labels five numbers about degrees do as well: compare before you pay for it",
+        "with few known classes five numbers about degrees do as well: compare before you pay for it",
         (Evidence("drne-usa", "accuracy@10%", "DRNE"), Evidence("drne-usa", "accuracy@80%", "DRNE")),
         ("sdne",),
     ),
@@ -234,10 +236,13 @@ RULES = (
     Rule(
         "uncertainty", lambda x: True, "a graph",
         "dvne", {},
-        "DVNE alone gives a deviation beside each position, and a doubt: how much of it hangs on single links",
-        "rely on the doubt, not on the deviation, and on Cora the degree told still better which links to trust "
-        "(docs/dvne): look at nf.evaluate.calibration",
-        (Evidence("dvne-cora-certain", "AUC certain", "plain split, by doubt"), Evidence("dvne-cora-links", "AUC")),
+        "DVNE alone gives a deviation beside each position, and a mean variance: how much of it hangs on single links",
+        "rely on the mean variance, not on the deviation; on Cora the degree predicted still better which links to "
+        "trust (docs/dvne): look at nf.evaluate.calibration",
+        (
+            Evidence("dvne-cora-certain", "AUC certain", "plain split, by mean variance"),
+            Evidence("dvne-cora-links", "AUC"),
+        ),
         measured=False,
     ),
     # ---------------------------------------------------------------- nothing said

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
-from netfold.errors import InputError, TrainingError, is_out_of_memory
+from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
 from netfold.models import MODELS
 from netfold.studies.compare.table import Comparison, Entry
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["BASE", "Contender", "compare", "contenders", "fit", "model_named"]
+__all__ = ["BASE", "Contender", "compare", "contenders", "fit_with_base", "model_named"]
 
 
 BASE = "node2vec"
@@ -50,15 +50,15 @@ def contenders(models: Any, seed: int) -> list[Contender]:
     one = isinstance(models, (str, Embedder))
     if not one and not isinstance(models, Iterable):
         raise InputError(f"models is a {type(models).__name__}; give names ({', '.join(MODELS)}) or models")
-    made = [_model(x, seed) for x in ([models] if one else models)]
-    if not made:
+    copies = [_model(x, seed) for x in ([models] if one else models)]
+    if not copies:
         raise InputError(f"there is no model to compare; give one or more of {', '.join(MODELS)}")
-    kinds = Counter(type(model).__name__ for model in made)
-    names = [_called(m, several=kinds[type(m).__name__] > 1) for m in made]
+    kinds = Counter(type(model).__name__ for model in copies)
+    names = [_called(m, several=kinds[type(m).__name__] > 1) for m in copies]
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice:
         raise InputError(f"{twice} is given twice with the same options; leave one out, or change an option")
-    return [Contender(name, model) for name, model in zip(names, made, strict=True)]
+    return [Contender(name, model) for name, model in zip(names, copies, strict=True)]
 
 
 def model_named(name: str, **options: Any) -> Embedder:
@@ -75,16 +75,16 @@ def _called(model: Embedder, *, several: bool) -> str:
     return (repr(model) if several else type(model).__name__) + over
 
 
-def _model(given: Any, seed: int) -> Embedder:
-    if isinstance(given, str):
-        return model_named(given, seed=seed)
-    if not isinstance(given, Embedder):
-        kind = getattr(given, "__name__", type(given).__name__)
+def _model(model: Any, seed: int) -> Embedder:
+    if isinstance(model, str):
+        return model_named(model, seed=seed)
+    if not isinstance(model, Embedder):
+        kind = getattr(model, "__name__", type(model).__name__)
         raise InputError(f"{kind} is neither the name of a model ({', '.join(MODELS)}) nor one with options, nf.SDNE()")
-    return type(given)(**given.get_params())
+    return type(model)(**model.get_params())
 
 
-def fit(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+def fit_with_base(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
     """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
     if not model.extends:
         return model.fit(graph, progress=progress)
@@ -93,12 +93,13 @@ def fit(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
     return model.fit(graph, known.embedding_, progress=progress)
 
 
+@renamed(labels="classes")
 def compare(
     models: Any,
     graph: Any,
     tasks: Any = "link_prediction",
     *,
-    labels: Mapping[Any, Any] | None = None,
+    classes: Mapping[Any, Any] | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> Comparison:
@@ -107,14 +108,14 @@ def compare(
     `models` are names ("sdne") or models with options (`nf.SDNE(dim=64)`), which are copied and fitted here, to what
     each task leaves of the graph. `tasks` are names, those of `nf.evaluate.TASKS` ("link_prediction", "classification",
     "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
-    {"link_prediction": {"hidden": 0.1}}. `labels` are the classes of nodes, where a task needs them. A model that
+    {"link_prediction": {"held_out": 0.1}}. `classes` are the classes of nodes, where a task needs them. A model that
     cannot do a task has a row that says why. Figures are those that `nf.evaluate` and `netfold evaluate` give by
     default; {"link_prediction": {"score": "own"}} scores pairs as each model means it (W2 of Gaussians, SDNE's decoder,
     else the cosine).
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
-    >>> found = compare(["node2vec", "dhne"], graph, "classification", labels=blocks, progress=False)
+    >>> found = compare(["node2vec", "dhne"], graph, "classification", classes=blocks, progress=False)
     >>> found.methods
     ['Node2Vec', 'DHNE', 'spectral', 'normalised SVD', 'most frequent classes']
     >>> found.entry("classification", "DHNE").why
@@ -122,11 +123,11 @@ def compare(
     """
     data = _read(graph)
     rivals = contenders(models, seed)
-    asked = _questions(tasks, data, labels, seed)
-    run = _Run(seed, _Saying(progress, len(asked) * len(rivals)))
+    questions = _questions(tasks, data, classes, seed)
+    run = _Run(seed, _Saying(progress, len(questions) * len(rivals)))
     width = max(x.width for x in rivals)
-    cheap = [entry for question in asked for entry in run.baselines(question, width)]
-    own = [entry for contender in rivals for entry in run.contender(contender, asked)]
+    cheap = [entry for question in questions for entry in run.baselines(question, width)]
+    own = [entry for contender in rivals for entry in run.contender(contender, questions)]
     return Comparison(repr(data), (*own, *cheap), seed, run.smaller, run.protocols)
 
 
@@ -161,19 +162,21 @@ class _Question:
         return self.case.evaluate(Embedding(nodes, vectors), baselines=True)
 
 
-def _questions(tasks: Any, graph: Any, labels: Mapping[Any, Any] | None, seed: int) -> list[_Question]:
+def _questions(tasks: Any, graph: Any, classes: Mapping[Any, Any] | None, seed: int) -> list[_Question]:
     """What tasks come to on a graph or a hypergraph."""
     from netfold.evaluate.case import case
 
     arguments = _arguments(tasks)
     for task in arguments:
-        if labels is None and task.needs_classes:
-            raise InputError(f"{task.function} needs the classes of nodes; give labels={{node: class}} (--labels FILE)")
-    made = []
-    for task, given in arguments.items():
-        optional = {"classes": labels is not None} if task.takes_classes and not task.needs_classes else {}
-        made.append(_Question(task, case(task.name, graph, lambda: labels or {}, optional | dict(given), seed)))
-    return made
+        if classes is None and task.needs_classes:
+            raise InputError(
+                f"{task.function} needs the classes of nodes; give classes={{node: class}} (--classes FILE)"
+            )
+    questions = []
+    for task, own in arguments.items():
+        optional = {"classes": classes is not None} if task.takes_classes and not task.needs_classes else {}
+        questions.append(_Question(task, case(task.name, graph, lambda: classes or {}, optional | dict(own), seed)))
+    return questions
 
 
 def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
@@ -182,11 +185,11 @@ def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
         tasks = [tasks]
     if not isinstance(tasks, Iterable):
         raise InputError(f"tasks is a {type(tasks).__name__}; give names ({', '.join(TASKS)})")
-    given = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
-    made = {task_named(task): arguments for task, arguments in given}
-    if not made:
+    pairs = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
+    by_task = {task_named(task): arguments for task, arguments in pairs}
+    if not by_task:
         raise InputError(f"there is no task '' to compare models in; there is {', '.join(TASKS)}")
-    return made
+    return by_task
 
 
 @dataclass
@@ -225,15 +228,15 @@ class _Run:
     smaller: dict[str, tuple[str, ...]] = field(default_factory=dict)
     protocols: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def baselines(self, asked: _Question, dim: int) -> list[Entry]:
-        self.say(f"the cheap baselines in {_words(asked)}")
-        result = asked.baselines(dim, self.seed)
-        return [] if result is None else self._cheap(asked, result)
+    def baselines(self, question: _Question, dim: int) -> list[Entry]:
+        self.say(f"the cheap baselines in {_words(question)}")
+        result = question.baselines(dim, self.seed)
+        return [] if result is None else self._cheap(question, result)
 
-    def contender(self, contender: Contender, asked: list[_Question]) -> Iterable[Entry]:
+    def contender(self, contender: Contender, questions: list[_Question]) -> Iterable[Entry]:
         """All tasks of one model: a fit serves all that leave the same graph, and is let go before the next model."""
         fits: dict[str, _Fitted] = {}
-        for question in asked:
+        for question in questions:
             self.say.done += 1
             self.say(f"{contender.name} in {_words(question)} ({self.say.done} of {self.say.total})")
             graph = question.case.graph
@@ -241,22 +244,22 @@ class _Run:
                 fits[graph.fingerprint] = _fit(contender.model, graph, progress=self.say.bars)
             yield from self._answers(question, contender, fits[graph.fingerprint])
 
-    def _answers(self, asked: _Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
-        task = asked.task.function
+    def _answers(self, question: _Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
+        task = question.task.function
         cost: dict[str, Any] = {"seconds": fitted.seconds, "bytes": fitted.bytes}
         if fitted.model is None:
             return [Entry(task, contender.name, **cost, why=fitted.why)]
         try:
-            result = asked.case.evaluate(fitted.model, baselines=asked.task.baselines == "own")
+            result = question.case.evaluate(fitted.model, baselines=question.task.baselines == "own")
         except Exception as e:
             return [Entry(task, contender.name, **cost, why=_why(e))]
-        score = str(result.protocol["score"]) if asked.task.score else ""
+        score = str(result.protocol["score"]) if question.task.score else ""
         own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score)
-        return [own, *self._cheap(asked, result, f" of {contender.name}")]
+        return [own, *self._cheap(question, result, f" of {contender.name}")]
 
-    def _cheap(self, asked: _Question, result: Result, suffix: str = "") -> list[Entry]:
+    def _cheap(self, question: _Question, result: Result, suffix: str = "") -> list[Entry]:
         """A result's baselines as entries; what it says of the protocol is kept, and of figures."""
-        task = asked.task.function
+        task = question.task.function
         self.smaller[task] = tuple(result.smaller_is_better)
         self.protocols.setdefault(task, {k: v for k, v in result.protocol.items() if k != "score"})
         return [Entry(task, name + suffix, True, row) for name, row in result.baselines.items()]
@@ -267,7 +270,7 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
     copy, meter = type(model)(**model.get_params()), Meter()
     try:
         with meter:
-            fit(copy, graph, progress=progress)
+            fit_with_base(copy, graph, progress=progress)
     except Exception as e:
         return _Fitted(why=_why(e))
     return _Fitted(copy, meter.seconds, meter.bytes)
@@ -282,5 +285,5 @@ def _why(e: Exception) -> str:
     return " ".join(str(e).split())
 
 
-def _words(asked: _Question) -> str:
-    return asked.task.words
+def _words(question: _Question) -> str:
+    return question.task.words

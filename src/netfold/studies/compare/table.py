@@ -97,7 +97,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: a figure that could not be computed is None."""
         entries = [asdict(x) | {"figures": _plain(x.figures), "deviations": _plain(x.deviations)} for x in self.entries]
-        best = {task: {x: self._winner(task, x) for x in self._shown(task)} for task in self.tasks}
+        best = {task: {x: self._winner(task, x) for x in self._headline(task)} for task in self.tasks}
         protocols = {task: dict(facts) for task, facts in self.protocols.items()}
         return {"data": self.data, "seed": self.seed, "entries": entries, "best": best, "protocols": protocols}
 
@@ -109,48 +109,51 @@ class Comparison:
     # ---------------------------------------------------------------- as text
 
     def _table(self) -> list[str]:
-        groups = [(task, figure) for task in self.tasks for figure in self._shown(task)]
-        first = {task: self._shown(task)[0] for task in self.tasks if self._shown(task)}
+        groups = [(task, figure) for task in self.tasks for figure in self._headline(task)]
+        first = {task: self._headline(task)[0] for task in self.tasks if self._headline(task)}
         several = len(self.tasks) > 1
         above = [["", *(_words(t) if first[t] == x else "" for t, x in groups), "", ""]] if several else []
         head = ["" if several else _words(self.tasks[0]), *(x for _, x in groups), "fit s", "fit MiB"]
         return [text_table([*above, head, *(self._row(name, groups) for name in self.methods)], range(1, len(head)))]
 
     def _row(self, method: str, groups: list[tuple[str, str]]) -> list[str]:
-        found = [x for x in self.entries if x.method == method]
-        by_task = {x.task: x for x in found}
+        own = [x for x in self.entries if x.method == method]
+        by_task = {x.task: x for x in own}
         cells = [_cell(by_task[task].figures.get(x)) if task in by_task else "" for task, x in groups]
-        seconds = max((x.seconds for x in found if x.seconds is not None), default=None)
-        memory = max((x.bytes for x in found if x.bytes is not None), default=None)
+        seconds = max((x.seconds for x in own if x.seconds is not None), default=None)
+        memory = max((x.bytes for x in own if x.bytes is not None), default=None)
         cost = ["" if seconds is None else f"{seconds:,.1f}", "" if memory is None else f"{memory / 2**20:,.0f}"]
-        return [method + (" (cheap)" if found[0].cheap else ""), *cells, *cost]
+        return [method + (" (cheap)" if own[0].cheap else ""), *cells, *cost]
 
     def _scores(self) -> list[str]:
         """How pairs were scored, where that is not the default of the task."""
-        made = []
+        lines = []
         for task in self.tasks:
             by: dict[str, list[str]] = {}
             for x in self.entries:
                 if x.task == task and x.score:
                     by.setdefault(x.score, []).append(x.method)
-            if task_named(task).score in SCORES and by.keys() - {task_named(task).score}:
+            default = task_named(task).score
+            if default in SCORES and by.keys() - {default}:
                 words = "; ".join(f"{', '.join(methods)} by {score}" for score, methods in by.items())
-                made.append(f"{_words(task)}: pairs are scored of {words}")
-        return made
+                lines.append(
+                    f"{_words(task)}: pairs are scored of {words} (the default of netfold evaluate: {default})"
+                )
+        return lines
 
     def _reasons(self) -> list[str]:
         """Why a method has no figures, said once where it is the same in several tasks."""
-        found: dict[tuple[str, str], list[str]] = {}
+        reasons: dict[tuple[str, str], list[str]] = {}
         for x in self.entries:
             if x.why:
-                found.setdefault((x.method, x.why), []).append(_words(x.task))
-        return [f"{method} in {', '.join(tasks)}: {why}" for (method, why), tasks in found.items()]
+                reasons.setdefault((x.method, x.why), []).append(_words(x.task))
+        return [f"{method} in {', '.join(tasks)}: {why}" for (method, why), tasks in reasons.items()]
 
     def _verdicts(self) -> list[str]:
         return [self._verdict(task, self._best(task)) for task in self.tasks]
 
     def _best(self, task: str) -> dict[str, Entry]:
-        return {x: self.best(task, x) for x in self._shown(task) if self.has_winner(task, x)}
+        return {x: self.best(task, x) for x in self._headline(task) if self.has_winner(task, x)}
 
     def _winner(self, task: str, figure: str) -> str | None:
         return self.best(task, figure).method if self.has_winner(task, figure) else None
@@ -158,7 +161,7 @@ class Comparison:
     def _verdict(self, task: str, best: Mapping[str, Entry]) -> str:
         level = [figure for figure, entry in best.items() if not entry.cheap and self._reached(entry, figure)]
         beside = f"; a cheap baseline is level with it in {' and '.join(level)}" if level else ""
-        zeros = [x for x in self._shown(task) if not self.has_winner(task, x)]
+        zeros = [x for x in self._headline(task) if not self.has_winner(task, x)]
         level_at_0 = f"{' and '.join(zeros)} is 0 for all" if zeros else ""
         if zeros and not best:
             return f"{_words(task)}: {level_at_0}"
@@ -172,11 +175,11 @@ class Comparison:
     def _figures(self, task: str) -> list[str]:
         return list(dict.fromkeys(name for x in self.entries if x.task == task for name in x.figures))
 
-    def _shown(self, task: str) -> list[str]:
+    def _headline(self, task: str) -> list[str]:
         """The headline figures that somebody has."""
         known = [x.figures for x in self.entries if x.task == task]
         some = [x for x in self._figures(task) if any(not math.isnan(row.get(x, math.nan)) for row in known)]
-        return task_named(task).shown(some)
+        return task_named(task).headline_in(some)
 
 
 def _verdict(task: str, best: Mapping[str, Entry]) -> str:

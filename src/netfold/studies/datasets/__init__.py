@@ -24,10 +24,18 @@ from netfold.studies.datasets.built_in import (
     les_miserables,
     mirrored_karate,
 )
-from netfold.studies.datasets.catalogue import Dataset, File, describe, located, names, table
+from netfold.studies.datasets.catalogue import (
+    LOADERS,
+    Dataset,
+    File,
+    describe,
+    located,
+    names,
+    stored_classes,
+    table,
+)
 from netfold.studies.datasets.planted import planted_roles, planted_triples
 from netfold.studies.datasets.random_graphs import chung_lu, kronecker, stochastic_block_model
-from netfold.studies.datasets.stored import LOADERS, stored_classes
 
 __all__ = [
     "Dataset",
@@ -79,15 +87,21 @@ def classes(name: str, **options: Any) -> dict[Any, tuple[Any, ...]]:
     """
     dataset = describe(name)
     if name in BUILT_IN:
-        made = BUILT_IN[name].labels(name, options)
-        found = None if made is None else {node: (label,) for node, label in made.items()}
+        of_node = BUILT_IN[name].classes_of_nodes(name, options)
+        of_nodes = None if of_node is None else {node: (own,) for node, own in of_node.items()}
     else:
         check_options(name, options, _options_of(LOADERS[dataset.kind]))
-        found = stored_classes(dataset, **({"part": options["part"]} if "part" in options else {}))
-    if found is None:
+        of_nodes = stored_classes(dataset, **({"part": options["part"]} if "part" in options else {}))
+    if of_nodes is None:
         having = ", ".join(n for n in names() if describe(n).classes)
         raise InputError(f"the nodes of the data set {name!r} have no classes; those of {having} have")
-    return found
+    return of_nodes
+
+
+def __getattr__(name: str) -> Any:
+    if name == "labels":
+        raise InputError("datasets.labels is now called datasets.classes")
+    raise AttributeError(f"netfold.datasets has no {name!r}")
 
 
 def options(name: str) -> dict[str, Any]:

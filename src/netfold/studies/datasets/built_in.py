@@ -57,7 +57,7 @@ def davis() -> Graph:
 def davis_classes() -> dict[str, str]:
     """Which node is a woman, and which an event."""
     women = set(_networkx().davis_southern_women_graph().graph["top"])
-    return {label: "woman" if label in women else "event" for label in davis().nodes}
+    return {node: "woman" if node in women else "event" for node in davis().nodes}
 
 
 def barbell(clique: int = 10, path: int = 10) -> Graph:
@@ -125,17 +125,17 @@ class BuiltIn(NamedTuple):
     def graph(self, name: str, options: dict[str, Any]) -> Graph | Hypergraph:
         """The graph alone."""
         check_options(name, options, self.options)
-        made = self.make(**options)
-        found: Graph | Hypergraph = made[0] if isinstance(made, tuple) else made
-        return found
+        result = self.make(**options)
+        data: Graph | Hypergraph = result[0] if isinstance(result, tuple) else result
+        return data
 
-    def labels(self, name: str, options: dict[str, Any]) -> dict[Any, Any] | None:
+    def classes_of_nodes(self, name: str, options: dict[str, Any]) -> dict[Any, Any] | None:
         """The class of each node; None where there are none."""
         check_options(name, options, self.options)
         if self.classes is not None:
             return self.classes(**options)
-        made = self.make(**options)
-        return made[1] if isinstance(made, tuple) else None
+        result = self.make(**options)
+        return result[1] if isinstance(result, tuple) else None
 
 
 BUILT_IN = {
@@ -152,9 +152,9 @@ BUILT_IN = {
 }
 
 
-def check_options(name: str, given: dict[str, Any], known: dict[str, Any]) -> None:
+def check_options(name: str, options: dict[str, Any], known: dict[str, Any]) -> None:
     """Refuse an option that a data set does not have."""
-    odd = next((option for option in given if option not in known), None)
+    odd = next((option for option in options if option not in known), None)
     if odd is not None:
         has = f"its options are {', '.join(known)}" if known else "it has no options"
         raise InputError(f"the data set {name!r} has no option {odd!r}; {has}")

@@ -1,4 +1,4 @@
-"""The catalogue of data sets in files: what is known of each, where its files are, whether they are the right ones."""
+"""Data sets in files: what is known of each, where its files are, whether they are the right ones, and reading them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gzip
 import io
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,21 +15,31 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.data.nodes import Nodes, typed_nodes
 from netfold.data.text import did_you_mean, enumerated
 from netfold.errors import InputError
+from netfold.io.edges import read_edges
 from netfold.io.files import sha256
 
 __all__ = [
+    "LOADERS",
     "Dataset",
     "File",
     "checked",
     "describe",
+    "documents",
     "folders",
+    "graph",
+    "hypergraph",
     "known",
     "located",
     "names",
     "read_catalogue",
+    "stored_classes",
     "table",
 ]
 
@@ -63,7 +73,7 @@ class Dataset:
     edges: int | None = None
     """Self-loops included; None where chance decides. Of what is made to order, `nodes` and `edges` are the default."""
     classes: int | None = None
-    """How many classes `labels` tells apart; None where there are no labels."""
+    """How many different classes nodes have; None where there are none."""
     origin: str
     """Authors, publication, year."""
     licence: str
@@ -74,11 +84,11 @@ class Dataset:
 
     def file(self, name: str) -> File:
         """The file of this name, which may be short of its ending: `edges` is `edges.csv.gz`."""
-        found = next((f for f in self.files if name in (f.name, f.name.removesuffix(".csv.gz"))), None)
-        if found is None:
+        file = next((f for f in self.files if name in (f.name, f.name.removesuffix(".csv.gz"))), None)
+        if file is None:
             has = f"it has {enumerated(f.name for f in self.files)}" if self.files else "it is made without files"
             raise InputError(f"the data set {self.name!r} has no file {name!r}; {has}")
-        return found
+        return file
 
     def has(self, name: str) -> bool:
         """Whether a file of this name belongs to it."""
@@ -107,12 +117,12 @@ def names() -> list[str]:
 
 def describe(name: str) -> Dataset:
     """The facts about a data set."""
-    found = known().get(name) if isinstance(name, str) else None
-    if found is None:
+    dataset = known().get(name) if isinstance(name, str) else None
+    if dataset is None:
         hint = did_you_mean(str(name).casefold().replace("-", "_"), names(), most=2, cutoff=0.5)
         there_are = f"{hint} There are" if hint else "there are"
         raise InputError(f"no data set is called {name!r}; {there_are} {enumerated(names())}")
-    return found
+    return dataset
 
 
 def _dataset(name: str, facts: dict[str, Any]) -> Dataset:
@@ -129,9 +139,9 @@ Values = npt.NDArray[Any]
 
 def folders() -> list[Path]:
     """Where data sets are looked for: `$NETFOLD_DATA`, then the user's cache (`~/.cache/netfold`)."""
-    given = os.environ.get("NETFOLD_DATA")
+    own = os.environ.get("NETFOLD_DATA")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "netfold"
-    return [*([Path(given).expanduser()] if given else []), cache]
+    return [*([Path(own).expanduser()] if own else []), cache]
 
 
 def located(dataset: Dataset) -> Path | None:
@@ -152,8 +162,8 @@ def checked(dataset: Dataset, name: str) -> Path:
     try:
         if (size := path.stat().st_size) != file.bytes:
             raise InputError(_wrong(path, f"{file.bytes:,} bytes", f"{size:,}"))
-        if (found := sha256(path)) != file.sha256:
-            raise InputError(_wrong(path, f"the sha256 {file.sha256}", found))
+        if (digest := sha256(path)) != file.sha256:
+            raise InputError(_wrong(path, f"the sha256 {file.sha256}", digest))
     except OSError as e:
         raise InputError(f"{path} cannot be read: {e.strerror}; check its permissions") from None
     return path
@@ -184,9 +194,9 @@ def _values(texts: list[str]) -> Values:
         return np.array(texts, object)
 
 
-def _wrong(path: Path, expected: str, found: str) -> str:
+def _wrong(path: Path, expected: str, actual: str) -> str:
     return (
-        f"{path} is not the file it should be: it should have {expected}, and has {found}; "
+        f"{path} is not the file it should be: it should have {expected}, and has {actual}; "
         f"put the right file there, or read a file of your own with nf.read_edges"
     )
 
@@ -198,3 +208,120 @@ def _absent(dataset: Dataset, file: File) -> str:
         f"{' or '.join(str(f / dataset.name) for f in folders())}, or set NETFOLD_DATA to the folder that holds "
         f"{dataset.name}/{file.name}, or read a file of your own with nf.read_edges"
     )
+
+
+# -------------------------------------------------------------------- as graphs, hypergraphs and classes
+
+_HYPEREDGES, _NEGATIVES, _CLASSES = "hyperedges.csv.gz", "test_negatives.csv.gz", "labels.csv.gz"
+_TABLES_OF_NODES = ("nodes.csv.gz", _CLASSES)
+
+
+def graph(dataset: Dataset, *, directed: bool | None = None, until: float | None = None) -> Graph:
+    """The graph of `edges.csv.gz`; `directed` as the data set is, unless said. Nodes without any edge are there too.
+
+    `until`: of a data set whose edges have years, those of no later one and the nodes that they link.
+    """
+    directed = dataset.directed if directed is None else directed
+    if until is not None:
+        return _until(dataset, directed, until)
+    read = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
+    return read if read.n_nodes == dataset.nodes else _with_all_nodes(read, dataset)
+
+
+def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
+    """The tuples of one part (train, test or test_negatives) over the nodes of all, which are (role, id)."""
+    whole = table(dataset.name, _HYPEREDGES)
+    split = whole.pop("split")
+    if part == "test_negatives" and dataset.has(_NEGATIVES):
+        ids = table(dataset.name, _NEGATIVES)
+    else:
+        at = _rows_of(dataset, part, split)
+        ids = {role: column[at] for role, column in whole.items()}
+    roles, of_role = tuple(whole), {role: Nodes.of(np.unique(column)) for role, column in whole.items()}
+    counts = [len(nodes) for nodes in of_role.values()]
+    places = [of_role[role].positions(ids[role]) for role in roles]
+    rows = np.stack(places, axis=1) + np.cumsum([0, *counts[:-1]])
+    node_types = np.repeat(np.arange(len(roles)), counts)
+    kinds = [(roles, roles, rows)]
+    return Hypergraph.from_kinds(kinds, nodes=typed_nodes(of_role), node_types=node_types, types=roles)
+
+
+def documents(dataset: Dataset, *, part: str = "train") -> Graph:
+    """Documents linked by the cosine of their words: S = X Xᵀ without its diagonal, X the rows of tf-idf of length 1.
+
+    The weight of a word in a document is its count times 1 + log((1 + n) / (1 + df)), df of the n documents having it.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    ids = _documents_of(dataset, part)
+    counts = table(dataset.name, "doc_terms.csv.gz")
+    row = Nodes.of(ids).find(counts["doc"])
+    used = row >= 0
+    x = sparse.csr_array((counts["count"][used].astype(float), (row[used], counts["term"][used])))
+    x = sparse.csr_array(TfidfTransformer().fit_transform(x))
+    x.sort_indices()  # so that s_ij and s_ji sum the same products in the same order
+    s = (x @ x.T).tocoo()
+    off = s.coords[0] != s.coords[1]
+    s = sparse.coo_array((s.data[off], (s.coords[0][off], s.coords[1][off])), shape=s.shape)
+    return Graph(s.tocsr(), Nodes.of(ids))
+
+
+LOADERS: dict[str, Callable[..., Graph | Hypergraph]] = {
+    "graph": graph,
+    "hypergraph": hypergraph,
+    "documents": documents,
+}
+"""What makes each kind of data set of its files; the keywords are the options of `load`."""
+
+
+def stored_classes(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[Any, ...]] | None:
+    """The classes of each node of `labels.csv.gz`; None where there is no such file.
+
+    Of documents, those in one part. The nodes of a hypergraph are (role, id), the role being the column of nodes.
+    """
+    if not dataset.has(_CLASSES):
+        return None
+    role, of = dataset.file(_CLASSES).columns
+    columns = table(dataset.name, _CLASSES)
+    nodes: list[Any] = columns[role].tolist()
+    if dataset.kind == "hypergraph":
+        nodes = [(role, i) for i in nodes]
+    classes: dict[Any, tuple[Any, ...]] = {}
+    for node, label in zip(nodes, columns[of].tolist(), strict=True):
+        classes[node] = (*classes.get(node, ()), label)
+    return classes if dataset.kind != "documents" else {i: classes[i] for i in _documents_of(dataset, part).tolist()}
+
+
+def _until(dataset: Dataset, directed: bool, until: float) -> Graph:
+    """The edges up to a year, as a graph of the nodes that they link."""
+    columns = dataset.file("edges").columns
+    if "year" not in columns:
+        raise InputError(f"until={until!r} is for edges with years, and {dataset.name!r} has {', '.join(columns)}")
+    edges = table(dataset.name, "edges")
+    at = np.flatnonzero(edges["year"] <= until)
+    if not len(at):
+        raise InputError(f"until={until!r} leaves no edge of {dataset.name!r}; its first is of {edges['year'].min()}")
+    return Graph.from_edges(zip(edges["source"][at].tolist(), edges["target"][at].tolist()), directed=directed)
+
+
+def _with_all_nodes(graph: Graph, dataset: Dataset) -> Graph:
+    """The same graph with the nodes that only another table of the data set names."""
+    tables = [table(dataset.name, name) for name in _TABLES_OF_NODES if dataset.has(name)]
+    nodes = Nodes.of(np.unique(np.concatenate([np.array(list(graph.nodes)), *(t["node"] for t in tables)])))
+    entries = graph.adjacency.tocoo()
+    u, v = (nodes.positions(graph.nodes)[ends] for ends in entries.coords)
+    wider = sparse.coo_array((entries.data, (u, v)), shape=(len(nodes), len(nodes)))
+    return Graph(wider.tocsr(), nodes, directed=graph.directed)
+
+
+def _documents_of(dataset: Dataset, part: str) -> npt.NDArray[np.int64]:
+    docs = table(dataset.name, "docs.csv.gz")
+    ids: npt.NDArray[np.int64] = docs["doc"] if part == "all" else docs["doc"][_rows_of(dataset, part, docs["split"])]
+    return np.sort(ids)
+
+
+def _rows_of(dataset: Dataset, part: str, split: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    if part not in ("train", "test"):
+        more = "all" if dataset.kind == "documents" else "test_negatives"
+        raise InputError(f"part={part!r} of {dataset.name!r} is not one of train, test, {more}")
+    return np.flatnonzero(split == part)

@@ -82,7 +82,7 @@ def planted_triples(
 
     Where groups are equal in size, each pair of nodes is in as many allowed triples as any other, so that no pair says
     anything about a triple, and all three together everything. The tensor of allowed triples has the rank `groups`.
-    Nodes are labelled ("user", 7); their groups are `labels("planted_triples")`.
+    Nodes are called ("user", 7); their groups are `classes("planted_triples")`.
 
     >>> planted_triples(20, 20, 20, edges=300)
     Hypergraph(60 nodes, 300 edges, 3 types)
@@ -124,13 +124,13 @@ def _extra(edges: list[tuple[int, int]], n: int, count: int, seed: int) -> list[
     check_count("the number of edges that noise adds", count, least=0, most=n * (n - 1) // 2 - len(edges))
     there = {(min(e), max(e)) for e in edges}
     rng = np.random.default_rng(seed)
-    made: list[tuple[int, int]] = []
-    while len(made) < count:
+    pairs: list[tuple[int, int]] = []
+    while len(pairs) < count:
         u, v = sorted(rng.integers(n, size=2).tolist())
         if u < v and (u, v) not in there:
             there.add((u, v))
-            made.append((u, v))
-    return made
+            pairs.append((u, v))
+    return pairs
 
 
 def _check_shapes(shapes: Sequence[str]) -> None:
@@ -170,8 +170,9 @@ def _triples(rng: np.random.Generator, member: Groups, edges: int, groups: int) 
     rest, tag = np.divmod(drawn - (ends[pair] - sizes[:, pair].prod(axis=0)), sizes[2, pair])
     user, item = np.divmod(rest, sizes[1, pair])
     a, b = np.divmod(pair, groups)
-    found = [_place(g, of, at) for g, of, at in zip(member, (a, b, -(a + b) % groups), (user, item, tag), strict=True)]
-    return np.stack(found, axis=1)
+    of_columns = zip(member, (a, b, -(a + b) % groups), (user, item, tag), strict=True)
+    columns = [_place(g, of, at) for g, of, at in of_columns]
+    return np.stack(columns, axis=1)
 
 
 def _place(
@@ -179,5 +180,5 @@ def _place(
 ) -> npt.NDArray[np.int64]:
     """The node that is the at-th of its group."""
     order = np.argsort(member, kind="stable")
-    found: npt.NDArray[np.int64] = order[np.searchsorted(member[order], group) + at]
-    return found
+    rows: npt.NDArray[np.int64] = order[np.searchsorted(member[order], group) + at]
+    return rows

@@ -100,17 +100,17 @@ def distinct_integers(rng: np.random.Generator, count: int, among: int) -> Ints:
     """
     if 2 * count >= among:
         return rng.permutation(among)[:count]
-    found: Ints = np.empty(0, np.int64)
-    while len(found) < count:
-        found = _once(np.concatenate([found, rng.integers(among, size=_some_more(count - len(found)))]))
-    return rng.permutation(found)[:count]
+    numbers: Ints = np.empty(0, np.int64)
+    while len(numbers) < count:
+        numbers = _once(np.concatenate([numbers, rng.integers(among, size=_some_more(count - len(numbers)))]))
+    return rng.permutation(numbers)[:count]
 
 
 def _once(values: Ints) -> Ints:
     """Each value once, in order; by sorting, which is many times faster than the hashing of `np.unique`."""
     ordered = np.sort(values)
-    kept: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return kept
+    different: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return different
 
 
 def _some_more(count: int) -> int:
@@ -150,13 +150,13 @@ def _quartered(rng: np.random.Generator, count: int, scale: int) -> tuple[Ints, 
 def _drawn(draw: Callable[[np.random.Generator, int], tuple[Ints, Ints]], nodes: int, edges: int, seed: int) -> Graph:
     """The graph of so many distinct edges without self-loops out of those that `draw` gives."""
     rng = np.random.default_rng(seed)
-    found: Ints = np.empty(0, np.int64)
-    while len(found) < edges:
-        wanted = _some_more(edges - len(found))
-        parts = [found, *(_codes(draw(rng, min(_AT_ONCE, wanted - i)), nodes) for i in range(0, wanted, _AT_ONCE))]
+    codes: Ints = np.empty(0, np.int64)
+    while len(codes) < edges:
+        wanted = _some_more(edges - len(codes))
+        parts = [codes, *(_codes(draw(rng, min(_AT_ONCE, wanted - i)), nodes) for i in range(0, wanted, _AT_ONCE))]
         drawn = np.concatenate(parts)
-        found = drawn[np.sort(np.unique(drawn, return_index=True)[1])]  # as they first came
-    return _graph(*np.divmod(found[:edges], nodes), nodes)
+        codes = drawn[np.sort(np.unique(drawn, return_index=True)[1])]  # as they first came
+    return _graph(*np.divmod(codes[:edges], nodes), nodes)
 
 
 def _codes(ends: tuple[Ints, Ints], nodes: int) -> Ints:

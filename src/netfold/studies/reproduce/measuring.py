@@ -38,12 +38,12 @@ def groups(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
 
     Rows of different groups have no fit in common, so that they can be run apart.
     """
-    found: dict[str, list[Row]] = {}
+    together: dict[str, list[Row]] = {}
     for row in table.rows:
         fitted = table.bases[row.base] if row.base else row
         part = fitted_to(table, arguments_of_row(table, row, quick=quick))
-        found.setdefault(key(fitted.model, fitted.config, part), []).append(row)
-    return [tuple(rows) for rows in found.values()]
+        together.setdefault(key(fitted.model, fitted.config, part), []).append(row)
+    return [tuple(rows) for rows in together.values()]
 
 
 def sources(table: Table, *, quick: bool) -> dict[str, str]:
@@ -126,7 +126,7 @@ class _Fits:
     table: Table
     how: Run
     seed: int
-    kept: dict[str, tuple[Any, float]] = field(default_factory=dict)
+    fitted: dict[str, tuple[Any, float]] = field(default_factory=dict)
 
     def __call__(
         self, row: Row, model: str, config: Mapping[str, Any], graph: Any, base: Any = None
@@ -135,11 +135,11 @@ class _Fits:
         quick = self.table.quick.config if self.how.quick else {}
         options = {**config, **quick, "seed": self.seed, "device": self.how.device}
         name = key(model, options, graph.fingerprint, "" if base is None else row.base)
-        if name not in self.kept:
+        if name not in self.fitted:
             what = row.name if model == row.model else f"{model} for {row.name}"
             self.how.say(f"{self.table.name}, seed {self.seed}: {what} is fitted")
-            self.kept[name] = self._fitted(model, options, graph, base)
-        return self.kept[name]
+            self.fitted[name] = self._fitted(model, options, graph, base)
+        return self.fitted[name]
 
     def _fitted(self, model: str, options: Mapping[str, Any], graph: Any, base: Any) -> tuple[Any, float]:
         from netfold.embedder.options import config_from_json
@@ -164,7 +164,7 @@ class _Shared:
     """What rows of one seed have in common: the data, and the fits."""
 
     graph: Graph | Hypergraph
-    labels: Callable[[], Mapping[Any, Any]]
+    classes: Callable[[], Mapping[Any, Any]]
     parts: Callable[..., Any]
     fits: _Fits
 
@@ -187,15 +187,15 @@ def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: boo
 
     arguments, seed = arguments_of_row(table, row, quick=how.quick), shared.fits.seed
     try:
-        asked = case(table.task.name, shared.graph, shared.labels, arguments, seed, shared.parts)
+        question = case(table.task.name, shared.graph, shared.classes, arguments, seed, shared.parts)
     except InputError as e:
         raise InputError(f"{table.path}: {e}") from None
-    found = _entered(table, row, asked, partial(shared.fits, row))
+    fitted = _entered(table, row, question, partial(shared.fits, row))
     how.say(f"{table.name}, seed {seed}: {row.name} is evaluated")
-    result = found.evaluate(baselines=baselines)
+    result = fitted.evaluate(baselines=baselines)
     _check_result(table, result, quick=how.quick)
     beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
-    return Measured({**_plain(result.figures), COST: found.cost}, beside)
+    return Measured({**_plain(result.figures), COST: fitted.cost}, beside)
 
 
 def _plain(figures: Mapping[str, float]) -> dict[str, float]:
@@ -210,20 +210,20 @@ class FittedRow:
     cost: float
 
 
-def _entered(table: Table, row: Row, asked: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
+def _entered(table: Table, row: Row, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     if row.base:
-        return _entry_of_base(row, table.bases[row.base], asked, fit)
-    model, cost = fit(row.model, row.config, asked.graph)
-    return FittedRow(partial(asked.evaluate, model), cost)
+        return _entry_of_base(row, table.bases[row.base], question, fit)
+    model, cost = fit(row.model, row.config, question.graph)
+    return FittedRow(partial(question.evaluate, model), cost)
 
 
-def _entry_of_base(row: Row, base: Base, asked: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
+def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     """A row ready to be evaluated; what it costs is counted without the base that it stands on.
 
     A base's own `transform` is asked about the new nodes that have a known neighbor unless the row's task says else,
     other models about those with a path to known ones.
     """
-    split = asked.split
+    split = question.split
     if split is None:
         raise InputError(f"row {row.name!r} has a base, which is for new nodes (task out_of_sample)")
     again = partial(fit, base.model, base.config)
@@ -231,14 +231,14 @@ def _entry_of_base(row: Row, base: Base, asked: Case, fit: Callable[..., tuple[A
     known = fitted.embedding_
     if row.model == OWN:
         linked = row.task.get("linked", "neighbor")
-        return FittedRow(partial(asked.evaluate, fitted, linked=linked), 0.0)
+        return FittedRow(partial(question.evaluate, fitted, linked=linked), 0.0)
     if row.model == TOP:
-        rerun = partial(asked.evaluate, TOP, base=known, rerun=lambda graph: again(graph)[0])
+        rerun = partial(question.evaluate, TOP, base=known, rerun=lambda graph: again(graph)[0])
         return FittedRow(rerun, again(split.whole)[1])
     if row.model in WAYS:
-        return FittedRow(partial(asked.evaluate, row.model, base=known), 0.0)
+        return FittedRow(partial(question.evaluate, row.model, base=known), 0.0)
     model, cost = fit(row.model, row.config, split.known, known)
-    return FittedRow(partial(asked.evaluate, model), cost)
+    return FittedRow(partial(question.evaluate, model), cost)
 
 
 def _check_result(table: Table, result: Result, *, quick: bool) -> None:
@@ -246,8 +246,8 @@ def _check_result(table: Table, result: Result, *, quick: bool) -> None:
     wanted = [figure for figure in table.figures if figure != COST and not figure.endswith(GAP)]
     missing = [figure for figure in wanted if figure not in result.figures]
     if missing and (not quick or len(missing) == len(wanted)):
-        given = ", ".join(result.figures)
-        raise InputError(f"{table.path}: {table.task.name} gave no figure {missing[0]!r}; it gave {given}")
+        names = ", ".join(result.figures)
+        raise InputError(f"{table.path}: {table.task.name} gave no figure {missing[0]!r}; it gave {names}")
     odd = [x for x in wanted if x in result.figures and table.smaller(x) != (x in result.smaller_is_better)]
     if odd:
         raise InputError(f"{table.path}: smaller_is_better and {table.task.name} disagree about {odd[0]!r}")

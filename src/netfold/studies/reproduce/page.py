@@ -28,15 +28,15 @@ class Line:
     """Each with its number, the best first."""
 
 
-def lines(table: Table, row: Row, found: RecordedRow | None) -> Iterator[Line]:
+def lines(table: Table, row: Row, recorded: RecordedRow | None) -> Iterator[Line]:
     """A line for each figure of which anything is known: ours, the paper's, or the target."""
-    judged = verdicts(table, row, found) if found else {}
+    judged = verdicts(table, row, recorded) if recorded else {}
     published = table.published.get(row.published, {})
-    mean, sd = (found.mean, found.sd) if found else ({}, {})
+    mean, sd = (recorded.mean, recorded.sd) if recorded else ({}, {})
     for figure in table.figures:
         if figure in mean or figure in published or figure in row.target:
             smaller = table.smaller(figure)
-            cheap = ranked_baselines(found, figure, smaller=smaller) if found else []
+            cheap = ranked_baselines(recorded, figure, smaller=smaller) if recorded else []
             yield Line(
                 row=row.name,
                 figure=figure,
@@ -44,7 +44,7 @@ def lines(table: Table, row: Row, found: RecordedRow | None) -> Iterator[Line]:
                 ours=_cell(mean.get(figure)) or "-",
                 spread=f" ± {number(sd[figure])}" if figure in sd else "",
                 target=f"{'≤' if smaller else '≥'} {number(row.target[figure])}" if figure in row.target else "",
-                verdict=str(judged.get(figure, "not run yet" if found is None else "not measured")),
+                verdict=str(judged.get(figure, "not run yet" if recorded is None else "not measured")),
                 baselines=tuple(f"{number(x)} ({name})" for name, x in cheap),
             )
 
@@ -91,10 +91,10 @@ def last_verdict(table: Table) -> str:
     """A table in a few words: why it cannot be run, or how the last run went."""
     if table.status:
         return table.status
-    found = {row.name: table.found(row) for row in table.rows}
+    recorded = {row.name: table.recorded_for(row) for row in table.rows}
     if table.recorded is None:
         return "not run yet"
-    if not all(found.values()):
+    if not all(recorded.values()):
         return "set otherwise since it was run"
     return summary(v for row in table.rows for v in verdicts(table, row, table.recorded.rows[row.name]).values())
 
@@ -122,13 +122,13 @@ def _ours(table: Table) -> list[str]:
     if not table.rows or (table.recorded is None and table.status):
         return []
     rows = [cells for row in table.rows for cells in _figures(table, row)]
-    made = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
-    made += [_settings(table)]
-    return made + ([_how(table.recorded)] if table.recorded else [])
+    paragraphs = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
+    paragraphs += [_settings(table)]
+    return paragraphs + ([_how(table.recorded)] if table.recorded else [])
 
 
 def _figures(table: Table, row: Row) -> Iterable[list[str]]:
-    for x in lines(table, row, table.found(row)):
+    for x in lines(table, row, table.recorded_for(row)):
         ours = x.ours if x.ours == "-" else f"**{x.ours}**{x.spread}"
         yield [x.row, x.figure, x.paper, ours, x.baselines[0] if x.baselines else "", x.target, x.verdict]
 
@@ -143,12 +143,12 @@ def _settings(table: Table) -> str:
     return "\n".join(said) + "\n"
 
 
-def _set(given: Row | Base) -> str:
+def _set(of: Row | Base) -> str:
     """A model and its options, or one of the ways that have none."""
     from netfold.models import MODELS
 
-    config = ", ".join(f"{name} {_words(value)}" for name, value in given.config.items()) or "the defaults"
-    return given.model if given.model in WAYS else f"{MODELS[given.model].__name__} with {config}"
+    config = ", ".join(f"{name} {_words(value)}" for name, value in of.config.items()) or "the defaults"
+    return of.model if of.model in WAYS else f"{MODELS[of.model].__name__} with {config}"
 
 
 def _how(run: Recorded) -> str:
@@ -164,8 +164,8 @@ def _published(table: Table) -> list[str]:
         return []
 
     def cell(method: str, figure: str) -> str:
-        found = table.published[method].get(figure)
-        return "" if found is None else f"{found:g}"
+        value = table.published[method].get(figure)
+        return "" if value is None else f"{value:g}"
 
     if len(figures) > len(methods):
         rows = [[figure, *(cell(method, figure) for method in methods)] for figure in figures]

@@ -77,7 +77,7 @@ def _workers(count: int, table: Table, how: Run) -> Iterator[_Workers]:
     """So many processes that wait for units; none is left afterwards, whatever happens."""
     import torch
 
-    spawn, made = multiprocessing.get_context("spawn"), {}
+    spawn, processes = multiprocessing.get_context("spawn"), {}
     threads = min(max(1, cores() // how.jobs), torch.get_num_threads())
     try:
         with _environment(threads), _deaf_to_interrupts():
@@ -86,12 +86,12 @@ def _workers(count: int, table: Table, how: Run) -> Iterator[_Workers]:
                 process = spawn.Process(target=_work, args=(theirs, table, how.quick, how.device, threads), daemon=True)
                 process.start()
                 theirs.close()  # so that its end is heard of
-                made[ours] = process
-        yield made
+                processes[ours] = process
+        yield processes
     finally:
-        for process in made.values():
+        for process in processes.values():
             process.kill()
-        for process in made.values():
+        for process in processes.values():
             process.join()
 
 
@@ -126,22 +126,22 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 def _gathered(table: Table, how: Run, units: list[_Unit], workers: _Workers) -> dict[tuple[int, str], Measured]:
     """Give each process that is free the next unit, until all are done or the time is over."""
-    found: dict[tuple[int, str], Measured] = {}
+    rows: dict[tuple[int, str], Measured] = {}
     doing: _Doing = dict.fromkeys(workers)
     left, done = deque(units), 0
-    for pipe, kind, told in _messages(table, how, workers, doing):
+    for pipe, kind, content in _messages(table, how, workers, doing):
         if kind == "said":
-            how.say(told)
+            how.say(content)
             continue
         if (unit := doing.pop(pipe)) is not None:
-            found |= {(unit.seed, name): x for name, x in told.items()}
+            rows |= {(unit.seed, name): x for name, x in content.items()}
             done += 1
             how.say(f"{table.name}, seed {unit.seed}: {unit.names} done, {done} of {len(units)}")
         if left:
             doing[pipe] = left.popleft()
             with suppress(BrokenPipeError):  # it ended just now, as the next look at it will tell
                 pipe.send(doing[pipe])
-    return found
+    return rows
 
 
 def _messages(table: Table, how: Run, workers: _Workers, doing: _Doing) -> Iterator[tuple[_Pipe, str, Any]]:
@@ -159,15 +159,15 @@ def _messages(table: Table, how: Run, workers: _Workers, doing: _Doing) -> Itera
 def _received(pipe: _Pipe, process: Any, table: Table, unit: _Unit | None) -> tuple[str, Any]:
     """What a process has to tell; where it failed, or ended, the error."""
     try:
-        kind, told = pipe.recv()
+        kind, content = pipe.recv()
     except (EOFError, OSError):
         process.join()
         raise _ended(process.exitcode, table, unit) from None
     if kind in _ERRORS:
-        error = _ERRORS[kind](f"{table.name}, row {told['row']!r}, seed {told['seed']}: {told['sentence']}")
-        error.add_note(told["traceback"])
+        error = _ERRORS[kind](f"{table.name}, row {content['row']!r}, seed {content['seed']}: {content['sentence']}")
+        error.add_note(content["traceback"])
         raise error
-    return kind, told
+    return kind, content
 
 
 def _ended(code: int, table: Table, unit: _Unit | None) -> Exception:
@@ -202,14 +202,14 @@ def _end_with_parent() -> None:
 
 
 def _outcome(table: Table, how: Run, unit: _Unit) -> tuple[str, Any]:
-    found: dict[str, Measured] = {}
+    rows: dict[str, Measured] = {}
     try:
-        found.update(measured(table, unit.rows, how, unit.seed))  # what came before an error stays
+        rows.update(measured(table, unit.rows, how, unit.seed))  # what came before an error stays
     except Exception as e:
         kind, sentence = _failure(e)
-        told = {"row": unit.rows[len(found)].name, "seed": unit.seed, "sentence": " ".join(sentence.split())}
-        return kind, told | {"traceback": traceback.format_exc()}
-    return "done", found
+        content = {"row": unit.rows[len(rows)].name, "seed": unit.seed, "sentence": " ".join(sentence.split())}
+        return kind, content | {"traceback": traceback.format_exc()}
+    return "done", rows
 
 
 def _failure(e: Exception) -> tuple[str, str]:

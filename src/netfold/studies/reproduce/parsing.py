@@ -47,7 +47,7 @@ class Section:
         if not isinstance(values, dict):
             raise self.wrong(f"it is {reprlib.repr(values)}; it should be a table of keys")
         self._left = dict(values)
-        self._asked: list[str] = []
+        self._known: list[str] = []
 
     def wrong(self, problem: str) -> InputError:
         """The error that names the file and the part."""
@@ -65,7 +65,7 @@ class Section:
     def end(self) -> None:
         """Refuse the keys that are left."""
         for key in self._left:
-            hint = did_you_mean(key, self._asked, f"it has {', '.join(self._asked)}", quoted=True)
+            hint = did_you_mean(key, self._known, f"it has {', '.join(self._known)}", quoted=True)
             raise self.wrong(f"there is no key {key!r}; {hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -92,11 +92,11 @@ class Section:
 
     def numbers(self, key: str) -> dict[str, float]:
         """Keys with finite numbers."""
-        found = self.mapping(key)
-        for name, value in found.items():
+        values = self.mapping(key)
+        for name, value in values.items():
             if not is_number(value):
                 raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a finite number")
-        return {name: float(value) for name, value in found.items()}
+        return {name: float(value) for name, value in values.items()}
 
     def cells(self, key: str) -> Cells:
         """Figures by method."""
@@ -110,11 +110,11 @@ class Section:
 
     def sections(self, key: str) -> list[Section]:
         """A list of parts."""
-        found = self._take(key, (), "a list of tables", lambda x: isinstance(x, (list, tuple)))
-        return [Section(self._path, f"{key}, number {i}", x) for i, x in enumerate(found, 1)]
+        listed = self._take(key, (), "a list of tables", lambda x: isinstance(x, (list, tuple)))
+        return [Section(self._path, f"{key}, number {i}", x) for i, x in enumerate(listed, 1)]
 
     def _take(self, key: str, default: Any, wanted: str, good: Callable[[Any], bool]) -> Any:
-        self._asked.append(key)
+        self._known.append(key)
         if key not in self._left and default is None:
             raise self.wrong(f"the key {key!r} is missing; it should be {wanted}")
         value = self._left.pop(key, default)
@@ -203,63 +203,64 @@ def _new_names(model: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
     return new_names(MODELS[model], config) if model in MODELS else config
 
 
-def _named(given: Section) -> tuple[str, dict[str, Any]]:
+def _named(section: Section) -> tuple[str, dict[str, Any]]:
     """A name, and arguments that what bears the name must know."""
-    return given.text("name"), given.rest()
+    return section.text("name"), section.rest()
 
 
-def _row(given: Section) -> Row:
+def _row(section: Section) -> Row:
     row = Row(
-        name=given.text("name"),
-        model=given.text("model"),
-        config=given.mapping("config"),
-        task=given.mapping("task"),
-        published=given.text("published", ""),
-        target=given.numbers("target"),
-        guess=given.text("guess", ""),
-        base=given.text("base", ""),
+        name=section.text("name"),
+        model=section.text("model"),
+        config=section.mapping("config"),
+        task=section.mapping("task"),
+        published=section.text("published", ""),
+        target=section.numbers("target"),
+        guess=section.text("guess", ""),
+        base=section.text("base", ""),
     )
-    given.end()
+    section.end()
     return row
 
 
-def _bases(given: Section) -> dict[str, Base]:
-    return {name: _base(given.section(name)) for name in given.names()}
+def _bases(section: Section) -> dict[str, Base]:
+    return {name: _base(section.section(name)) for name in section.names()}
 
 
-def _base(given: Section) -> Base:
-    base = Base(given.text("model"), given.mapping("config"))
-    given.end()
+def _base(section: Section) -> Base:
+    base = Base(section.text("model"), section.mapping("config"))
+    section.end()
     return base
 
 
-def _quick(given: Section) -> Quick:
-    quick = Quick(given.mapping("config"), given.mapping("task"))
-    given.end()
+def _quick(section: Section) -> Quick:
+    quick = Quick(section.mapping("config"), section.mapping("task"))
+    section.end()
     return quick
 
 
-def _recorded(given: Section) -> Recorded:
-    rows = given.section("rows")
-    made = Recorded(
-        date=given.text("date"),
-        machine=given.text("machine"),
-        version=given.text("version"),
-        seeds=given.counts("seeds"),
-        seconds=given.number("seconds"),
+def _recorded(section: Section) -> Recorded:
+    rows = section.section("rows")
+    run = Recorded(
+        date=section.text("date"),
+        machine=section.text("machine"),
+        version=section.text("version"),
+        seeds=section.counts("seeds"),
+        seconds=section.number("seconds"),
         rows={name: _recorded_row(rows.section(name)) for name in rows.names()},
     )
-    given.end()
+    section.end()
     try:
-        datetime.date.fromisoformat(made.date)
+        datetime.date.fromisoformat(run.date)
     except ValueError:
-        raise given.wrong(f"date is {made.date!r}; it is written as 2026-11-30") from None
-    return made
+        raise section.wrong(f"date is {run.date!r}; it is written as 2026-11-30") from None
+    return run
 
 
-def _recorded_row(given: Section) -> RecordedRow:
-    row = RecordedRow(given.text("settings"), given.numbers("mean"), given.numbers("sd"), given.cells("baselines"))
-    given.end()
+def _recorded_row(section: Section) -> RecordedRow:
+    mean, sd = section.numbers("mean"), section.numbers("sd")
+    row = RecordedRow(section.text("settings"), mean, sd, section.cells("baselines"))
+    section.end()
     return row
 
 
@@ -297,20 +298,20 @@ def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "
         raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
 
 
-def _check_model(table: Table, what: str, given: Row | Base) -> None:
+def _check_model(table: Table, what: str, of: Row | Base) -> None:
     """A model that there is takes the settings; one that there is not has a status that says so."""
     from netfold.embedder.options import config_from_json
     from netfold.models import MODELS
 
-    cls = MODELS.get(given.model)
+    cls = MODELS.get(of.model)
     if cls is None and not table.status:
-        known = [*MODELS, *(WAYS if isinstance(given, Row) and given.base else ())]
-        raise InputError(f"{table.path}: {what} has model = {given.model!r}, not one of {', '.join(known)}")
+        known = [*MODELS, *(WAYS if isinstance(of, Row) and of.base else ())]
+        raise InputError(f"{table.path}: {what} has model = {of.model!r}, not one of {', '.join(known)}")
     if cls is None:
         return
     try:
-        cls(**config_from_json(cls, {**given.config, **table.quick.config}))
-        cls(**config_from_json(cls, given.config))
+        cls(**config_from_json(cls, {**of.config, **table.quick.config}))
+        cls(**config_from_json(cls, of.config))
     except InputError as e:
         raise InputError(f"{table.path}: {what}: {e}") from None
 
@@ -319,16 +320,16 @@ _INSTALLED = Path(__file__).parent / "tables"
 _CHECKOUT = Path(__file__).parents[4] / "benchmarks" / "tables"
 
 
-def folder_of_tables(given: str | None = None) -> Path:
+def folder_of_tables(path: str | None = None) -> Path:
     """The folder given, or else that of the checkout, or else that of the installed package."""
-    if given is not None:
-        if not Path(given).is_dir():
-            raise InputError(f"{given} is not a folder; give one that holds the files of tables (*.toml)")
-        return Path(given)
-    found = [folder for folder in (_CHECKOUT, _INSTALLED) if folder.is_dir()]
-    if not found:
+    if path is not None:
+        if not Path(path).is_dir():
+            raise InputError(f"{path} is not a folder; give one that holds the files of tables (*.toml)")
+        return Path(path)
+    folders = [folder for folder in (_CHECKOUT, _INSTALLED) if folder.is_dir()]
+    if not folders:
         raise InputError(f"there are no tables in {_INSTALLED}; give their folder (--tables FOLDER)")
-    return found[0]
+    return folders[0]
 
 
 def page_of(folder: Path) -> Path:
@@ -345,10 +346,10 @@ def is_installed(folder: Path) -> bool:
 
 def read_tables(folder: Path) -> list[Table]:
     """Every table of a folder, by name."""
-    found = sorted(folder.glob("*.toml"), key=lambda path: path.stem)
-    if not found:
+    paths = sorted(folder.glob("*.toml"), key=lambda path: path.stem)
+    if not paths:
         raise InputError(f"{folder} holds no tables; the file of a table ends in .toml")
-    return [read_table(path) for path in found]
+    return [read_table(path) for path in paths]
 
 
 def table_named(folder: Path, name: str) -> Table:

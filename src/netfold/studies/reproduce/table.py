@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES
+
 __all__ = [
-    "COST", "FLOOR", "GAP", "OWN", "TOP", "WAYS", "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
+    "COST", "FLOOR", "GAP", "OWN", "RENAMED_ARGUMENTS", "RENAMED_VALUES", "TOP", "WAYS",
+    "Asked", "Base", "Cells", "Data", "Quick", "Recorded", "RecordedRow",
     "Row", "Table",
 ]  # fmt: skip
 
@@ -26,16 +29,6 @@ GAP = " gap closed"
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 WAYS = (FLOOR, "LabelProp", OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
-
-
-RENAMED_ARGUMENTS: dict[str, str] = {}
-"""Arguments of tasks: old name to new. Files are read by both, and rows hashed by the old.
-
-No new name may be the old name of another argument: they are told apart by their names alone.
-"""
-
-RENAMED_VALUES: dict[str, dict[str, str]] = {}
-"""Texts that an argument admits, by its new name: {argument: {old text: new text}}. Read and hashed likewise."""
 
 
 def new_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,13 +168,13 @@ class Table:
         of = [row.model, _first_names(row)]
         if row.base:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
-        told = json.dumps([data, task, *of], sort_keys=True, default=str)
-        return hashlib.sha256(told.encode()).hexdigest()[:12]
+        text = json.dumps([data, task, *of], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def found(self, row: Row) -> RecordedRow | None:
+    def recorded_for(self, row: Row) -> RecordedRow | None:
         """What was recorded for a row as it is set now."""
-        kept = self.recorded.rows.get(row.name) if self.recorded else None
-        return kept if kept and kept.settings == self.settings(row) else None
+        recorded = self.recorded.rows.get(row.name) if self.recorded else None
+        return recorded if recorded and recorded.settings == self.settings(row) else None
 
 
 def _first_names(of: Row | Base) -> dict[str, Any]:

@@ -70,24 +70,24 @@ def verdict(
 
 def ranked_baselines(measured: RecordedRow, figure: str, *, smaller: bool = False) -> list[tuple[str, float]]:
     """The baselines that have a figure, with their numbers, the best first."""
-    found = {name: cells[figure] for name, cells in measured.baselines.items() if figure in cells}
-    return sorted(found.items(), key=lambda item: item[1], reverse=not smaller)
+    values = {name: cells[figure] for name, cells in measured.baselines.items() if figure in cells}
+    return sorted(values.items(), key=lambda item: item[1], reverse=not smaller)
 
 
 def verdicts(table: Table, row: Row, measured: RecordedRow) -> dict[str, Verdict]:
     """The verdict on each figure that a row gave."""
     published = table.published.get(row.published, {})
-    made = {}
+    judged = {}
     for figure in table.figures:
         if figure in measured.mean:
-            made[figure] = verdict(
+            judged[figure] = verdict(
                 measured.mean[figure],
                 published=published.get(figure),
                 target=row.target.get(figure),
                 baselines=dict(ranked_baselines(measured, figure)),
                 smaller=table.smaller(figure),
             )
-    return made
+    return judged
 
 
 def summary(all_of_them: Iterable[Verdict]) -> str:
@@ -96,13 +96,13 @@ def summary(all_of_them: Iterable[Verdict]) -> str:
     >>> summary([verdict(0.9, target=0.8), verdict(0.7, target=0.8, baselines={"spectral": 0.75})])
     '1 of 2 targets reached; a baseline wins 1 of 2 figures'
     """
-    given = list(all_of_them)
-    targets = [x.target >= 0 for x in given if x.target is not None]
-    papers = [x.published >= 0 for x in given if x.published is not None]
-    lost = [x for x in given if x.winner]
+    listed = list(all_of_them)
+    targets = [x.target >= 0 for x in listed if x.target is not None]
+    papers = [x.published >= 0 for x in listed if x.published is not None]
+    lost = [x for x in listed if x.winner]
     parts = [f"{sum(targets)} of {len(targets)} targets reached"] if targets else []
     parts += [f"at least the paper in {sum(papers)} of {len(papers)} figures"] if papers else []
-    parts += [f"a baseline wins {len(lost)} of {len(given)} figures"] if lost else []
+    parts += [f"a baseline wins {len(lost)} of {len(listed)} figures"] if lost else []
     return "; ".join(parts) or "nothing to compare with"
 
 

@@ -10,11 +10,11 @@ async function drawDetails(holder, sheet, row, near, onchoose) {
   }
   const linked = await linkedTo(sheet, row);
   const items = near.map(([other, score]) => element("li", {},
-    element("button", { type: "button", onclick: () => onchoose(other) }, sheet.labels.at(other)),
+    element("button", { type: "button", onclick: () => onchoose(other) }, sheet.names.at(other)),
     linked?.has(other) ? element("span", { class: "linked", title: "an edge joins the two" }, "linked") : null,
     element("span", { class: "score" }, score.toFixed(3))));
   return holder.replaceChildren(
-    element("h3", { id: "node" }, sheet.labels.at(row)),
+    element("h3", { id: "node" }, sheet.names.at(row)),
     element("dl", { class: "short" }, ...facts),
     element("h4", {}, "Nearest ", element("small", {}, nearestWords(sheet.facts.vectors))),
     element("ol", { id: "nearest" }, ...items));

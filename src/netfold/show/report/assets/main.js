@@ -5,7 +5,7 @@ const sheets = facts.sheets.map((each) => new Sheet(each));
 const largest = Math.max(...facts.sheets.map((each) => each.nodes));
 let map = null;
 let current = sheets[0];
-let chosen = null; // the label of the node that is selected, which a model on the way may not know
+let chosen = null; // the name of the node that is selected, which a model on the way may not know
 
 /** Shows a model; a node that was selected stays so, where the model knows it. */
 async function showSheet(sheet) {
@@ -18,7 +18,7 @@ async function showSheet(sheet) {
   await sheet.words();
   if (current !== sheet) return;
   map.render(false);
-  select(chosen === null ? -1 : sheet.labels.row(chosen), false, chosen);
+  select(chosen === null ? -1 : sheet.names.row(chosen), false, chosen);
 }
 
 function frameShown() {
@@ -60,10 +60,10 @@ function fillSwitches(sheet) {
 }
 
 /** Selects a node, or none with -1, says what is near it and, if asked, flies there. */
-async function select(row, fly, label = row < 0 ? null : current.labels.at(row)) {
+async function select(row, fly, name = row < 0 ? null : current.names.at(row)) {
   const sheet = current;
   if (!map) return;
-  chosen = label;
+  chosen = name;
   map.select(row);
   const near = row < 0 ? [] : await nearest(sheet, row);
   if (current !== sheet || map.selected !== row) return;
@@ -84,7 +84,7 @@ async function hover(row, x, y) {
   const sheet = current;
   const column = sheet.facts.columns[sheet.column];
   const more = column ? `${column.name}: ${await sheet.word(column, row)}` : "";
-  tip.replaceChildren(element("strong", {}, sheet.labels.at(row)), element("span", {}, more));
+  tip.replaceChildren(element("strong", {}, sheet.names.at(row)), element("span", {}, more));
   const left = Math.min(x + 14, map.camera.width - tip.offsetWidth - 6);
   const top = y > 70 ? y - tip.offsetHeight - 10 : y + 18;
   tip.style.transform = `translate(${left}px, ${top}px)`;
@@ -154,8 +154,8 @@ function makeMap() {
 
 function makePanel() {
   searchBox(byId("search"), byId("found"), {
-    rowsFor: (text, most) => current.labels?.search(text, most) ?? [],
-    labelOf: (row) => current.labels.at(row),
+    rowsFor: (text, most) => current.names?.search(text, most) ?? [],
+    nameOf: (row) => current.names.at(row),
     onchoose: (row) => select(row, true),
   });
   byId("column").addEventListener("change", async ({ target }) => {

@@ -19,7 +19,7 @@ class Overlay {
     this.drawSpokes(camera, sheet, shown);
     for (const row of asked) this.ring(camera, sheet, row, shown.size, row === shown.selected);
     if (shown.hovered >= 0) this.ring(camera, sheet, shown.hovered, shown.size, false);
-    if (sheet.labels) this.drawNames(camera, sheet, asked, shown);
+    if (sheet.names) this.drawNames(camera, sheet, asked, shown);
   }
 
   drawSpokes(camera, sheet, { selected, nearest }) {
@@ -75,7 +75,7 @@ class Overlay {
     const { context } = this;
     const [x, y] = camera.toScreen(...sheet.place(row));
     if (x < 0 || y < 0 || x > camera.width || y > camera.height) return false;
-    const whole = sheet.labels.at(row);
+    const whole = sheet.names.at(row);
     const text = whole.length > 32 ? `${whole.slice(0, 31)}…` : whole;
     context.font = row === selected ? `600 ${FONT}` : FONT;
     const width = context.measureText(text).width;

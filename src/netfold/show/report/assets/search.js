@@ -3,7 +3,7 @@
 const FOUND = 12;
 
 /** The search box: a list of nodes under it, walked with the arrow keys. */
-function searchBox(field, list, { rowsFor, labelOf, onchoose }) {
+function searchBox(field, list, { rowsFor, nameOf, onchoose }) {
   let rows = [];
   let active = -1;
 
@@ -15,7 +15,7 @@ function searchBox(field, list, { rowsFor, labelOf, onchoose }) {
   };
   const choose = (row) => {
     close();
-    field.value = labelOf(row);
+    field.value = nameOf(row);
     onchoose(row);
   };
   const mark = (next) => {
@@ -30,8 +30,8 @@ function searchBox(field, list, { rowsFor, labelOf, onchoose }) {
     rows = rowsFor(field.value, FOUND);
     list.replaceChildren(...rows.map((row, i) =>
       element("li", { id: `found-${i}`, role: "option", onpointerdown: (e) => { e.preventDefault(); choose(row); } },
-        labelOf(row))));
-    if (!rows.length && field.value.trim()) list.append(element("li", { class: "none" }, "no label holds this"));
+        nameOf(row))));
+    if (!rows.length && field.value.trim()) list.append(element("li", { class: "none" }, "no name holds this"));
     list.hidden = !field.value.trim();
     field.setAttribute("aria-expanded", String(!list.hidden));
     if (rows.length) mark(0);

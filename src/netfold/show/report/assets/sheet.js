@@ -19,11 +19,11 @@ class Sheet {
 
   /** What pointing, naming and searching need: all of it there at once, or nothing. */
   async words() {
-    if (this.labels) return;
+    if (this.names) return;
     const named = await block(this.facts.named);
-    const labels = new Nodes(await block(this.facts.labels), this.facts.nodes);
+    const names = new Names(await block(this.facts.names), this.facts.nodes);
     const grid = new Grid(await this.points());
-    Object.assign(this, { named, labels, grid });
+    Object.assign(this, { named, names, grid });
   }
 
   place(row) {

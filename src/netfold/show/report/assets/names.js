@@ -1,7 +1,7 @@
 "use strict";
 
-/** The labels of all nodes in one text, a line each: a million strings of their own would cost far more. */
-class Labels {
+/** The names of all nodes in one text, a line each: a million strings of their own would cost far more. */
+class Names {
   constructor(text, count) {
     this.text = `\n${text}\n`;
     this.starts = lineStarts(this.text, count);
@@ -14,13 +14,13 @@ class Labels {
     return this.text.slice(this.starts[row], this.starts[row + 1] - 1);
   }
 
-  /** The row of this very label, or -1. */
-  row(label) {
-    const found = this.text.indexOf(`\n${label}\n`);
+  /** The row of this very name, or -1. */
+  row(name) {
+    const found = this.text.indexOf(`\n${name}\n`);
     return found < 0 ? -1 : lineOf(this.starts, found + 1);
   }
 
-  /** Rows whose label holds a text: those that are it first, then those that begin with it. */
+  /** Rows whose name holds a text: those that are it first, then those that begin with it. */
   search(asked, most) {
     const wanted = asked.trim().toLowerCase();
     const rows = new Set();
