@@ -16,7 +16,7 @@ def node2vec(known: nf.Graph) -> nf.Node2Vec:
 base = node2vec(split.known).embedding_  # any embedding will do, also one from a file: nf.Embedding.load(path)
 model = nf.DepthLGP(epochs=3).fit(split.known, base, progress=False)
 new = model.transform(split.whole)
-print(nf.evaluate.out_of_sample(model, split, labels=group, rerun=node2vec), end="\n\n")
+print(nf.evaluate.out_of_sample(model, split, classes=group, rerun=node2vec), end="\n\n")
 
 links = dict(zip(graph.nodes, graph.degrees.tolist(), strict=True))
 spread = dict(zip(new.nodes, new.std.mean(axis=1), strict=True))
