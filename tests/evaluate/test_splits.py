@@ -273,7 +273,7 @@ def test_a_walk_stays_near_where_it_began_and_starts_again_when_stuck() -> None:
         ({"new": 4}, "new=4 makes 4 of 4 nodes new; some must be new and some known"),
         ({"new": 0.01}, "new=0.01 makes 0 of 4 nodes new"),
         ({"by": "age"}, "by='age' is not one of random, time, walk"),
-        ({"by": "time"}, "by='time' needs times=: a mapping of label to number, or a number for each node"),
+        ({"by": "time"}, "by='time' needs times=: a mapping of node to number, or a number for each node"),
         ({"by": "time", "after": 3}, "by='time' needs times="),
         ({"times": [1, 2, 3, 4]}, "times= and after= are for by='time', not by='random'"),
         ({"by": "time", "times": [1, 2, 3]}, "times has the shape (3,); it needs a number for each of 4 nodes"),

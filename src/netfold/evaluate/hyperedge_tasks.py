@@ -40,7 +40,7 @@ class HyperedgeSplit:
     train: Hypergraph
     """All nodes, and the hyperedges that are left."""
     test: Any
-    """A `Hypergraph` of the others, or tuples of labels."""
+    """A `Hypergraph` of the others, or tuples of nodes."""
     protocol: Mapping[str, Any]
     """How those were chosen."""
 
@@ -229,10 +229,10 @@ def hyperedges(
 ) -> Result:
     """AUC and average precision (AP) of the scores of hyperedges, `test`, against tuples that are none.
 
-    `model` has `score(tuples)`, a number for each tuple of labels, or vectors: then a tuple's score is the `aggregate`,
+    `model` has `score(tuples)`, a number for each tuple of nodes, or vectors: then a tuple's score is the `aggregate`,
     "mean" or "min", of the cosines of its pairs (as it is for a model that has both, where `aggregate` is given).
     `known` is the hypergraph that it was learned from, with every node of `test` and their types; `test` a `Hypergraph`
-    or tuples of labels. Tuples of the same nodes are one hyperedge, in whatever order they name them, unless nodes of
+    or tuples of nodes. Tuples of the same nodes are one hyperedge, in whatever order they name them, unless nodes of
     one type have roles of their own in `known`: (head, relation, tail) is not (tail, relation, head).
 
     `negatives`: "replaced", one position (two in a tenth of the cases) gets a random node of its type, `per_positive`

@@ -79,7 +79,7 @@ def split_nodes(
 ) -> NodeSplit:
     """Hold back some nodes: a share of all (`new` below 1) or a count.
 
-    `by="random"`: any. `by="time"`: the latest by `times` ({label: number}, or a number for each node), equals in
+    `by="random"`: any. `by="time"`: the latest by `times` ({node: number}, or a number for each node), equals in
     random order, or all that are later than `after`, whatever `new` is. `by="walk"`: the rule of the DepthLGP paper:
     nodes with at least 1 and fewer than `max_degree` neighbors, as a random walk meets them; it starts again at a
     random one of those where it meets no further one for long.
@@ -130,7 +130,7 @@ def _check_some(count: int, n: int, what: str) -> None:
 def _times(times: Any, graph: Graph) -> npt.NDArray[np.float64]:
     """A time for each node, in order."""
     if times is None:
-        raise InputError("by='time' needs times=: a mapping of label to number, or a number for each node")
+        raise InputError("by='time' needs times=: a mapping of node to number, or a number for each node")
     if isinstance(times, Mapping):
         missing = next((x for x in graph.nodes if x not in times), None)
         if missing is not None:

@@ -18,19 +18,19 @@ Codes = npt.NDArray[np.int64]
 
 
 def coded(tuples: Sequence[tuple[Any, ...]], nodes: Nodes) -> Codes:
-    """Tuples of labels as rows of positions.
+    """Tuples of nodes as rows of positions.
 
     >>> coded([("a", "b"), ("c", "a", "b")], Nodes.of("abc")).tolist()
     [[0, 1, -1], [2, 0, 1]]
     """
     sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))
     rows = np.full((len(tuples), int(sizes.max(initial=0))), -1, np.int64)
-    rows[np.arange(rows.shape[1]) < sizes[:, None]] = nodes.positions([label for each in tuples for label in each])
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = nodes.positions([node for each in tuples for node in each])
     return rows
 
 
 def coded_edges(hypergraph: Hypergraph) -> Codes:
-    """The edges of a hypergraph as rows: `coded(hypergraph.edges, hypergraph.nodes)`, without a tuple of labels.
+    """The edges of a hypergraph as rows: `coded(hypergraph.edges, hypergraph.nodes)`, without a tuple of nodes.
 
     >>> coded_edges(Hypergraph.from_tuples([("a", "b"), ("c", "a", "b")])).tolist()
     [[0, 1, -1], [2, 0, 1]]
@@ -48,10 +48,10 @@ def _in_order(kinds: Sequence[Kind], numbers: Iterable[Codes]) -> Codes:
 
 
 def coded_like(known: Hypergraph, tuples: Any) -> Codes:
-    """A hypergraph or tuples of labels as rows of positions among the nodes of `known`.
+    """A hypergraph or tuples of nodes as rows of positions among the nodes of `known`.
 
     Where an order has a meaning in `known`, rows have that of its roles: those of a hypergraph by their names, tuples
-    of labels as they are.
+    of nodes as they are.
     """
     if isinstance(tuples, Hypergraph):
         same = tuples.nodes == known.nodes
@@ -71,7 +71,7 @@ def _as_in(known: Hypergraph, kind: Kind) -> list[int]:
 
 
 def decoded(rows: Codes, nodes: Nodes) -> list[tuple[Any, ...]]:
-    """The tuples of labels that rows of positions stand for."""
+    """The tuples of nodes that rows of positions stand for."""
     names = list(nodes)
     return [tuple(names[i] for i in row if i >= 0) for row in rows.tolist()]
 

@@ -64,7 +64,7 @@ def sdne() -> Example:
     options: dict[str, Any] = {"dim": 32, "alpha": 10}
     model = nf.SDNE(**options).fit(graph, progress=False)
     untrained = nf.SDNE(**options, epochs=0, init="none").fit(graph, progress=False)
-    near = ", ".join(str(label) for label, _ in model.embedding_.nearest("Valjean", k=5, metric="dot"))
+    near = ", ".join(str(node) for node, _ in model.embedding_.nearest("Valjean", k=5, metric="dot"))
     return Example(
         name="SDNE",
         idea="who is near whom: a point for each character, by whom they meet and whom those meet",
@@ -86,7 +86,7 @@ def drne() -> Example:
     model, lifter = (nf.DRNE().fit(each, progress=False) for each in (graph, barbell))
     ends = lifter.embedding_.vectors[[0, -1]]
     first = graph.nodes[0]
-    near = ", ".join(str(label) for label, _ in model.embedding_.nearest(first, k=3, metric="euclidean"))
+    near = ", ".join(str(node) for node, _ in model.embedding_.nearest(first, k=3, metric="euclidean"))
     return Example(
         name="DRNE",
         idea="who plays the same role, however far apart: two karate clubs, one the mirror image of the other",
@@ -110,7 +110,7 @@ def dhne() -> Example:
     model = nf.DHNE(**options, epochs=25, hold_out=False).fit(known, progress=False)
     result = nf.evaluate.hyperedges(model, test, known=known)
     user, item, tag = (test.nodes[i] for i in test.kinds[0].rows[0])
-    tags = [label[1] for label, _ in model.complete((user, item, None), k=40, exclude=known)]
+    tags = [node[1] for node, _ in model.complete((user, item, None), k=40, exclude=known)]
     place = tags.index(tag[1]) + 1
     return Example(
         name="DHNE",
@@ -159,8 +159,8 @@ def depthlgp() -> Example:
     model = nf.DepthLGP(epochs=3).fit(split.known, base.embedding_, progress=False)
     new = model.transform(grown)
     result = nf.evaluate.out_of_sample(model, split)
-    name = max(new.nodes, key=lambda label: grown.degrees[grown.positions([label])[0]])
-    near = ", ".join(str(label) for label, _ in model.embedding_.nearest(new[name], k=4))
+    name = max(new.nodes, key=lambda node: grown.degrees[grown.positions([node])[0]])
+    near = ", ".join(str(node) for node, _ in model.embedding_.nearest(new[name], k=4))
     return Example(
         name="DepthLGP",
         idea="where those who come later belong, over any embedding: ten characters held back, who then arrive",
@@ -168,7 +168,7 @@ def depthlgp() -> Example:
         model=model,
         seen=split.known,
         answer=f"{name} arrives, and is placed near {near}",
-        measure="half of their links told from others by the other half, AUC; without: neighbors' mean",
+        measure="half of their links found by the other half, AUC; without: neighbors' mean",
         before=float(result.baselines["LocalAvg"]["AUC"]),
         after=float(result.figures["AUC"]),
         draw=partial(_drawn_with_new, model.embedding_, new, grown),
@@ -194,7 +194,7 @@ def _communities() -> dict[str, str]:
     novel = networkx.les_miserables_graph()
     scenes = dict(novel.degree(weight="weight"))
     groups = networkx.community.louvain_communities(novel, seed=0)
-    return {label: max(sorted(group), key=scenes.__getitem__) for group in groups for label in group}
+    return {node: max(sorted(group), key=scenes.__getitem__) for group in groups for node in group}
 
 
 def _imported(name: str) -> Any:
@@ -226,7 +226,7 @@ def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path
 def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, path: Path) -> None:
     """All nodes in one map, the new ones in a colour of their own."""
     both = nf.Embedding(Nodes.of([*known.nodes, *new.nodes]), np.vstack([known.vectors, new.vectors]))
-    colors = {label: "arrived later" if label in new else "was there" for label in both.nodes}
+    colors = {node: "arrived later" if node in new else "was there" for node in both.nodes}
     plot.map(both, path, graph=grown, colors=colors, labels=list(new.nodes), method="tsne", title="DepthLGP")
 
 

@@ -287,8 +287,8 @@ def stored_classes(dataset: Dataset, *, part: str = "train") -> dict[Any, tuple[
     if dataset.kind == "hypergraph":
         nodes = [(role, i) for i in nodes]
     classes: dict[Any, tuple[Any, ...]] = {}
-    for node, label in zip(nodes, columns[of].tolist(), strict=True):
-        classes[node] = (*classes.get(node, ()), label)
+    for node, own in zip(nodes, columns[of].tolist(), strict=True):
+        classes[node] = (*classes.get(node, ()), own)
     return classes if dataset.kind != "documents" else {i: classes[i] for i in _documents_of(dataset, part).tolist()}
 
 
