@@ -101,7 +101,7 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
     facts |= {"isolated": found.isolated, "components": found.components, **_degrees(found)}
     if found.weights is not None:
         facts["weights"] = {"min": found.weights.least, "max": found.weights.largest}
-    return facts | _reading(graph) | {"labels": graph.nodes[:_EXAMPLES]}
+    return facts | _reading(graph) | {"names": graph.nodes[:_EXAMPLES]}
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
     facts: dict[str, Any] = {"kind": "hypergraph", "nodes": found.nodes, "hyperedges": found.edges}
     facts |= {"types": found.types, "kinds": {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}}
     facts |= {"isolated": found.isolated, **_degrees(found), **_reading(hypergraph)}
-    return facts | {"labels": hypergraph.nodes[:_EXAMPLES]}
+    return facts | {"names": hypergraph.nodes[:_EXAMPLES]}
 
 
 def _reading(data: Graph | Hypergraph) -> dict[str, Any]:

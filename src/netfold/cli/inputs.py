@@ -1,4 +1,4 @@
-"""What a command reads: edges, hyperedges, saved models and classes, the flags that say how, and labels as typed."""
+"""What a command reads: edges, hyperedges, saved models and classes, the flags that say how, and nodes as typed."""
 
 from __future__ import annotations
 
@@ -185,14 +185,14 @@ def check_there(path: str) -> None:
 
 
 def named_as(graph: Graph, known: Nodes) -> Graph:
-    """The graph with labels of the kind that the model has.
+    """The graph with its nodes spelled as the model's are: integers or text.
 
-    A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
+    A file holds integers or text by what happens to be in it: 7 is "7" in a file where another node is a name.
     """
     if {graph.nodes.kind, known.kind} != {"int", "text"}:
         return graph
-    labels = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
-    return replace(graph, nodes=labels)  # type: ignore[arg-type]
+    nodes = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
+    return replace(graph, nodes=nodes)  # type: ignore[arg-type]
 
 
 HYPEREDGES = ("columns", "skip_loops", "delimiter", "header")
@@ -251,19 +251,19 @@ def _from_hif(paths: Sequence[str], given: dict[str, Any]) -> Hypergraph:
 
 
 class Spelling:
-    """How a model spells its nodes: their labels, from types and from what a file has at a position.
+    """How a model spells its nodes, from types and from what a file has at a position.
 
-    A file holds integers or text by what happens to be in it, and (type, label) where it has several types.
+    A file holds integers or text by what happens to be in it, and (type, node) where it has several types.
     """
 
     def __init__(self, known: Nodes):
         self._known = known
         self._typed = known.kind == "json" and len(known) > 0 and all(map(is_typed, known))
-        self._texts = {label[0] for label in known if isinstance(label[1], str)} if self._typed else set()
-        self._types = {label[0] for label in known} if self._typed else set()
+        self._texts = {node[0] for node in known if isinstance(node[1], str)} if self._typed else set()
+        self._types = {node[0] for node in known} if self._typed else set()
 
-    def label(self, name: str, plain: Any) -> Any:
-        """The label of the node of this type that is called so in a file."""
+    def node(self, name: str, plain: Any) -> Any:
+        """The node of this type that is called so in a file."""
         if not self._typed:
             return next((x for x in (plain, str(plain), integer(plain)) if x in self._known), plain)
         if name in self._texts:
@@ -278,12 +278,12 @@ def plain_names(hypergraph: Hypergraph) -> list[Any]:
 
 
 def named_as_known(hypergraph: Hypergraph, known: Nodes) -> Hypergraph:
-    """The hypergraph with labels as a model's nodes have them."""
+    """The hypergraph with its nodes spelled as a model's are."""
     from netfold.data.hypergraph import Hypergraph
 
-    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_names(hypergraph)))
+    nodes = list(map(Spelling(known).node, hypergraph.node_types, plain_names(hypergraph)))
     return Hypergraph.from_kinds(
-        hypergraph.kinds, nodes=labels, node_types=hypergraph.type_codes, types=hypergraph.types
+        hypergraph.kinds, nodes=nodes, node_types=hypergraph.type_codes, types=hypergraph.types
     )
 
 
@@ -384,7 +384,7 @@ def later_flags(command: Any) -> Any:
 
 
 def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) -> Any:
-    """A later graph or hypergraph for a fitted model, with labels of the sort that its nodes have."""
+    """A later graph or hypergraph for a fitted model, with nodes of the sort that it has."""
     asked = INPUTS[model.reads]
     other = next((name for name, value in given.items() if value is not None and name not in asked.names), None)
     if other is not None:

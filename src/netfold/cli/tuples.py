@@ -77,7 +77,7 @@ def form_with(forms: Sequence[Form], roles: Iterable[str]) -> Form:
 
 
 def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
-    """The hyperedges in files, in the model's labels; None where no file is given."""
+    """The hyperedges in files, with nodes spelled as the model's are; None where no file is given."""
     return named_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
 
 
@@ -86,7 +86,7 @@ _PARTED = {".csv": ",", ".tsv": "\t"}
 
 
 class TupleFile:
-    """The labels on each line of a file with a column for each role; `reading` are flags, None for one not given."""
+    """The nodes on each line of a file with a column for each role; `reading` are flags, None for one not given."""
 
     def __init__(self, path: str, reading: Mapping[str, Any]):
         from netfold.io.hyperedges import read_hyperedges
@@ -102,7 +102,7 @@ class TupleFile:
         """As they are written, integers where all of a type are."""
 
     def column(self, role: str) -> list[Any]:
-        """The labels at a role, line for line."""
+        """The nodes at a role, line for line."""
         at = self.roles.index(role)
         return [row[at] for row in self.rows]
 

@@ -148,7 +148,7 @@ class Hypergraph:
     kinds: tuple[Kind, ...]
     """The edges, as rows of positions; kinds in order of first appearance, each with one edge or more."""
     nodes: Nodes
-    """The label of each node; a node may be in no edge."""
+    """Each node once; a node may be in no edge."""
     types: tuple[str, ...]
     """The types of nodes, in order of first appearance; "node" alone where none is given."""
     type_codes: Ints
@@ -160,20 +160,20 @@ class Hypergraph:
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
         given = list(map(_as_edge, edges))
-        labels = Nodes.of(nodes)
-        types, codes = types_of(node_types, len(labels))
-        members = labels.positions([label for edge in given for label in edge])
+        names = Nodes.of(nodes)
+        types, codes = types_of(node_types, len(names))
+        members = names.positions([node for edge in given for node in edge])
         sizes = np.fromiter(map(len, given), np.int64, len(given))
-        _freeze(self, *kinds_of_tuples(members, sizes, types, codes), labels, types, codes)
+        _freeze(self, *kinds_of_tuples(members, sizes, types, codes), names, types, codes)
 
     @staticmethod
     def from_tuples(tuples: Iterable[Iterable[Any]], node_types: Mapping[Any, str] | None = None) -> Hypergraph:
-        """A hypergraph of tuples of labels; `node_types` gives the type of each label.
+        """A hypergraph of tuples of nodes; `node_types` gives the type of each node.
 
-        Nodes come in the order of their labels where all are integers, and as they first appear where not.
+        Nodes come in ascending order where all are integers, and as they first appear where not.
         """
         edges = tuple(map(_as_edge, tuples))
-        nodes = _first_seen(label for edge in edges for label in edge)
+        nodes = _first_seen(node for edge in edges for node in edge)
         if nodes.kind == "int":
             nodes = Nodes.of(np.sort(nodes.arrays()["ints"]))
         if node_types is None:
@@ -200,10 +200,10 @@ class Hypergraph:
         (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
         """
         made = joined(map(_as_kind, kinds))
-        labels = Nodes.of(nodes)
-        given = types_by_roles(made, labels) if node_types is None else types_of(node_types, len(labels), types)
-        check_rows(made, labels, *given)
-        return _freeze(object.__new__(Hypergraph), made, None, labels, *given)
+        names = Nodes.of(nodes)
+        given = types_by_roles(made, names) if node_types is None else types_of(node_types, len(names), types)
+        check_rows(made, names, *given)
+        return _freeze(object.__new__(Hypergraph), made, None, names, *given)
 
     @staticmethod
     def from_named(
@@ -212,7 +212,7 @@ class Hypergraph:
         nodes: Iterable[Any] | None = None,
         node_types: Mapping[Any, str] | None = None,
     ) -> Hypergraph:
-        """A hypergraph of edges that are dicts from role to label; `node_types` gives the type of each label.
+        """A hypergraph of edges that are dicts from role to node; `node_types` gives the type of each node.
 
         Edges of the same roles and types are of one kind. `nodes` fixes the order of the nodes and admits those in no
         edge; otherwise they come as they first appear.
@@ -221,11 +221,11 @@ class Hypergraph:
         (('a', 'b'), ('c', 'a'))
         """
         given = list(map(_as_named, edges))
-        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Nodes.of(nodes)
-        types, codes = types_of(_looked_up(node_types, labels) if node_types is not None else (), len(labels))
-        members = labels.positions([label for edge in given for label in edge.values()])
+        names = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Nodes.of(nodes)
+        types, codes = types_of(_looked_up(node_types, names) if node_types is not None else (), len(names))
+        members = names.positions([node for edge in given for node in edge.values()])
         kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
-        return _freeze(object.__new__(Hypergraph), kinds, sequence, labels, types, codes)
+        return _freeze(object.__new__(Hypergraph), kinds, sequence, names, types, codes)
 
     @staticmethod
     def from_xgi(graph: Any, *, node_type: str = "type", skip_small: bool = False) -> Hypergraph:
@@ -264,14 +264,14 @@ class Hypergraph:
 
     @cached_property
     def edges(self) -> tuple[tuple[Any, ...], ...]:
-        """The labels that each edge joins, made at the first use: for millions of edges use the rows of `kinds`."""
+        """The nodes that each edge joins, made at the first use: for millions of edges use the rows of `kinds`."""
         of_kind = [iter(self.tuples(kind)) for kind in self.kinds]
         if self._sequence is None:
             return tuple(edge for kind in of_kind for edge in kind)
         return tuple(next(of_kind[k]) for k in self._sequence.tolist())
 
     def tuples(self, kind: Kind) -> list[tuple[Any, ...]]:
-        """The edges of a kind as tuples of labels."""
+        """The edges of a kind as tuples of nodes."""
         names = list(self.nodes)
         return [tuple(map(names.__getitem__, row)) for row in kind.rows.tolist()]
 
@@ -302,7 +302,7 @@ class Hypergraph:
         return hypergraph_interop.to_xgi(self.nodes, self.node_types, self.named_edges())
 
     def named_edges(self) -> Iterator[dict[str, Any]]:
-        """Each edge as a dict from role to label."""
+        """Each edge as a dict from role to node."""
         rows = [iter(kind.rows.tolist()) for kind in self.kinds]
         names = list(self.nodes)
         every = chain.from_iterable(repeat(k, len(kind)) for k, kind in enumerate(self.kinds))
@@ -311,7 +311,7 @@ class Hypergraph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of labels, types, kinds and edges: equal where all are and come in the same order."""
+        """A hash of nodes, types, kinds and edges: equal where all are and come in the same order."""
         digest = hashlib.sha256()
         facts = [self.n_nodes, self.nodes.kind, self.types, [[k.roles, k.types, len(k)] for k in self.kinds]]
         digest.update(json.dumps(facts).encode())
@@ -343,23 +343,23 @@ def _freeze(
 
 def _as_named(edge: Any) -> Mapping[str, Any]:
     if not isinstance(edge, Mapping) or len(edge) < 2:
-        raise InputError(f"the edge {edge!r} is no dict of two roles or more; give {{role: label, ...}}")
+        raise InputError(f"the edge {edge!r} is not a dict of at least 2 roles; give {{role: node, ...}}")
     return edge
 
 
-def _first_seen(labels: Iterable[Any]) -> Nodes:
-    """The labels, each once, as they first appear."""
+def _first_seen(nodes: Iterable[Any]) -> Nodes:
+    """The nodes, each once, as they first appear."""
     try:
-        return Nodes.of(dict.fromkeys(labels))
+        return Nodes.of(dict.fromkeys(nodes))
     except TypeError as e:
-        raise InputError(f"a label cannot be a key: {e}") from None
+        raise InputError(f"a node cannot be a key: {e}") from None
 
 
 def _looked_up(node_types: Mapping[Any, str], nodes: Nodes) -> tuple[str, ...]:
-    untyped = next((label for label in nodes if label not in node_types), None)
+    untyped = next((node for node in nodes if node not in node_types), None)
     if untyped is not None:
         raise InputError(f"node_types does not say which type {untyped!r} is")
-    return tuple(node_types[label] for label in nodes)
+    return tuple(node_types[node] for node in nodes)
 
 
 def _as_kind(given: Any) -> Kind:
@@ -372,5 +372,5 @@ def _as_kind(given: Any) -> Kind:
 
 def _as_edge(edge: Any) -> tuple[Any, ...]:
     if isinstance(edge, str) or not hasattr(edge, "__iter__") or len(made := tuple(edge)) < 2:
-        raise InputError(f"the edge {edge!r} joins fewer than two nodes; an edge is a tuple of two labels or more")
+        raise InputError(f"the edge {edge!r} joins fewer than two nodes; an edge is a tuple of at least 2 nodes")
     return made

@@ -34,10 +34,10 @@ _MAX_FACTS = 1 << 24
 """No json beside our arrays is longer than this many bytes."""
 
 _DEEPEST = 100
-"""Lists within lists in a label."""
+"""Lists within lists in a node."""
 
 Edges = tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64] | None]
-"""Labels, the two ends of each edge as positions, weights."""
+"""Nodes, the two ends of each edge as positions, weights."""
 
 
 def kind_of(x: Any) -> str:
@@ -106,16 +106,16 @@ def is_table(x: Any) -> bool:
 
 def _of_frame(frame: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeTable:
     """Edges in a table with named columns; names that count from 0 are none."""
-    labels = list(frame.columns)
-    names = None if labels == list(range(len(labels))) else [str(label) for label in labels]
-    rows = list(zip(*(map(_cell, np.asarray(frame[label])[:_SAMPLE]) for label in labels), strict=True))
-    roles = _roles(names, rows, len(labels), chosen, weighted)
-    parts = {i: np.asarray(frame[labels[i]]) for i in roles[:4] if i is not None}
+    keys = list(frame.columns)
+    names = None if keys == list(range(len(keys))) else [str(key) for key in keys]
+    rows = list(zip(*(map(_cell, np.asarray(frame[key])[:_SAMPLE]) for key in keys), strict=True))
+    roles = _roles(names, rows, len(keys), chosen, weighted)
+    parts = {i: np.asarray(frame[keys[i]]) for i in roles[:4] if i is not None}
     for i in roles[:2]:
-        _check_whole(parts[i], labels[i])
-    reading = Reading.of(names, roles, len(labels))
+        _check_whole(parts[i], keys[i])
+    reading = Reading.of(names, roles, len(keys))
     weights = None if roles.weight is None else _as_weights(parts[roles.weight])
-    times = None if roles.time is None else _as_times(parts[roles.time], labels[roles.time])
+    times = None if roles.time is None else _as_times(parts[roles.time], keys[roles.time])
     return EdgeTable(parts[roles.source], parts[roles.target], weights, times, reading)
 
 
@@ -176,7 +176,7 @@ def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
     if np.any(missing):
         at = int(np.argmax(missing))
         raise InputError(
-            f"row {at} has no node in the column {name!r} (the label {column[at]!r}); drop such rows, as with "
+            f"row {at} has no node in the column {name!r} ({column[at]!r}); drop such rows, as with "
             f"dropna(subset=[{name!r}])"
         )
 
@@ -277,15 +277,15 @@ def edges_once(matrix: sparse.csr_array, directed: bool) -> tuple[npt.NDArray[An
 
 
 def to_networkx(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> networkx.Graph[Any]:
-    """A networkx graph with labels as nodes and weights as attributes."""
+    """A networkx graph with weights as attributes."""
     import networkx as nx
 
     made: Any = nx.DiGraph() if directed else nx.Graph()
-    labels = list(nodes)
-    made.add_nodes_from(labels)
+    names = list(nodes)
+    made.add_nodes_from(names)
     rows, cols, weights, _ = edges_once(matrix, directed)
     made.add_weighted_edges_from(
-        (labels[i], labels[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
+        (names[i], names[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
     )
     return made
 
@@ -313,8 +313,8 @@ def to_pandas(
 ) -> pandas.DataFrame:
     """A table with the columns source, target and weight, and time where there are times."""
     rows, cols, weights, once = edges_once(matrix, directed)
-    labels = np.fromiter(iter(nodes), dtype=np.int64 if nodes.kind == "int" else object, count=len(nodes))
-    columns: dict[str, Any] = {"source": labels[rows], "target": labels[cols], "weight": weights}
+    names = np.fromiter(iter(nodes), dtype=np.int64 if nodes.kind == "int" else object, count=len(nodes))
+    columns: dict[str, Any] = {"source": names[rows], "target": names[cols], "weight": weights}
     columns |= {} if times is None else {"time": times[once]}
     table: pandas.DataFrame = _library("pandas", "to_pandas").DataFrame(columns)
     return table
@@ -357,7 +357,7 @@ def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
 
 
 LABEL = "netfold_label"
-"""The attribute of a node that is called otherwise than its label, as HIF and json make it."""
+"""The attribute of a node whose id there is not its name, as HIF and json make it."""
 
 Named = tuple[list[Any], dict[Any, str], list[dict[str, Any]]]
 """The nodes in order, the type of each, and each edge as a dict from role to node."""
@@ -368,13 +368,13 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     if not hasattr(getattr(graph, "edges", None), "members"):
         raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
     place = {node: i for i, node in enumerate(graph.nodes)}
-    labels = {node: own_name(node, graph.nodes[node]) for node in place}
-    types = {labels[node]: type_of(node, graph.nodes[node], node_type) for node in place}
+    nodes = {node: own_name(node, graph.nodes[node]) for node in place}
+    types = {nodes[node]: type_of(node, graph.nodes[node], node_type) for node in place}
     if len(types) < len(place):
         raise InputError(f"several nodes have the same {LABEL}; it is what netfold calls a node, and each has its own")
     edges = []
     for edge in graph.edges:
-        members = [(labels[node], role) for node, role in _members(graph.edges, edge, place)]
+        members = [(nodes[node], role) for node, role in _members(graph.edges, edge, place)]
         if len(members) > 1 or not skip_small:
             edges.append(named_edge(edge, members, types))
     return list(types), types, edges
@@ -436,18 +436,18 @@ def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
 
 
 def own_name(node: Any, attributes: Mapping[str, Any]) -> Any:
-    """The label of a node: what it is called, or what its attribute says that it was called."""
+    """A node: what it is called, or what its attribute says that it was called."""
     return as_node(attributes.get(LABEL, node))
 
 
 def as_node(x: Any, depth: int = 0) -> Any:
-    """A label that json may have held: its lists are tuples.
+    """A node that json may have held: its lists are tuples.
 
     >>> as_node(["user", [7, "x"]])
     ('user', (7, 'x'))
     """
     if isinstance(x, dict):
-        raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
+        raise InputError(f"the node {reprlib.repr(x)} is an object; nodes are strings, numbers, or lists of those")
     if not isinstance(x, (list, tuple)):
         return x
     if depth == _DEEPEST:

@@ -148,7 +148,7 @@ class ParquetTable:
         self.integers = types[source] in INTEGERS and types[target] in INTEGERS
         for i in (source, target):
             if types[i] not in INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
-                raise refusal(path, f"the column {self.names[i]!r} holds {types[i]}; labels are integers or strings")
+                raise refusal(path, f"the column {self.names[i]!r} holds {types[i]}; nodes are integers or strings")
         if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
             raise refusal(
                 path, f"the column {self.names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
@@ -168,8 +168,8 @@ class ParquetTable:
             raise refusal(self._path, f"the column {self.names[column]!r} holds {kind}; times are numbers or dates")
         return f"{name}::DOUBLE"
 
-    def _query(self, label: str) -> str:
-        picked = [f"{quoted(self.names[i])}::{label}" for i in self.roles[:2]] + self._picked
+    def _query(self, kind: str) -> str:
+        picked = [f"{quoted(self.names[i])}::{kind}" for i in self.roles[:2]] + self._picked
         return f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
 
     def pieces(self, *, integers: bool) -> Iterator[ParquetPiece]:
@@ -200,16 +200,16 @@ class ParquetTable:
             missing = next((i for i, row in enumerate(rows) if None in row[: 2 + weighted]), None)
             if missing is not None:
                 raise self._missing(start + missing)
-            labels = [text.encode() for row in rows for text in row[:2]]
-            strange = next((i for i, label in enumerate(labels) if b"\0" in label), None)
+            nodes = [text.encode() for row in rows for text in row[:2]]
+            strange = next((i for i, node in enumerate(nodes) if b"\0" in node), None)
             if strange is not None:
                 raise refusal(
                     self._path,
-                    f"row {start + strange // 2 + 1}: the label {excerpt(labels[strange])} holds a NUL byte; remove it",
+                    f"row {start + strange // 2 + 1}: the node {excerpt(nodes[strange])} holds a NUL byte; remove it",
                 )
             weights = self._checked([np.array([row[2] for row in rows])] if weighted else [], start)
             times = self._times([[row[-1] for row in rows]] if self.roles.time is not None else [], start)
-            yield joined_rows(labels, weights, times), weights, times
+            yield joined_rows(nodes, weights, times), weights, times
             start += len(rows)
 
     def _times(self, times: list[Any], start: int) -> _Floats | None:
@@ -294,7 +294,7 @@ def _explained(path: Path, kind: str, message: str) -> Exception:
         said = "its lines end in different ways (line feed, carriage return or both)"
         return refusal(path, f"{said}; make them alike, or give .csv or .csv.gz", line)
     if "UINT64" in message and "can't be cast" in message:
-        return refusal(path, "a label does not fit in 64 bits with a sign; store the labels as strings")
+        return refusal(path, "a node does not fit in 64 bits with a sign; store the nodes as strings")
     reason = message.strip().split("\n")[0][:200].rstrip(".")
     return refusal(
         path, f"the {kind} data are damaged or cannot be read ({reason}); write or fetch the file again", line

@@ -243,12 +243,12 @@ def _graph(files: Sequence[_File], ends: Ends, found: Collected, directed: bool)
     if not columns:
         problem = "there are no edges; it should hold one edge per line, after the header if there is one"
         raise refusal(first.path, problem)
-    labels = ends.finish(columns)
+    nodes = ends.finish(columns)
     pairs = list(zip(columns[0::2], columns[1::2], strict=True))
     timed = [] if times is None else pairs[:]
     columns.clear()
     try:
-        matrix = adjacency(pairs, weights, len(labels), directed=directed)
+        matrix = adjacency(pairs, weights, len(nodes), directed=directed)
     except InputError as e:
         raise refusal(first.path, str(e)) from None
     summed = weights is not None
@@ -260,7 +260,7 @@ def _graph(files: Sequence[_File], ends: Ends, found: Collected, directed: bool)
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
     reading = Reading.of(first.names, first.roles, first.width, **facts)
     reading = reading.counted(found.rows, edges, summed=summed, zeros=found.zeros)
-    return unchecked(matrix, labels, directed, times=times, reading=reading)
+    return unchecked(matrix, nodes, directed, times=times, reading=reading)
 
 
 def _keep_freed_memory() -> None:

@@ -35,7 +35,7 @@ class Layout:
     start: int
     """The line where the edges begin, after a header."""
     integers: bool
-    """Whether the labels look like integers."""
+    """Whether the nodes look like integers."""
     names: tuple[str, ...] | None = None
     """What the columns are called; None where no line says so."""
     undecided: bool = False
@@ -82,7 +82,7 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
     times: list[float] = []
     for number, parts in parted_lines(line, text, layout):
         if not parts[source] or not parts[target]:
-            raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
+            raise LineError(number, "a node is empty; every edge needs one at both ends")
         fields += parts[source], parts[target]
         if weight is not None:
             weights.append(_weight(number, parts[weight]))
@@ -98,7 +98,7 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
 def joined_rows(
     fields: list[bytes], weights: npt.NDArray[np.float64] | None, times: npt.NDArray[np.float64] | None = None
 ) -> Rows:
-    """Rows of labels that are apart already: source, target, source, target, ..."""
+    """Rows of nodes that are apart already: source, target, source, target, ..."""
     bounds = np.zeros(len(fields) + 1, np.int64)
     np.cumsum([len(field) for field in fields], out=bounds[1:])
     bounds += PAD

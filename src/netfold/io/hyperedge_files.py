@@ -35,7 +35,7 @@ class HyperedgeFile(Protocol):
     time: str | None
     """The column of times."""
 
-    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
+    def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
 
     def refusal_at(self, row: int, problem: str) -> InputError:
@@ -77,9 +77,9 @@ class TextFile:
             all(is_integer(field) for fields in body for field in fields),
         )
 
-    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
+    def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges, piece by piece."""
-        parts = [self._coded(line, text, labels) for line, text in chunks(self.path, self._kind, self._start)]
+        parts = [self._coded(line, text, nodes) for line, text in chunks(self.path, self._kind, self._start)]
         made = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
         if not len(made):
             raise refusal(self.path, "there are no hyperedges after the header; it should hold one per line")
@@ -94,7 +94,7 @@ class TextFile:
                 row -= 1
         return refusal(self.path, problem)
 
-    def _coded(self, line: int, text: bytes, labels: dict[str, TypeNodes]) -> Ints32:
+    def _coded(self, line: int, text: bytes, nodes: dict[str, TypeNodes]) -> Ints32:
         try:
             rows = parsed_tuples(line, text, self._layout)
         except LineError as e:
@@ -102,12 +102,12 @@ class TextFile:
         made = np.empty(rows.starts.shape, np.int32)
         for name, at in positions_by_type(self.types):
             part = type(rows)(rows.buffer, rows.starts[:, at], rows.ends[:, at], None, rows.digits)
-            made[:, at] = labels[name].add(part)
+            made[:, at] = nodes[name].add(part)
         return made
 
 
 def positions_by_type(types: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Each type and its positions: labels of one type are numbered together, row by row."""
+    """Each type and its positions: nodes of one type are numbered together, row by row."""
     for name in dict.fromkeys(types):
         yield name, [j for j, other in enumerate(types) if other == name]
 
@@ -159,16 +159,16 @@ class ParquetFile:
             self._whole[role.type] &= kind in INTEGERS
             if kind not in INTEGERS and kind != "VARCHAR" and not kind.startswith("ENUM"):
                 name = self.names[role.column]
-                raise refusal(path, f"the column {name!r} holds {kind}; labels are integers or strings")
+                raise refusal(path, f"the column {name!r} holds {kind}; nodes are integers or strings")
 
-    def read(self, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
+    def read(self, nodes: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         """The hyperedges, some rows at a time."""
         parts = [np.empty((0, len(self.roles)), np.int32)]
         with opened(self.path, "parquet") as (connection, name):
             total = connection.execute(f"SELECT count(*) FROM {_SOURCE})", [name]).fetchone()[0]
             for start in range(0, total, _ROWS):
                 found = connection.execute(self._query(), [name, start, start + _ROWS - 1]).fetchnumpy()
-                parts.append(self._coded([found[f"c{j}"] for j in range(len(self.roles))], start, labels))
+                parts.append(self._coded([found[f"c{j}"] for j in range(len(self.roles))], start, nodes))
         made = np.concatenate(parts)
         if not len(made):
             raise refusal(self.path, "there are no hyperedges; it should hold one per row")
@@ -185,23 +185,23 @@ class ParquetFile:
             f"SELECT {', '.join(picked)} FROM {_SOURCE}, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
         )
 
-    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
+    def _coded(self, columns: Sequence[Any], start: int, nodes: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         for name, column in zip(self._columns, columns, strict=True):
             empty = np.ma.getmaskarray(column) | (np.ma.getdata(column) == "" if column.dtype == object else False)
             if empty.any():
-                problem = f"the column {name!r} is empty; a hyperedge needs a label in every column read"
+                problem = f"the column {name!r} is empty; a hyperedge needs a node in every column read"
                 raise self.refusal_at(start + int(np.argmax(empty)), problem)
         made = np.empty((len(columns[0]), len(columns)), np.int32)
         for name, at in positions_by_type(self.types):
             part = np.stack([np.ma.getdata(columns[j]) for j in at], axis=1)
             whole = self._whole[name]
-            made[:, at] = labels[name].add_integers(part) if whole else self._texts(part, start, labels[name])
+            made[:, at] = nodes[name].add_integers(part) if whole else self._texts(part, start, nodes[name])
         return made
 
-    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeNodes) -> npt.NDArray[np.int32]:
+    def _texts(self, part: npt.NDArray[Any], start: int, nodes: TypeNodes) -> npt.NDArray[np.int32]:
         texts = [text.encode() for text in part.ravel().tolist()]
         odd = next((i for i, text in enumerate(texts) if b"\0" in text), None)
         if odd is not None:
-            problem = f"the label {excerpt(texts[odd])} holds a NUL byte; remove it"
+            problem = f"the node {excerpt(texts[odd])} holds a NUL byte; remove it"
             raise self.refusal_at(start + odd // part.shape[1], problem)
-        return labels.add_texts(texts, part.shape[1])
+        return nodes.add_texts(texts, part.shape[1])

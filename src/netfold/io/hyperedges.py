@@ -51,9 +51,9 @@ def read_hyperedges(
     - `delimiter` is one character, " " for any run of blanks and tabs; None finds it out.
     - A hyperedge that names a node twice (in two roles of one type) is refused or, with `skip_loops`, left out.
 
-    The labels of a type are integers where all of them are written as such, and then in ascending order; strings, as
+    The nodes of a type are integers where all of them are written as such, and then in ascending order; strings, as
     they first appear, where not (in parquet the types of the columns decide). Nodes come type after type. With more
-    than one type a node's label is (type, label), since user 1 and movie 1 are different nodes. A hyperedge listed
+    than one type a node is (type, name), since user 1 and movie 1 are different nodes. A hyperedge listed
     twice counts twice. Whatever is wrong with a file is said in one `InputError` that names the line.
 
     >>> import tempfile, pathlib
@@ -68,16 +68,16 @@ def read_hyperedges(
     wanted = Columns.of(columns, header)
     files = [opened_file(each, wanted, delimiter) for each in paths]
     wanted.check_found(files)
-    labels = {name: TypeNodes() for file in files for name in file.types}
-    codes = [file.read(labels) for file in files]
-    return _assembled(files, codes, labels, skip_loops)
+    nodes = {name: TypeNodes() for file in files for name in file.types}
+    codes = [file.read(nodes) for file in files]
+    return _assembled(files, codes, nodes, skip_loops)
 
 
 def _assembled(
-    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], labels: dict[str, TypeNodes], skip: bool
+    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], by_type: dict[str, TypeNodes], skip: bool
 ) -> Hypergraph:
     """The hypergraph of rows whose nodes are numbered within their types."""
-    done = {name: each.finish() for name, each in labels.items()}
+    done = {name: each.finish() for name, each in by_type.items()}
     counts = [len(each) for each, _ in done.values()]
     starts = dict(zip(done, np.cumsum([0, *counts]).tolist(), strict=False))
     found = {name: each for name, (each, _) in done.items()}

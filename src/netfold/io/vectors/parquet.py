@@ -24,7 +24,7 @@ _COLUMNS_AT_ONCE = 16
 
 
 def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
-    """A row for each node: its label, its vector and, where there is one, its `std`."""
+    """A row for each node: its name, its vector and, where there is one, its `std`."""
     nodes, vectors, std, fitted_to = stored
     table: dict[str, npt.NDArray[Any]] = {"node": _node_column(nodes)}
     parts = [vectors] if std is None else [vectors, std]
@@ -53,7 +53,7 @@ def _node_column(nodes: Nodes) -> npt.NDArray[Any]:
     if nodes.kind == "int":
         return nodes.arrays()["ints"]
     column = np.empty(len(nodes), dtype=object)
-    column[:] = list(Nodes("text", nodes.arrays()))  # the stored text of labels of either kind
+    column[:] = list(Nodes("text", nodes.arrays()))  # the stored text of nodes of either kind
     return column
 
 
@@ -86,8 +86,8 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
         _fill(numbers[:, a : a + len(some)], connection.execute(f"SELECT {_floats(some)} FROM {source}").fetchnumpy())
     kept = dict(connection.execute(f"SELECT key, value FROM parquet_kv_metadata({one})").fetchall())
     fitted_to = fingerprint(kept.get(b"netfold_fitted_to", b"").decode(errors="replace"))
-    labels = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
-    nodes = _from_column(labels, found["node"], json_text=kept.get(b"netfold_labels") == b"json")
+    column = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
+    nodes = _from_column(column, found["node"], json_text=kept.get(b"netfold_labels") == b"json")
     return Stored(nodes, numbers[:, : dims[0]], numbers[:, dims[0] :] if dims[1] else None, fitted_to)
 
 
@@ -124,7 +124,7 @@ def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Nod
     if column.dtype.kind in "iu":
         return Nodes.of(np.asarray(column))
     if str(kind) != "VARCHAR":
-        raise InputError(f"the column node holds {kind}; labels are integers or text")
+        raise InputError(f"the column node holds {kind}; nodes are integers or text")
     texts = Nodes.of(column.tolist())
     return verified(Nodes("json", texts.arrays())) if json_text else texts
 
