@@ -59,7 +59,7 @@ def test_info_tells_types_and_kinds(likes: Path) -> None:
     assert "types        user 4, movie 4, tag 4" in text
     facts = told("info", likes / "triples.csv", "--hyperedges")
     assert facts["kinds"] == {"user,movie,tag": len(LIKED)} and facts["hyperedges"] == len(LIKED)
-    assert facts["degrees"]["min"] > 0 and facts["labels"][0] == ["user", "ann"]
+    assert facts["degrees"]["min"] > 0 and facts["names"][0] == ["user", "ann"]
     assert "user:ann" in succeed("info", likes / "triples.csv", "--hyperedges").stdout
     no_meaning = refuse("info", likes / "triples.csv", "--columns", "user", "--no-header")
     assert "--columns has no meaning for a file of edges" in no_meaning
@@ -97,7 +97,7 @@ def test_vectors_are_exported_with_their_types(likes: Path) -> None:
 
 
 def test_the_map_has_a_colour_for_each_type(likes: Path) -> None:
-    facts = told("map", likes / "model", "-o", "map.png", "--edges", likes / "triples.csv", "--labels", 3)
+    facts = told("map", likes / "model", "-o", "map.png", "--edges", likes / "triples.csv", "--names", 3)
     assert facts["nodes"] == 12 and Path("map.png").read_bytes().startswith(b"\x89PNG")
     both = ["--edges", likes / "triples.csv", "--edges", likes / "friends.tsv"]
     succeed("map", likes / "model", "-o", "both.png", *both)
@@ -124,11 +124,11 @@ def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> Non
 
 def test_nearest_takes_a_label_with_its_type_or_without(likes: Path) -> None:
     assert told("nearest", likes / "model", "ann") == told("nearest", likes / "model", "user:ann")
-    assert told("nearest", likes / "model", "movie:2", "-k", 3)["label"] == ["movie", 2]
+    assert told("nearest", likes / "model", "movie:2", "-k", 3)["node"] == ["movie", 2]
     near = told("nearest", likes / "model", "ann", "-k", 20, "--type", "user")["nearest"]
-    assert sorted(x["label"][1] for x in near) == ["7", "bob", "cid"]
+    assert sorted(x["node"][1] for x in near) == ["7", "bob", "cid"]
     own = told("nearest", likes / "model", "ann", "-k", 20, "--type", "movie")["nearest"]
-    assert sorted(x["label"][1] for x in own) == [1, 2, 3, 7]
+    assert sorted(x["node"][1] for x in own) == [1, 2, 3, 7]
     assert "user:bob" in succeed("nearest", likes / "model", "ann", "-k", 20).stdout
     assert "say which: user:7 or movie:7" in refuse("nearest", likes / "model", "7")
     assert "did you mean user:ann" in refuse("nearest", likes / "model", "anne")
@@ -154,7 +154,7 @@ def test_labels_are_typed_and_spelled() -> None:
         1,
     )
     assert node_of_type([nodes, Nodes.of([("user", 9)])], "9", "user") == ("user", 9)
-    with pytest.raises(nf.InputError, match="no user is labelled 'x'; labels look like 1"):
+    with pytest.raises(nf.InputError, match="no user is called 'x'; nodes look like 1"):
         node_of_type([nodes], "x", "user")
     assert node_typed(Nodes.of(["a", "b"]), "zzz") == "zzz"  # and whoever looks for it says what is near
 

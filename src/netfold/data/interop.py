@@ -176,7 +176,7 @@ def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
     if np.any(missing):
         at = int(np.argmax(missing))
         raise InputError(
-            f"row {at} has no node in the column {name!r} ({column[at]!r}); drop such rows, as with "
+            f"row {at} has no node in the column {name!r} (the node {column[at]!r}); drop such rows, as with "
             f"dropna(subset=[{name!r}])"
         )
 

@@ -283,7 +283,7 @@ def _from_json(text: str) -> Any:
 
 
 def _as_rows(rows: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
-    """Positions, not a mask, each within 0..n-1 and at most once: a node cannot stand twice in a graph."""
+    """Positions, not a mask, each within 0..n-1 and at most once: a graph has no node twice."""
     given = np.asarray(rows)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise InputError(f"rows are a list of positions 0 to {n - 1:,}; turn a mask into positions with np.flatnonzero")

@@ -125,5 +125,5 @@ def _checked(roles: list[Role]) -> list[Role]:
         )
     again = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if again is not None:
-        raise ValueError(f"the role {again!r} stands twice; give each its own name, as head:{again} and tail:{again}")
+        raise ValueError(f"duplicate role {again!r}; give each its own name, as head:{again} and tail:{again}")
     return roles

@@ -23,14 +23,14 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in pixels."""
 
 Place = tuple[tuple[float, float], Box, bool]
-"""A label's offset from its point, where it then is, and whether that is some way off."""
+"""A name's offset from its point, where it then is, and whether that is some way off."""
 
 _NEAR = 20
-"""Pixels; a label farther from its point gets a line to it."""
+"""Pixels; a name farther from its point gets a line to it."""
 
 
 def place(extent: Any, at: Floats, dots: Floats, taken: list[Box], frame: Box) -> Place | None:
-    """The cheapest place: near its point, on few dots, on no other label, within the frame."""
+    """The cheapest place: near its point, on few dots, on no other name, within the frame."""
     best: Place | None = None
     least = float("inf")
     for dx, dy, distance in _spots(extent.width, extent.height):
@@ -48,7 +48,7 @@ def place(extent: Any, at: Floats, dots: Floats, taken: list[Box], frame: Box) -
 
 
 def _spots(width: float, height: float) -> Iterator[tuple[float, float, float]]:
-    """Where the lower left corner may stand, from the point; and how far the label is then."""
+    """Where the lower left corner may stand, from the point; and how far the name is then."""
     for radius in (7, 14, 24, 36, 50, 70, 95):
         for angle in np.arange(16) * np.pi / 8:
             x, y = radius * np.cos(angle), radius * np.sin(angle)
@@ -184,7 +184,7 @@ def write_names(figure: Any, axes: Any, points: Floats, captions: list[tuple[int
 
 
 def _lead(axes: Any, point: Floats, dot: Floats, box: Box) -> None:
-    """A thin line from a point to its label, where the label had to go some way off."""
+    """A thin line from a point to its name, where the name had to go some way off."""
     end = np.clip(dot, [box[0] + 2, box[1] + 2], [box[2] - 2, box[3] - 2])
     x, y = zip(point, axes.transData.inverted().transform(end), strict=True)
     axes.plot(x, y, color="#777777", linewidth=0.6, zorder=3, scalex=False, scaley=False)
@@ -212,7 +212,7 @@ def by_type(given: Any) -> dict[Any, str]:
     if getattr(given, "reads", None) != "hypergraph" or not hasattr(given, "embedding_"):
         raise InputError(f"the nodes of a {type(given).__name__} have no types; give a Hypergraph, or a model of one")
     types, codes = given.graph_facts_["types"], given.network_.type_codes.tolist()
-    return {label: types[code] for label, code in zip(given.embedding_.nodes, codes, strict=True)}
+    return {node: types[code] for node, code in zip(given.embedding_.nodes, codes, strict=True)}
 
 
 def centroids(points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> list[tuple[Floats, Floats]]:
