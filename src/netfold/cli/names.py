@@ -33,15 +33,15 @@ def node_typed(nodes: Nodes, text: str) -> Any:
     if nodes.kind != "json":
         return nodes.parse(text)
     types = list(dict.fromkeys(node[0] for node in nodes if is_typed(node)))
-    found = [x for t in types if text.startswith(f"{t}:") for x in _of_type(nodes, t, text[len(t) + 1 :])]
-    if not found:
+    nodes_meant = [x for t in types if text.startswith(f"{t}:") for x in _of_type(nodes, t, text[len(t) + 1 :])]
+    if not nodes_meant:
         plain = nodes.parse(text)
-        found = [plain] * (plain in nodes) + [x for t in types for x in _of_type(nodes, t, text)]
-    if not found:
+        nodes_meant = [plain] * (plain in nodes) + [x for t in types for x in _of_type(nodes, t, text)]
+    if not nodes_meant:
         raise InputError(f"no node is called {text!r}{_near(text, nodes)}")
-    if len(found) > 1:
-        raise InputError(f"{text!r} is the name of several nodes; say which: {' or '.join(map(spelled, found))}")
-    return found[0]
+    if len(nodes_meant) > 1:
+        raise InputError(f"{text!r} is the name of several nodes; say which: {' or '.join(map(spelled, nodes_meant))}")
+    return nodes_meant[0]
 
 
 def node_of_type(nodes: Sequence[Nodes], text: str, name: str) -> Any:
@@ -49,9 +49,9 @@ def node_of_type(nodes: Sequence[Nodes], text: str, name: str) -> Any:
     rest = text.removeprefix(f"{name}:")
     for names in nodes:
         plain = [x for x in map(names.parse, dict.fromkeys((text, rest))) if x in names]
-        found = _of_type(names, name, text) + _of_type(names, name, rest) + plain
-        if found:
-            return found[0]
+        nodes_meant = _of_type(names, name, text) + _of_type(names, name, rest) + plain
+        if nodes_meant:
+            return nodes_meant[0]
     every = list(chain.from_iterable(nodes))
     own = [node[1] for node in every if is_typed(node) and node[0] == name]
     raise InputError(f"no {name} is called {text!r}{_near(rest, own or every)}")

@@ -46,13 +46,13 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
     query = node_typed(embedding.nodes, node)
     if of_type is not None:
         embedding = _only(saved, embedding, of_type, query)
-    found = embedding.nearest(query, k, metric=metric)
+    neighbors = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
     facts: dict[str, Any] = {"node": query, "metric": used}
-    rows = [{"node": near, "score": score} for near, score in found]
-    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in found)
+    rows = [{"node": near, "score": score} for near, score in neighbors]
+    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in neighbors)
     if whole.std is not None:
-        spread = _spread(whole, [query, *(near for near, _ in found)])
+        spread = _spread(whole, [query, *(near for near, _ in neighbors)])
         facts |= spread[0]
         rows = [row | of_node for row, of_node in zip(rows, spread[1:], strict=True)]
         text = _columns(used, [facts, *rows])
@@ -75,8 +75,8 @@ def _columns(metric: str, rows: list[dict[str, Any]]) -> str:
     score = "distance" if metric == "euclidean" else metric
     lines = [f"{score:>8}  uncertainty  more than  node"]
     for row in rows:
-        shown = f"{row['score']:8.4f}" if "score" in row else " " * 8
-        lines.append(f"{shown}  {row['uncertainty']:11.4f}  {row['less_uncertain']:9.0%}  {spelled(row['node'])}")
+        text = f"{row['score']:8.4f}" if "score" in row else " " * 8
+        lines.append(f"{text}  {row['uncertainty']:11.4f}  {row['less_uncertain']:9.0%}  {spelled(row['node'])}")
     return "\n".join(lines)
 
 

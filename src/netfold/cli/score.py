@@ -74,12 +74,12 @@ def score(
 
 def _columns(model: DHNE, form: Form, file: TupleFile) -> list[list[Any]]:
     """The nodes at each role of the form, as the model has them."""
-    spelling, found = Spelling(model.embedding_.nodes), []
+    spelling, columns = Spelling(model.embedding_.nodes), []
     for role, name in zip(form.roles, position_types(model, form), strict=True):
         column = file.column(role)
         nodes = {plain: spelling.node(name, plain) for plain in dict.fromkeys(column)}
-        found.append([nodes[plain] for plain in column])
-    return found
+        columns.append([nodes[plain] for plain in column])
+    return columns
 
 
 def _check_known(nodes: list[Nodes], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:

@@ -124,8 +124,8 @@ class Embedding:
         if self.std is None:
             raise InputError(f"{self} has no std; uncertainty is of Gaussians: Embedding(nodes, vectors, std)")
         several = _is_several(node)
-        found = widths(self.std[self.nodes.positions(node if several else [node])], largest)
-        return found if several else float(found[0])
+        mean_variances = widths(self.std[self.nodes.positions(node if several else [node])], largest)
+        return mean_variances if several else float(mean_variances[0])
 
     # ---------------------------------------------------------------- neighbors
 
@@ -152,8 +152,8 @@ class Embedding:
         vector = self.vectors[own]
         if metric == "euclidean" and self.std is not None:
             vector = np.concatenate([vector, self.std[own]])
-        found = self._search(vector, k + 1, metric, own)
-        return found[:k]
+        nearest = self._search(vector, k + 1, metric, own)
+        return nearest[:k]
 
     def _search(self, query: npt.NDArray[Any], k: int, metric: str, own: int = -1) -> list[tuple[Any, float]]:
         """The k best rows, `own` left out. A block's costs join the best so far: memory is bounded by block and k."""
@@ -265,13 +265,13 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
 
 def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     """A read-only float32 matrix with a row for each node; the given array stays as it is."""
-    given = _as_floats(values, name)
-    if given.ndim != 2 or given.shape[1] == 0:
-        raise InputError(f"{name} has the shape {given.shape}; a matrix with a row for each node is needed")
-    if len(given) != len(nodes):
-        raise InputError(f"{name} has {len(given):,} rows for {len(nodes):,} nodes; it needs one for each")
+    floats = _as_floats(values, name)
+    if floats.ndim != 2 or floats.shape[1] == 0:
+        raise InputError(f"{name} has the shape {floats.shape}; a matrix with a row for each node is needed")
+    if len(floats) != len(nodes):
+        raise InputError(f"{name} has {len(floats):,} rows for {len(nodes):,} nodes; it needs one for each")
     with np.errstate(over="ignore"):
-        matrix = np.ascontiguousarray(given, dtype=np.float32)
+        matrix = np.ascontiguousarray(floats, dtype=np.float32)
     if matrix.size and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
         row = int(np.argmin(np.isfinite(matrix).all(axis=1)))
         raise InputError(f"{name} of {nodes[row]!r} holds a number that is not finite in float32")

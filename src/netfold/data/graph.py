@@ -61,13 +61,13 @@ class Graph:
     """Which columns of a table became what, and what was passed over; None where the graph is not from a table."""
 
     def __post_init__(self) -> None:
-        given = sparse.csr_array(self.adjacency)  # shares arrays that fit already
-        _check_square(given.shape)
-        _check_numbers(given.dtype)
-        _check_weights(given.data)
-        matrix = given
-        if given.dtype != np.float32:
-            matrix = sparse.csr_array((in_float32(given.data), given.indices, given.indptr), shape=given.shape)
+        own = sparse.csr_array(self.adjacency)  # shares arrays that fit already
+        _check_square(own.shape)
+        _check_numbers(own.dtype)
+        _check_weights(own.data)
+        matrix = own
+        if own.dtype != np.float32:
+            matrix = sparse.csr_array((in_float32(own.data), own.indices, own.indptr), shape=own.shape)
         if not matrix.has_canonical_format or (matrix.data.size and matrix.data.min() == 0):
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -81,7 +81,7 @@ class Graph:
         object.__setattr__(self, "adjacency", _read_only(matrix))
         object.__setattr__(self, "nodes", nodes)
         if self.times is not None:
-            object.__setattr__(self, "times", _checked_times(self.times, given, matrix))
+            object.__setattr__(self, "times", _checked_times(self.times, own, matrix))
 
     # ---------------------------------------------------------------- made from
 
@@ -250,10 +250,10 @@ class Graph:
 
     def transition(self) -> sparse.csr_array:
         """P = D⁻¹ S: the rows that are not empty sum to 1."""
-        made = self.adjacency.copy()
-        sums = made @ np.ones(self.n_nodes)  # in float64: a hub's sum, or the inverse of a tiny one, outgrows float32
-        made.data[:] = made.data / np.repeat(sums, np.diff(made.indptr))
-        return made
+        matrix = self.adjacency.copy()
+        sums = matrix @ np.ones(self.n_nodes)  # in float64: a hub's sum, or the inverse of a tiny one, outgrows float32
+        matrix.data[:] = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
+        return matrix
 
     def laplacian(self) -> sparse.csr_array:
         """L = D - S with D the diagonal matrix of row sums."""
@@ -339,10 +339,10 @@ def unchecked(
     return graph
 
 
-def _checked_times(times: Any, given: sparse.csr_array, matrix: sparse.csr_array) -> npt.NDArray[np.float64]:
+def _checked_times(times: Any, before: sparse.csr_array, matrix: sparse.csr_array) -> npt.NDArray[np.float64]:
     """A read-only array with a time for each entry of a matrix that was in order already."""
     array = np.array(times, dtype=np.float64)
-    if array.shape != (matrix.nnz,) or given.nnz != matrix.nnz or not np.array_equal(given.indices, matrix.indices):
+    if array.shape != (matrix.nnz,) or before.nnz != matrix.nnz or not np.array_equal(before.indices, matrix.indices):
         raise InputError(f"times has the shape {array.shape}; it needs one for each of {matrix.nnz:,} sorted entries")
     array.flags.writeable = False
     return array
@@ -416,6 +416,6 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
     views = [x.view() for x in (matrix.data, matrix.indices, matrix.indptr)]
     for view in views:
         view.flags.writeable = False
-    made = sparse.csr_array(tuple(views), shape=matrix.shape, copy=False)
-    made.has_sorted_indices = made.has_canonical_format = True
-    return made
+    shared = sparse.csr_array(tuple(views), shape=matrix.shape, copy=False)
+    shared.has_sorted_indices = shared.has_canonical_format = True
+    return shared

@@ -71,9 +71,9 @@ def co_occurrences(rows: Sequence[Ints], n: int) -> sparse.csr_array:
         used = here.stop
     indices.resize(used, refcheck=False)
     counts.resize(used, refcheck=False)
-    made = sparse.csr_array((counts, indices, indptr), shape=(n, n))
-    made.has_sorted_indices = made.has_canonical_format = True
-    return made
+    matrix = sparse.csr_array((counts, indices, indptr), shape=(n, n))
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
 
 
 def _parts(rows: Sequence[Ints], n: int) -> Iterator[tuple[int, sparse.csr_array]]:
@@ -85,8 +85,8 @@ def _parts(rows: Sequence[Ints], n: int) -> Iterator[tuple[int, sparse.csr_array
     for first, last in _blocks(edges, bounds, sizes):
         mine = edges[bounds[first] : bounds[last]]
         degrees = np.diff(bounds[first : last + 1])
-        found = _members_of(mine, members, starts, sizes)
-        others = found[found != np.repeat(np.repeat(np.arange(first, last), degrees), sizes[mine])]
+        together = _members_of(mine, members, starts, sizes)
+        others = together[together != np.repeat(np.repeat(np.arange(first, last), degrees), sizes[mine])]
         ends = np.cumsum(np.append(0, sizes[mine] - 1))[bounds[first : last + 1] - bounds[first]]
         part = sparse.csr_array((np.ones(len(others), np.float32), others, ends), shape=(last - first, n))
         part.sum_duplicates()
@@ -100,8 +100,8 @@ def _edges_of_nodes(
     columns = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     listed = sparse.coo_array((np.ones(len(members), np.bool_), (members, columns)), shape=(n, len(sizes)))
     listed.has_canonical_format = True  # no edge names a node twice; this keeps tocsr() from looking
-    made = listed.tocsr()
-    return made.indices, made.indptr.astype(np.int64)
+    matrix = listed.tocsr()
+    return matrix.indices, matrix.indptr.astype(np.int64)
 
 
 def _blocks(edges: npt.NDArray[np.int32], bounds: Ints, sizes: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
@@ -122,8 +122,8 @@ def _members_of(
     lengths = sizes[edges]
     before = np.cumsum(lengths, dtype=np.int64) - lengths
     at = np.arange(int(lengths.sum())) + np.repeat(starts[edges] - before, lengths)
-    found: npt.NDArray[np.int32] = members[at]
-    return found
+    joined_nodes: npt.NDArray[np.int32] = members[at]
+    return joined_nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -159,11 +159,11 @@ class Hypergraph:
     """Which columns of files became what; None where it is not from files of columns."""
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
-        given = list(map(_as_edge, edges))
+        tuples = list(map(_as_edge, edges))
         names = Nodes.of(nodes)
         types, codes = types_of(node_types, len(names))
-        members = names.positions([node for edge in given for node in edge])
-        sizes = np.fromiter(map(len, given), np.int64, len(given))
+        members = names.positions([node for edge in tuples for node in edge])
+        sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))
         _freeze(self, *kinds_of_tuples(members, sizes, types, codes), names, types, codes)
 
     @staticmethod
@@ -199,11 +199,11 @@ class Hypergraph:
         >>> made, made.node_types
         (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
         """
-        made = joined(map(_as_kind, kinds))
+        distinct = joined(map(_as_kind, kinds))
         names = Nodes.of(nodes)
-        given = types_by_roles(made, names) if node_types is None else types_of(node_types, len(names), types)
-        check_rows(made, names, *given)
-        return _freeze(object.__new__(Hypergraph), made, None, names, *given)
+        typing = types_by_roles(distinct, names) if node_types is None else types_of(node_types, len(names), types)
+        check_rows(distinct, names, *typing)
+        return _freeze(object.__new__(Hypergraph), distinct, None, names, *typing)
 
     @staticmethod
     def from_named(
@@ -220,11 +220,11 @@ class Hypergraph:
         >>> Hypergraph.from_named([{"head": "a", "tail": "b"}, {"tail": "a", "head": "c"}]).edges
         (('a', 'b'), ('c', 'a'))
         """
-        given = list(map(_as_named, edges))
-        names = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Nodes.of(nodes)
+        dicts = list(map(_as_named, edges))
+        names = _first_seen(x for edge in dicts for x in edge.values()) if nodes is None else Nodes.of(nodes)
         types, codes = types_of(_looked_up(node_types, names) if node_types is not None else (), len(names))
-        members = names.positions([node for edge in given for node in edge.values()])
-        kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
+        members = names.positions([node for edge in dicts for node in edge.values()])
+        kinds, sequence = kinds_of_named(dicts, members.tolist(), [types[c] for c in codes.tolist()])
         return _freeze(object.__new__(Hypergraph), kinds, sequence, names, types, codes)
 
     @staticmethod
@@ -322,7 +322,12 @@ class Hypergraph:
 
 
 def _freeze(
-    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Nodes, types: tuple[str, ...], codes: Ints
+    empty: Hypergraph,
+    kinds: Sequence[Kind],
+    sequence: Ints | None,
+    nodes: Nodes,
+    types: tuple[str, ...],
+    codes: Ints,
 ) -> Hypergraph:
     """The one place where a hypergraph gets its parts."""
     for kind in kinds:
@@ -337,8 +342,8 @@ def _freeze(
         if isinstance(value, np.ndarray):
             value = value.view()
             value.flags.writeable = False
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(empty, name, value)
+    return empty
 
 
 def _as_named(edge: Any) -> Mapping[str, Any]:
@@ -362,15 +367,15 @@ def _looked_up(node_types: Mapping[Any, str], nodes: Nodes) -> tuple[str, ...]:
     return tuple(node_types[node] for node in nodes)
 
 
-def _as_kind(given: Any) -> Kind:
-    if isinstance(given, Kind):
-        return given
-    if not isinstance(given, (tuple, list)) or len(given) != 3:
-        raise InputError(f"a {type(given).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
-    return Kind(*given)
+def _as_kind(kind: Any) -> Kind:
+    if isinstance(kind, Kind):
+        return kind
+    if not isinstance(kind, (tuple, list)) or len(kind) != 3:
+        raise InputError(f"a {type(kind).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
+    return Kind(*kind)
 
 
 def _as_edge(edge: Any) -> tuple[Any, ...]:
-    if isinstance(edge, str) or not hasattr(edge, "__iter__") or len(made := tuple(edge)) < 2:
+    if isinstance(edge, str) or not hasattr(edge, "__iter__") or len(members := tuple(edge)) < 2:
         raise InputError(f"the edge {edge!r} joins fewer than two nodes; an edge is a tuple of at least 2 nodes")
-    return made
+    return members

@@ -226,15 +226,15 @@ def from_igraph(graph: Any, weight: str) -> Edges:
     """Nodes and edges of an igraph graph."""
     nodes = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    given = graph.es[weight] if weight in graph.es.attributes() else [None] * len(ends)
-    return nodes, ends[:, 0], ends[:, 1], _weights_or_ones(given, multiple=graph.has_multiple())
+    weights = graph.es[weight] if weight in graph.es.attributes() else [None] * len(ends)
+    return nodes, ends[:, 0], ends[:, 1], _weights_or_ones(weights, multiple=graph.has_multiple())
 
 
-def _weights_or_ones(given: list[Any], *, multiple: bool) -> npt.NDArray[np.float64] | None:
+def _weights_or_ones(weights: list[Any], *, multiple: bool) -> npt.NDArray[np.float64] | None:
     """None where no edge has a weight, unless parallel edges are to be counted."""
-    if not multiple and all(w is None for w in given):
+    if not multiple and all(w is None for w in weights):
         return None
-    return _as_weights([1.0 if w is None else w for w in given])
+    return _as_weights([1.0 if w is None else w for w in weights])
 
 
 def from_pyg(data: Any) -> sparse.csr_array:
@@ -280,14 +280,14 @@ def to_networkx(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> netwo
     """A networkx graph with weights as attributes."""
     import networkx as nx
 
-    made: Any = nx.DiGraph() if directed else nx.Graph()
+    graph: Any = nx.DiGraph() if directed else nx.Graph()
     names = list(nodes)
-    made.add_nodes_from(names)
+    graph.add_nodes_from(names)
     rows, cols, weights, _ = edges_once(matrix, directed)
-    made.add_weighted_edges_from(
+    graph.add_weighted_edges_from(
         (names[i], names[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
     )
-    return made
+    return graph
 
 
 def to_igraph(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> Any:
@@ -383,22 +383,22 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
 def to_xgi(nodes: Sequence[Any], node_types: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> Any:
     """An `xgi.Hypergraph`, whose edges are sets: the attribute `roles` keeps who is what."""
     try:
-        made = importlib.import_module("xgi").Hypergraph()
+        hypergraph = importlib.import_module("xgi").Hypergraph()
     except ImportError:
         raise InputError("to_xgi needs xgi, which is missing; install it (pip install xgi)") from None
     for node, name in zip(nodes, node_types, strict=True):
-        made.add_node(node, type=name)
+        hypergraph.add_node(node, type=name)
     for edge in edges:
-        made.add_edge(list(edge.values()), roles=dict(edge))
-    return made
+        hypergraph.add_edge(list(edge.values()), roles=dict(edge))
+    return hypergraph
 
 
 def type_of(node: Any, attributes: Mapping[str, Any], name: str) -> str:
     """The type of a node that has attributes, "node" where it has none of that name."""
-    found = attributes.get(name, TYPE)
-    if not isinstance(found, str) or not found:
-        raise InputError(f"the attribute {name!r} of the node {node!r} is {found!r}; the type of a node is a string")
-    return found
+    value = attributes.get(name, TYPE)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"the attribute {name!r} of the node {node!r} is {value!r}; the type of a node is a string")
+    return value
 
 
 def named_edge(edge: Any, members: Sequence[tuple[Any, Any]], types: Mapping[Any, str]) -> dict[str, Any]:
@@ -429,9 +429,9 @@ def _members(edges: Any, edge: Any, place: Mapping[Any, int]) -> list[tuple[Any,
 
 def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
     """Pairs (node, role) of an edge whose attribute is `roles`; it is ours where it names each of the nodes once."""
-    given = {role: as_node(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
-    if len(given) == len(members) and all(node in given.values() for node in members):
-        return [(node, role) for role, node in given.items()]
+    by_role = {role: as_node(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
+    if len(by_role) == len(members) and all(node in by_role.values() for node in members):
+        return [(node, role) for role, node in by_role.items()]
     return [(node, None) for node in members]
 
 

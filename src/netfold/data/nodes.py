@@ -56,11 +56,11 @@ class Nodes(Sequence[Any]):
         if isinstance(nodes, range):
             nodes = np.arange(nodes.start, nodes.stop, nodes.step, dtype=np.int64)
         if isinstance(nodes, np.ndarray) and nodes.dtype.kind in "iu":
-            made = Nodes("int", {"ints": _as_int64(nodes).copy()})
+            distinct = Nodes("int", {"ints": _as_int64(nodes).copy()})
         else:
-            made = _from_objects([_plain(x) for x in nodes])
-        made.check_distinct(indexed=True)
-        return made
+            distinct = _from_objects([_plain(x) for x in nodes])
+        distinct.check_distinct(indexed=True)
+        return distinct
 
     @property
     def kind(self) -> str:
@@ -126,10 +126,10 @@ class Nodes(Sequence[Any]):
     def positions(self, nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The position of each node; an `InputError` that suggests close ones where one is unknown."""
         nodes = nodes if isinstance(nodes, (list, tuple, Nodes, np.ndarray)) else list(nodes)
-        found = self.find(nodes)
-        if found.size and found.min() < 0:
-            raise InputError(self._unknown(nodes[int(np.argmax(found < 0))]))
-        return found
+        rows = self.find(nodes)
+        if rows.size and rows.min() < 0:
+            raise InputError(self._unknown(nodes[int(np.argmax(rows < 0))]))
+        return rows
 
     def parse(self, text: str) -> Any:
         """The node that a person means who types `text`: integers are read as such where nodes are."""
@@ -284,10 +284,10 @@ def _from_json(text: str) -> Any:
 
 def _as_rows(rows: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     """Positions, not a mask, each within 0..n-1 and at most once: a graph has no node twice."""
-    given = np.asarray(rows)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+    array = np.asarray(rows)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(f"rows are a list of positions 0 to {n - 1:,}; turn a mask into positions with np.flatnonzero")
-    checked = given.astype(np.int64)
+    checked = array.astype(np.int64)
     if checked.size and not (checked.min() >= 0 and checked.max() < n):
         raise InputError(f"row {checked[(checked < 0) | (checked >= n)][0]} is not among the rows 0 to {n - 1:,}")
     if len(np.unique(checked)) < len(checked):

@@ -60,10 +60,10 @@ def _pass_frame(file: BinaryIO) -> None:
 
 
 def _number(file: BinaryIO, size: int) -> int:
-    found = file.read(size)
-    if len(found) < size:
+    raw = file.read(size)
+    if len(raw) < size:
         raise CutShortError("the last frame is not complete")
-    return int.from_bytes(found, "little")
+    return int.from_bytes(raw, "little")
 
 
 _LINES = BLOCK // 16
@@ -185,8 +185,8 @@ class ParquetTable:
         total = self._connection.execute(count, [self._name]).fetchone()[0]
         weighted = self.roles.weight is not None
         for start in range(0, total, _ROWS):
-            found = self._connection.execute(query, [self._name, start, start + _ROWS - 1]).fetchnumpy()
-            columns = [found[f"c{i}"] for i in range(len(found))]
+            arrays = self._connection.execute(query, [self._name, start, start + _ROWS - 1]).fetchnumpy()
+            columns = [arrays[f"c{i}"] for i in range(len(arrays))]
             for column in columns[: 2 + weighted]:
                 if np.ma.is_masked(column):
                     raise self._missing(start + int(np.flatnonzero(np.ma.getmaskarray(column))[0]))

@@ -106,9 +106,9 @@ def joined_rows(
     return Rows(buffer, bounds[:-1].reshape(-1, 2), bounds[1:].reshape(-1, 2), weights, False, times)
 
 
-def ragged(found: int, layout: Layout) -> str:
+def ragged(count: int, layout: Layout) -> str:
     """What is wrong with a line of so many columns."""
-    columns = "1 column" if found == 1 else f"{found} columns"
+    columns = "1 column" if count == 1 else f"{count} columns"
     name = {b"\t": "tab", b" ": "blank"}.get(layout.delimiter, layout.delimiter.decode())
     return f"there are {columns} where the first line has {layout.width} (delimiter: {name}); give every line as many"
 

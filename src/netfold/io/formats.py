@@ -70,10 +70,10 @@ def format_of(path: Path) -> str | None:
     whole = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
     if head.lstrip()[:1] in (b"{", b"["):
         return _json_format(head)
-    found = next((name for name, mark in _MARKS if mark.match(whole)), None)
-    if found is None and path.name.removesuffix(".gz").endswith((".adjlist", ".adj")):
+    by_mark = next((name for name, mark in _MARKS if mark.match(whole)), None)
+    if by_mark is None and path.name.removesuffix(".gz").endswith((".adjlist", ".adj")):
         return "adjacency list"
-    return found
+    return by_mark
 
 
 def _json_format(head: bytes) -> str | None:

@@ -72,8 +72,8 @@ def read_hif(path: str | os.PathLike[str], *, node_type: str = "type", skip_smal
             raise InputError(f"the network-type is {network!r}; it is one of {', '.join(_NETWORKS)}")
         nodes, types = _nodes(whole, node_type)
         edges = _edges(whole, nodes, network == "directed")
-        kept = {edge: members for edge, members in edges.items() if len(members) > 1 or not skip_small}
-        named = [named_edge(edge, members, types) for edge, members in kept.items()]
+        wanted = {edge: members for edge, members in edges.items() if len(members) > 1 or not skip_small}
+        named = [named_edge(edge, members, types) for edge, members in wanted.items()]
         return Hypergraph.from_named(named, nodes=types, node_types=types)
     except InputError as e:
         raise refusal(path, str(e)) from None
@@ -87,14 +87,14 @@ def _ids(nodes: Nodes) -> list[str | int]:
     if nodes.kind in ("int", "text"):
         return list(nodes)
     used = {node for node in nodes if _is_id(node)}
-    made: list[str | int] = []
+    ids: list[str | int] = []
     for node in nodes:
         called = node if _is_id(node) else json.dumps(node, ensure_ascii=False)
         while called is not node and called in used:
             called += "'"
         used.add(called)
-        made.append(called)
-    return made
+        ids.append(called)
+    return ids
 
 
 def _node_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
@@ -219,10 +219,10 @@ def _records(whole: Mapping[str, Any], name: str, *keys: str) -> Iterator[dict[s
 
 
 def _attributes(name: str, i: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    found = record.get("attrs", {})
-    if not isinstance(found, dict):
-        raise InputError(f"record {i} of {name!r} has the attrs {reprlib.repr(found)}; in HIF they are an object")
-    return found
+    attributes = record.get("attrs", {})
+    if not isinstance(attributes, dict):
+        raise InputError(f"record {i} of {name!r} has the attrs {reprlib.repr(attributes)}; in HIF they are an object")
+    return attributes
 
 
 def _is_id(x: Any) -> bool:

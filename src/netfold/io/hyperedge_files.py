@@ -56,11 +56,11 @@ class TextFile:
 
     def __init__(self, path: Path, kind: str, columns: Columns, delimiter: str | None):
         self.path, self._kind = path, kind
-        given = None if delimiter is None else checked_delimiter(delimiter)
+        separator = None if delimiter is None else checked_delimiter(delimiter)
         lines = sample(path, kind)
         if not lines:
             raise refusal(path, "there are no hyperedges, only comments or blank lines; it should hold one per line")
-        chosen = given or likely_delimiter(lines)
+        chosen = separator or likely_delimiter(lines)
         number, first = lines[0]
         self.names = [field.decode() for field in fields_of(first, chosen)]
         rows = [[cell.decode() for cell in fields_of(line, chosen)] for _, line in lines[1:]]
@@ -80,10 +80,10 @@ class TextFile:
     def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges, piece by piece."""
         parts = [self._coded(line, text, nodes) for line, text in chunks(self.path, self._kind, self._start)]
-        made = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
-        if not len(made):
+        rows = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
+        if not len(rows):
             raise refusal(self.path, "there are no hyperedges after the header; it should hold one per line")
-        return made
+        return rows
 
     def refusal_at(self, row: int, problem: str) -> InputError:
         """The error, with the line, which is looked for only now."""
@@ -99,11 +99,11 @@ class TextFile:
             rows = parsed_tuples(line, text, self._layout)
         except LineError as e:
             raise refusal(self.path, e.problem, e.line) from None
-        made = np.empty(rows.starts.shape, np.int32)
+        codes = np.empty(rows.starts.shape, np.int32)
         for name, at in positions_by_type(self.types):
             part = type(rows)(rows.buffer, rows.starts[:, at], rows.ends[:, at], None, rows.digits)
-            made[:, at] = nodes[name].add(part)
-        return made
+            codes[:, at] = nodes[name].add(part)
+        return codes
 
 
 def positions_by_type(types: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
@@ -140,8 +140,8 @@ class ParquetFile:
     def __init__(self, path: Path, columns: Columns):
         self.path = path
         with opened(path, "parquet") as (connection, name):
-            shown = connection.execute(f"SELECT * FROM {_SOURCE}) LIMIT 0", [name]).description
-        self.names, held = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
+            described = connection.execute(f"SELECT * FROM {_SOURCE}) LIMIT 0", [name]).description
+        self.names, held = [str(column[0]) for column in described], [str(column[1]) for column in described]
         _, rows = parquet_sample(path)
         if columns.unnamed is not None:
             raise refusal(path, "the columns of a parquet file have names; leave header=False out")
@@ -167,12 +167,12 @@ class ParquetFile:
         with opened(self.path, "parquet") as (connection, name):
             total = connection.execute(f"SELECT count(*) FROM {_SOURCE})", [name]).fetchone()[0]
             for start in range(0, total, _ROWS):
-                found = connection.execute(self._query(), [name, start, start + _ROWS - 1]).fetchnumpy()
-                parts.append(self._coded([found[f"c{j}"] for j in range(len(self.roles))], start, nodes))
-        made = np.concatenate(parts)
-        if not len(made):
+                arrays = connection.execute(self._query(), [name, start, start + _ROWS - 1]).fetchnumpy()
+                parts.append(self._coded([arrays[f"c{j}"] for j in range(len(self.roles))], start, nodes))
+        rows = np.concatenate(parts)
+        if not len(rows):
             raise refusal(self.path, "there are no hyperedges; it should hold one per row")
-        return made
+        return rows
 
     def refusal_at(self, row: int, problem: str) -> InputError:
         """The error, with the row."""
@@ -191,12 +191,12 @@ class ParquetFile:
             if empty.any():
                 problem = f"the column {name!r} is empty; a hyperedge needs a node in every column read"
                 raise self.refusal_at(start + int(np.argmax(empty)), problem)
-        made = np.empty((len(columns[0]), len(columns)), np.int32)
+        codes = np.empty((len(columns[0]), len(columns)), np.int32)
         for name, at in positions_by_type(self.types):
             part = np.stack([np.ma.getdata(columns[j]) for j in at], axis=1)
             whole = self._whole[name]
-            made[:, at] = nodes[name].add_integers(part) if whole else self._texts(part, start, nodes[name])
-        return made
+            codes[:, at] = nodes[name].add_integers(part) if whole else self._texts(part, start, nodes[name])
+        return codes
 
     def _texts(self, part: npt.NDArray[Any], start: int, nodes: TypeNodes) -> npt.NDArray[np.int32]:
         texts = [text.encode() for text in part.ravel().tolist()]

@@ -80,14 +80,14 @@ def _assembled(
     done = {name: each.finish() for name, each in by_type.items()}
     counts = [len(each) for each, _ in done.values()]
     starts = dict(zip(done, np.cumsum([0, *counts]).tolist(), strict=False))
-    found = {name: each for name, (each, _) in done.items()}
-    nodes = typed_nodes(found) if len(found) > 1 else next(iter(found.values()))
+    of_type = {name: each for name, (each, _) in done.items()}
+    nodes = typed_nodes(of_type) if len(of_type) > 1 else next(iter(of_type.values()))
     kinds = []
-    for file, given in zip(files, codes, strict=True):
-        rows = np.empty(given.shape, np.int64)
+    for file, numbers in zip(files, codes, strict=True):
+        rows = np.empty(numbers.shape, np.int64)
         for j, name in enumerate(file.types):
             rank = done[name][1]
-            np.add(given[:, j] if rank is None else rank[given[:, j]], starts[name], out=rows[:, j])
+            np.add(numbers[:, j] if rank is None else rank[numbers[:, j]], starts[name], out=rows[:, j])
         kinds.append(Kind(file.roles, file.types, _without_loops(file, rows, skip)))
     if not any(map(len, kinds)):
         raise refusal(files[0].path, "every hyperedge names a node twice, so that none is left")

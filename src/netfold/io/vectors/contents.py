@@ -58,7 +58,7 @@ def nodes_as_text(nodes: Nodes, whole: re.Pattern[str], otherwise: str) -> list[
 def nodes_from_text(texts: list[str]) -> Nodes:
     """Integers where every node reads as one, as it does where they were written; strings otherwise."""
     if texts and all(map(_INTEGER.fullmatch, texts)):
-        made = Nodes.of(map(int, texts))
-        if made.kind == "int":
-            return made
+        integers = Nodes.of(map(int, texts))
+        if integers.kind == "int":
+            return integers
     return Nodes.of(texts)

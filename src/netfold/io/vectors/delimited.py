@@ -45,9 +45,11 @@ def read_delimited(path: Path) -> Stored:
     odd = next((i for i, x in enumerate(vectors) if len(x) != len(vectors[0])), None)
     if odd is not None:
         raise InputError(f"{nodes[odd]!r} has {len(vectors[odd])} numbers, and {nodes[0]!r} {len(vectors[0])}")
-    made, half = np.stack(vectors), len(vectors[0]) // 2
+    numbers, half = np.stack(vectors), len(vectors[0]) // 2
     with_std = bool(names) and names == column_names(half, True)
-    return Stored(nodes_from_text(nodes), made[:, :half] if with_std else made, made[:, half:] if with_std else None)
+    return Stored(
+        nodes_from_text(nodes), numbers[:, :half] if with_std else numbers, numbers[:, half:] if with_std else None
+    )
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:

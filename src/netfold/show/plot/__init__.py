@@ -94,17 +94,17 @@ def map(
         if path is not None:
             with staged_file(path) as part:
                 figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)
-    made: Figure = figure
-    return made
+    drawn: Figure = figure
+    return drawn
 
 
-def _colors(model: Any, given: Any, hypergraph: Any) -> tuple[Any, bool]:
+def _colors(model: Any, colors: Any, hypergraph: Any) -> tuple[Any, bool]:
     """What nodes are coloured by, and whether that is their type."""
     if hypergraph is not None and not isinstance(hypergraph, Hypergraph):
         raise InputError(f"hypergraph is a {type(hypergraph).__name__}; give a Hypergraph, or edges as graph=")
     of = hypergraph if hypergraph is not None else model if getattr(model, "reads", "graph") == "hypergraph" else None
-    if given is not None or of is None:
-        return given, False
+    if colors is not None or of is None:
+        return colors, False
     types = by_type(of)
     return (types, True) if len(set(types.values())) > 1 else (None, False)
 

@@ -172,11 +172,11 @@ def write_names(figure: Any, axes: Any, points: Floats, captions: list[tuple[int
             caption, points[row], (0, 0), textcoords="offset pixels", fontsize=11, color=_INK, zorder=4,
             family=_fonts(), parse_math=False, path_effects=[stroke], ha="left", va="baseline",
         )  # fmt: skip
-        found = place(text.get_window_extent(), dots[row], dots, taken, (frame.x0, frame.y0, frame.x1, frame.y1))
-        if found is None:
+        spot = place(text.get_window_extent(), dots[row], dots, taken, (frame.x0, frame.y0, frame.x1, frame.y1))
+        if spot is None:
             text.remove()
             continue
-        offset, box, far = found
+        offset, box, far = spot
         text.set_position(offset)
         taken.append(box)
         if far:
@@ -201,18 +201,18 @@ _MOST, _SPOKES = 20_000, 400
 _GREY = "#8A8A8A"
 
 
-def by_type(given: Any) -> dict[Any, str]:
+def by_type(data: Any) -> dict[Any, str]:
     """The type of each node of a hypergraph, or of a model of one, for the `colors` of a map.
 
     >>> by_type(Hypergraph.from_tuples([("ann", "Alien")], {"ann": "user", "Alien": "film"}))
     {'ann': 'user', 'Alien': 'film'}
     """
-    if isinstance(given, Hypergraph):
-        return dict(zip(given.nodes, given.node_types, strict=True))
-    if getattr(given, "reads", None) != "hypergraph" or not hasattr(given, "embedding_"):
-        raise InputError(f"the nodes of a {type(given).__name__} have no types; give a Hypergraph, or a model of one")
-    types, codes = given.graph_facts_["types"], given.network_.type_codes.tolist()
-    return {node: types[code] for node, code in zip(given.embedding_.nodes, codes, strict=True)}
+    if isinstance(data, Hypergraph):
+        return dict(zip(data.nodes, data.node_types, strict=True))
+    if getattr(data, "reads", None) != "hypergraph" or not hasattr(data, "embedding_"):
+        raise InputError(f"the nodes of a {type(data).__name__} have no types; give a Hypergraph, or a model of one")
+    types, codes = data.graph_facts_["types"], data.network_.type_codes.tolist()
+    return {node: types[code] for node, code in zip(data.embedding_.nodes, codes, strict=True)}
 
 
 def centroids(points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> list[tuple[Floats, Floats]]:
@@ -221,20 +221,20 @@ def centroids(points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> l
     Hyperedges with a node that is not drawn are left out. Under PCA, which is linear, the mean of the points is the
     point of the mean.
     """
-    at, found = embedding.nodes.find(hypergraph.nodes), []
+    at, centers = embedding.nodes.find(hypergraph.nodes), []
     for kind in hypergraph.kinds:
         rows = at[kind.rows]
         corners = points[rows[(rows >= 0).all(axis=1)]]
-        found.append((corners, corners.mean(axis=1)))
-    return found
+        centers.append((corners, corners.mean(axis=1)))
+    return centers
 
 
 def draw_hyperedges(axes: Any, points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> None:
     """A faint dot at the centroid of each hyperedge and, where they are few, thin lines from there to its nodes."""
-    found = centroids(points, embedding, hypergraph)
-    total = sum(len(middle) for _, middle in found)
+    centers = centroids(points, embedding, hypergraph)
+    total = sum(len(middle) for _, middle in centers)
     opacity = float(np.clip(150 / max(total, 1), 0.05, 0.45))
-    for corners, middle in found:
+    for corners, middle in centers:
         some = _some(len(middle), total)
         axes.scatter(*middle[some].T, s=7, c=_GREY, alpha=opacity, linewidths=0, zorder=1, rasterized=total > _SPOKES)
         if total <= _SPOKES:

@@ -62,11 +62,11 @@ def draw_ellipses(
     wide, high = (2 * deviations * lengths).T
     shade = imported("matplotlib.colors").to_rgba_array
     colors, faint = np.array(kinds.colors)[kinds.of_node[rows]], float(np.clip(5 / len(rows), 0.02, 0.15))
-    made = imported("matplotlib.collections").EllipseCollection(
+    drawn = imported("matplotlib.collections").EllipseCollection(
         wide, high, angles, units="xy", offsets=points[rows], offset_transform=axes.transData, linewidths=0.7,
         facecolors=shade(colors, faint), edgecolors=shade(colors, min(3 * faint + 0.2, 0.6)), zorder=1.5,
     )  # fmt: skip
-    axes.add_collection(made)
+    axes.add_collection(drawn)
     reach = (deviations * lengths[:, :1]).max(initial=0)
     axes.update_datalim([points.min(axis=0) - reach, points.max(axis=0) + reach])
     axes.autoscale_view()

@@ -137,14 +137,14 @@ class Kinds:
     """Positions in both."""
 
     @staticmethod
-    def of(embedding: Embedding, given: Mapping[Any, Hashable] | Sequence[Hashable] | None) -> Kinds:
+    def of(embedding: Embedding, colors: Mapping[Any, Hashable] | Sequence[Hashable] | None) -> Kinds:
         """The largest kinds, each with a colour, and the rest; all nodes alike where no kinds are given.
 
         Kinds that are ranges of a number come in their order, in shades of one scale.
         """
-        if given is None:
+        if colors is None:
             return Kinds((), _PALETTE[:1], np.zeros(len(embedding), np.int64))
-        listed = [given.get(x) for x in embedding.nodes] if isinstance(given, Mapping) else list(given)
+        listed = [colors.get(x) for x in embedding.nodes] if isinstance(colors, Mapping) else list(colors)
         if len(listed) != len(embedding):
             raise InputError(
                 f"{len(listed):,} colors do not fit {len(embedding):,} nodes; give each its own, or a dict"
