@@ -116,7 +116,7 @@ def test_tasks_of_graphs_are_not_for_models_of_hypergraphs(likes: Path) -> None:
 def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> None:
     command = _of_model(TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
     spellings = [x for p in command.params for x in p.opts]
-    assert len(spellings) == len(set(spellings)) and "--dhne-n-negatives" in spellings and "--negatives" in spellings
+    assert len(spellings) == len(set(spellings)) and "--dhne-negatives" in spellings and "--negatives" in spellings
 
 
 # -------------------------------------------------------------------- labels as people type them
@@ -162,10 +162,10 @@ def test_labels_are_typed_and_spelled() -> None:
 def test_files_are_read_in_the_labels_of_the_model() -> None:
     known = Nodes.of([("user", "7"), ("user", "x"), ("movie", 7)])
     typed = Spelling(known)
-    assert typed.label("user", 7) == ("user", "7") and typed.label("movie", "7") == ("movie", 7)
-    assert typed.label("tag", 7) == ("tag", 7)  # a type that is not known
+    assert typed.node("user", 7) == ("user", "7") and typed.node("movie", "7") == ("movie", 7)
+    assert typed.node("tag", 7) == ("tag", 7)  # a type that is not known
     plain = Spelling(Nodes.of(["7", "x"]))
-    assert plain.label("user", 7) == "7" and plain.label("user", "new") == "new"
+    assert plain.node("user", 7) == "7" and plain.node("user", "new") == "new"
     Path("one.csv").write_text("user,friend:user\n7,8\n")
     again = named_as_known(hypergraph_of(["one.csv"]), known)
     assert list(again.nodes) == [("user", "7"), ("user", "8")]

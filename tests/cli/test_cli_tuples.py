@@ -90,7 +90,7 @@ def test_completions_are_those_of_python(likes: Path) -> None:
     taken = {t for u, f, t in LIKED if (u, f) == ("bob", 2)}
     assert taken and {x["node"][1] for x in new} == {*TAGS} - taken
     text = succeed("complete", *args).stdout
-    assert text.splitlines()[0] == f"{new[0]['score']:8.4f}  {spelled(tuple(new[0]['label']))}"
+    assert text.splitlines()[0] == f"{new[0]['score']:8.4f}  {spelled(tuple(new[0]['node']))}"
     assert known.n_edges == len(LIKED)
 
 
@@ -117,7 +117,7 @@ def test_the_order_of_roles_is_kept_where_it_has_a_meaning(likes: Path) -> None:
         ("--user ? --movie 1 --tag ?", "--user and --tag are both open"),
         ("--user anne --movie 1 --tag ?", "no user is called 'anne'; did you mean ann?"),
         ("--user ann --movie 9 --tag ?", "no movie is called '9'; nodes look like 1"),
-        ("--user ann --movie 1 --tag", "--tag has no label"),
+        ("--user ann --movie 1 --tag", "--tag has no node"),
         ("--user ann --user bob --tag ?", "--user is given twice"),
         ("ann --movie 1 --tag ?", "'ann' stands alone after the model"),
         ("--user ann --movie 1 --tag ? --exclude friends.csv", "friends.csv has hyperedges of (user, friend)"),

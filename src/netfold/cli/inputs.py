@@ -113,9 +113,9 @@ def text_flags(command: Any) -> Any:
     """The flags that every command with a file of text has."""
     for flag in (
         click.option(
-            "--header/--no-header", default=None, help="Whether line 1 names the columns.  [default: found out]"
+            "--header/--no-header", default=None, help="Whether line 1 names the columns.  [default: detected]"
         ),
-        click.option("--delimiter", metavar="CHAR", help="What parts the columns.  [default: found out]"),
+        click.option("--delimiter", metavar="CHAR", help="What separates the columns.  [default: detected]"),
     ):
         command = flag(command)
     return command
@@ -289,7 +289,7 @@ def named_as_known(hypergraph: Hypergraph, known: Nodes) -> Hypergraph:
 
 def either_flags(command: Any) -> Any:
     """--hyperedges, and the flags on reading that either file has."""
-    words = "Read a hyperedge a line; line 1 names their roles.  [default: found out]"
+    words = "Read a hyperedge a line; line 1 names their roles.  [default: detected]"
     command = column_flags(reading_flags(directed_flag(command)))
     return click.option("--hyperedges", is_flag=True, default=None, help=words)(command)
 

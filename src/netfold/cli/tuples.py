@@ -82,7 +82,7 @@ def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
 
 
 _PARTED = {".csv": ",", ".tsv": "\t"}
-"""What parts the columns of a file that is written, by its ending."""
+"""What separates the columns of a file that is written, by its ending."""
 
 
 class TupleFile:

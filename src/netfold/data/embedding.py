@@ -257,7 +257,7 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise InputError(f"{name} is no array: its rows differ in length") from None
+        raise InputError(f"{name} is not an array: its rows differ in length") from None
     if array.dtype.kind not in "buif":
         raise InputError(f"{name} holds real numbers, not {array.dtype}")
     return array

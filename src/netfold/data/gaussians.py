@@ -104,7 +104,7 @@ def _numbers(values: Any, name: str) -> Floats:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is no array of real numbers") from None
+        raise InputError(f"{name} is not an array of real numbers") from None
     if not np.isfinite(numbers).all():
         raise InputError(f"{name} holds a number that is not finite")
     return numbers

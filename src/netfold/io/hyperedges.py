@@ -37,7 +37,7 @@ def read_hyperedges(
 
     A column called `user` is a role of that name, played by nodes of the type "user"; one called `head:entity` is the
     role head, played by nodes of the type "entity". Columns of one type share their nodes, in one file or in several;
-    each file of a list is a kind of hyperedges, or those with the same columns are. Text parted by commas, semicolons,
+    each file of a list is a kind of hyperedges, or those with the same columns are. Text separated by commas, semicolons,
     tabs or blanks, plain or compressed (gzip, zstd), or parquet, as for `read_edges`.
 
     Without `columns`, every column that holds nodes is a role: columns of times, of measures (amount, rating, decimals)

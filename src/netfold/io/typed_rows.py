@@ -11,7 +11,7 @@ from netfold.data.arrays import Ints32
 from netfold.data.columns import Roles
 from netfold.data.nodes import Nodes
 from netfold.io.ends import TextEnds
-from netfold.io.fields import Layout, Rows, cut_tidied, digit_grid, field_grid, parted_lines
+from netfold.io.fields import Layout, Rows, cut_tidied, digit_grid, field_grid, separated_lines
 from netfold.io.lines import LineError, is_integer
 from netfold.io.numbers import PAD
 
@@ -55,11 +55,11 @@ def fast_tuple_rows(text: bytes, layout: TupleLayout) -> Rows | None:
 def slow_tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
     """Line by line, in plain Python."""
     fields: list[bytes] = []
-    for number, parts in parted_lines(line, text, layout.of_edges):
-        empty = next((name for i, name in zip(layout.columns, layout.names, strict=True) if not parts[i]), None)
+    for number, cells in separated_lines(line, text, layout.of_edges):
+        empty = next((name for i, name in zip(layout.columns, layout.names, strict=True) if not cells[i]), None)
         if empty is not None:
             raise LineError(number, f"the column {empty!r} is empty; a hyperedge needs a node in every column read")
-        fields += [parts[i] for i in layout.columns]
+        fields += [cells[i] for i in layout.columns]
     bounds = np.zeros(len(fields) + 1, np.int64)
     np.cumsum([len(field) for field in fields], out=bounds[1:])
     places = (bounds + PAD)[:-1].reshape(-1, len(layout.columns)), (bounds + PAD)[1:].reshape(-1, len(layout.columns))
@@ -75,7 +75,7 @@ def _cut(text: bytes, layout: TupleLayout) -> Rows | None:
     digits = fields is not None
     fields = fields or field_grid(buffer, body, newlines, n, of_edges)
     if fields is None or (layout.delimiter == b" " and np.any(fields[0] >= fields[1])):
-        return None  # a run of blanks parts fields but once
+        return None  # a run of blanks separates fields but once
     starts, ends = (places[:, layout.columns] for places in fields)
     return None if np.any(starts >= ends) else Rows(buffer, starts, ends, None, digits)
 

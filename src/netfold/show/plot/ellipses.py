@@ -25,7 +25,7 @@ def check_uncertainty(embedding: Embedding, deviations: Any, method: str) -> flo
     """How many deviations an ellipse reaches; an `InputError` where there are none to draw."""
     if not is_number(deviations) or deviations < 0:
         raise InputError(
-            f"uncertainty={deviations!r} is no number of standard deviations; give 1, or 0 for no ellipses"
+            f"uncertainty={deviations!r} is not a number of standard deviations; give 1, or 0 for no ellipses"
         )
     if deviations and embedding.std is None:
         raise InputError(f"{embedding} has no std to draw; ellipses are of Gaussians, as DVNE makes them")
