@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "dhne.py"
 def main() -> None:
     made = runpy.run_path(str(EXAMPLE))
     title = "Who gives which film which tag, folded by DHNE: a grey dot is a triple"
-    nf.plot.map(made["model"], Path(sys.argv[1]), hypergraph=made["liked"], labels=len(made["types"]), title=title)
+    nf.plot.map(made["model"], Path(sys.argv[1]), hypergraph=made["liked"], names=len(made["types"]), title=title)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def main() -> None:
         nf.evaluate.visualization_points(model),
         Path(sys.argv[1]),
         colors={node: group for node, (group,) in groups.items()},
-        labels=0,
+        names=0,
         title=f"20 Newsgroups, three groups, folded by SDNE: t-SNE, KL {measured.figures['KL']:.2f}",
     )
 

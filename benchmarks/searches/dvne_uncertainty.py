@@ -98,7 +98,7 @@ def draw(path: Path) -> None:
     novel = nf.datasets.load("les_miserables")
     model = nf.DVNE(**PICTURE).fit(novel, progress=False)
     title = "Les Misérables by DVNE: means, and ellipses of 0.2 standard deviations"
-    nf.plot.map(model, path, graph=novel, colors=nf.plot.by_degree(novel), labels=24, uncertainty=0.2, title=title)
+    nf.plot.map(model, path, graph=novel, colors=nf.plot.by_degree(novel), names=24, uncertainty=0.2, title=title)
     print(nf.evaluate.uncertainty(model, novel))
 
 

@@ -69,16 +69,16 @@ def test_force_replaces_a_model_and_nothing_else(people: Path) -> None:
 def test_nearest_is_what_the_library_says(people: Path) -> None:
     facts = told("nearest", people, "Zoë", "-k", 2, "--metric", "dot")
     expected = nf.load(people).embedding_.nearest("Zoë", k=2, metric="dot")
-    assert [(x["label"], x["score"]) for x in facts["nearest"]] == expected
-    assert (facts["label"], facts["metric"]) == ("Zoë", "dot")
+    assert [(x["node"], x["score"]) for x in facts["nearest"]] == expected
+    assert (facts["node"], facts["metric"]) == ("Zoë", "dot")
     lines = succeed("nearest", people, "Ann").stdout.splitlines()
     assert [line.split()[1] for line in lines] == [x for x, _ in nf.load(people).embedding_.nearest("Ann")]
 
 
 def test_integer_labels_are_typed_as_such() -> None:
     nf.Embedding([-7, 8, 9], [[1, 0], [1, 1], [0, 1]]).save("e.npz")
-    assert told("nearest", "e.npz", "8")["label"] == 8
-    assert json.loads(succeed("nearest", "e.npz", "--json", "--", "-7").stdout)["nearest"][0]["label"] == 8
+    assert told("nearest", "e.npz", "8")["node"] == 8
+    assert json.loads(succeed("nearest", "e.npz", "--json", "--", "-7").stdout)["nearest"][0]["node"] == 8
 
 
 @pytest.mark.parametrize("ending", ["parquet", "npz", "npy", "txt", "w2v", "bin"])
@@ -125,7 +125,7 @@ def test_transform_knows_labels_whatever_else_is_in_the_file(first: str, later: 
 def test_info_of_edges_a_graph_a_model_and_a_checkpoint(people: Path) -> None:
     facts = told("info", "edges.csv")
     assert (facts["kind"], facts["nodes"], facts["edges"], facts["components"]) == ("graph", 5, 6, 1)
-    assert facts["weights"] == {"min": 1, "max": 3} and facts["labels"] == ["Ann", "Bob", "Cid"]
+    assert facts["weights"] == {"min": 1, "max": 3} and facts["names"] == ["Ann", "Bob", "Cid"]
     nf.read_edges("edges.csv").save("graph")
     assert told("info", "graph") == facts | {"path": "graph"}
     model = told("info", people)
@@ -138,8 +138,8 @@ def test_info_of_edges_a_graph_a_model_and_a_checkpoint(people: Path) -> None:
 
 
 def test_map_draws(people: Path) -> None:
-    facts = told("map", people, "-o", "map.png", "--labels", 2, "--edges", "edges.csv")
-    assert facts == {"nodes": 5, "method": "pca", "labels": 2, "path": "map.png"}
+    facts = told("map", people, "-o", "map.png", "--names", 2, "--edges", "edges.csv")
+    assert facts == {"nodes": 5, "method": "pca", "names": 2, "path": "map.png"}
     assert Path("map.png").read_bytes().startswith(b"\x89PNG")
     assert "--force" in refuse("map", people, "-o", "map.png")
     assert ".png" in refuse("map", people, "-o", "map.gif")

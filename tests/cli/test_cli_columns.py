@@ -55,7 +55,7 @@ def test_one_line_says_what_was_read() -> None:
 def test_columns_are_flags_of_every_command() -> None:
     flags = ("--source", "item", "--target", "user_id", "--weight", "amount", "--time", "4")
     weighted = told("info", "sales.csv", "--directed", *flags)
-    assert weighted["weighted"] and weighted["labels"][0] == "i0"
+    assert weighted["weighted"] and weighted["names"][0] == "i0"
     succeed("fit", "sdne", "sales.csv", "-o", "m", *flags, *QUICK)
     succeed("evaluate", "link-prediction", "sdne", "sales.csv", *flags, *QUICK[:-1], "--by", "time")
     Path("next.csv").write_text("new1,i1,3.5,1620000000\nnew2,i2,1.5,1620000001\n")

@@ -327,7 +327,7 @@ def test_nodes_that_the_graph_does_not_have_are_counted_and_passed_over(text: st
     graph = nf.Graph.from_edges([(1, 2), (2, 3)])
     with pytest.warns(UserWarning, match=f"1 of 2 nodes is not in the graph, and passed over .{said}"):
         assert labels_in(text, graph) == {1: ("a",)}
-    with pytest.raises(InputError, match="line 1: no node is labelled 8.*and no other node of the file"):
+    with pytest.raises(InputError, match="line 1: no node is called 8.*and no other node of the file"):
         labels_in("8,a\n9,b\n", graph)
 
 

@@ -134,7 +134,7 @@ def test_names_that_are_printed_cannot_command_the_terminal() -> None:
         result = run(*line.split())
         assert result.returncode == 0
         assert not set("\x1b\x07\u202e\x9b") & set(result.stdout.decode())
-    assert json.loads(run("info", "g", "--json").stdout)["labels"][0] == evil
+    assert json.loads(run("info", "g", "--json").stdout)["names"][0] == evil
 
 
 def test_a_manifest_that_someone_wrote_cannot_command_the_terminal() -> None:
@@ -218,7 +218,7 @@ def test_labels_are_printed_as_the_terminal_can(encoding: str) -> None:
     assert text.returncode == 0 and text.stderr == b""
     assert (rb"\u65e5\u672c" if encoding == "latin-1" else "日本".encode()) in text.stdout  # click mends ascii
     facts = run("nearest", "e.npz", "Zoë", "--json", PYTHONIOENCODING=encoding)
-    assert json.loads(facts.stdout)["nearest"][0]["label"] == "日本"
+    assert json.loads(facts.stdout)["nearest"][0]["node"] == "日本"
 
 
 def test_a_closed_pipe_is_no_error_message() -> None:

@@ -59,7 +59,7 @@ def test_info_tells_types_and_kinds(likes: Path) -> None:
     assert "types        user 4, movie 4, tag 4" in text
     facts = told("info", likes / "triples.csv", "--hyperedges")
     assert facts["kinds"] == {"user,movie,tag": len(LIKED)} and facts["hyperedges"] == len(LIKED)
-    assert facts["degrees"]["min"] > 0 and facts["labels"][0] == ["user", "ann"]
+    assert facts["degrees"]["min"] > 0 and facts["names"][0] == ["user", "ann"]
     assert "user:ann" in succeed("info", likes / "triples.csv", "--hyperedges").stdout
     no_meaning = refuse("info", likes / "triples.csv", "--columns", "user", "--no-header")
     assert "--columns has no meaning for a file of edges" in no_meaning
@@ -97,7 +97,7 @@ def test_vectors_are_exported_with_their_types(likes: Path) -> None:
 
 
 def test_the_map_has_a_colour_for_each_type(likes: Path) -> None:
-    facts = told("map", likes / "model", "-o", "map.png", "--edges", likes / "triples.csv", "--labels", 3)
+    facts = told("map", likes / "model", "-o", "map.png", "--edges", likes / "triples.csv", "--names", 3)
     assert facts["nodes"] == 12 and Path("map.png").read_bytes().startswith(b"\x89PNG")
     both = ["--edges", likes / "triples.csv", "--edges", likes / "friends.tsv"]
     succeed("map", likes / "model", "-o", "both.png", *both)
@@ -116,7 +116,7 @@ def test_tasks_of_graphs_are_not_for_models_of_hypergraphs(likes: Path) -> None:
 def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> None:
     command = _of_model(TASKS["link-prediction"], nf.DHNE)  # its `negatives` is the task's too
     spellings = [x for p in command.params for x in p.opts]
-    assert len(spellings) == len(set(spellings)) and "--dhne-n-negatives" in spellings and "--negatives" in spellings
+    assert len(spellings) == len(set(spellings)) and "--dhne-negatives" in spellings and "--negatives" in spellings
 
 
 # -------------------------------------------------------------------- labels as people type them
@@ -124,11 +124,11 @@ def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> Non
 
 def test_nearest_takes_a_label_with_its_type_or_without(likes: Path) -> None:
     assert told("nearest", likes / "model", "ann") == told("nearest", likes / "model", "user:ann")
-    assert told("nearest", likes / "model", "movie:2", "-k", 3)["label"] == ["movie", 2]
+    assert told("nearest", likes / "model", "movie:2", "-k", 3)["node"] == ["movie", 2]
     near = told("nearest", likes / "model", "ann", "-k", 20, "--type", "user")["nearest"]
-    assert sorted(x["label"][1] for x in near) == ["7", "bob", "cid"]
+    assert sorted(x["node"][1] for x in near) == ["7", "bob", "cid"]
     own = told("nearest", likes / "model", "ann", "-k", 20, "--type", "movie")["nearest"]
-    assert sorted(x["label"][1] for x in own) == [1, 2, 3, 7]
+    assert sorted(x["node"][1] for x in own) == [1, 2, 3, 7]
     assert "user:bob" in succeed("nearest", likes / "model", "ann", "-k", 20).stdout
     assert "say which: user:7 or movie:7" in refuse("nearest", likes / "model", "7")
     assert "did you mean user:ann" in refuse("nearest", likes / "model", "anne")
@@ -154,7 +154,7 @@ def test_labels_are_typed_and_spelled() -> None:
         1,
     )
     assert node_of_type([nodes, Nodes.of([("user", 9)])], "9", "user") == ("user", 9)
-    with pytest.raises(nf.InputError, match="no user is labelled 'x'; labels look like 1"):
+    with pytest.raises(nf.InputError, match="no user is called 'x'; nodes look like 1"):
         node_of_type([nodes], "x", "user")
     assert node_typed(Nodes.of(["a", "b"]), "zzz") == "zzz"  # and whoever looks for it says what is near
 
@@ -162,10 +162,10 @@ def test_labels_are_typed_and_spelled() -> None:
 def test_files_are_read_in_the_labels_of_the_model() -> None:
     known = Nodes.of([("user", "7"), ("user", "x"), ("movie", 7)])
     typed = Spelling(known)
-    assert typed.label("user", 7) == ("user", "7") and typed.label("movie", "7") == ("movie", 7)
-    assert typed.label("tag", 7) == ("tag", 7)  # a type that is not known
+    assert typed.node("user", 7) == ("user", "7") and typed.node("movie", "7") == ("movie", 7)
+    assert typed.node("tag", 7) == ("tag", 7)  # a type that is not known
     plain = Spelling(Nodes.of(["7", "x"]))
-    assert plain.label("user", 7) == "7" and plain.label("user", "new") == "new"
+    assert plain.node("user", 7) == "7" and plain.node("user", "new") == "new"
     Path("one.csv").write_text("user,friend:user\n7,8\n")
     again = named_as_known(hypergraph_of(["one.csv"]), known)
     assert list(again.nodes) == [("user", "7"), ("user", "8")]

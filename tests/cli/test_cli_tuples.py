@@ -48,7 +48,7 @@ def test_the_roles_of_the_file_say_which_kind(likes: Path) -> None:
 def test_new_nodes_are_scored_with_what_is_known_of_them(likes: Path) -> None:
     Path("later.csv").write_text("user,movie,tag\nnew,1,space\nnew,2,crime\n")
     Path("asked.csv").write_text("user,movie,tag\nnew,3,slow\n")
-    assert "line 2: no user is labelled 'new'" in refuse("score", likes / "model", "asked.csv")
+    assert "line 2: no user is called 'new'" in refuse("score", likes / "model", "asked.csv")
     assert 0 < told("score", likes / "model", "asked.csv", "--later", "later.csv")["scores"][0]["score"] < 1
     args = ["--user", "new", "--movie", 3, "--tag", "?", "--later", "later.csv"]
     assert len(told("complete", likes / "model", *args)["completions"]) == 4
@@ -59,9 +59,9 @@ def test_new_nodes_are_scored_with_what_is_known_of_them(likes: Path) -> None:
     [
         (
             "user,movie,tag\nann,1,space\n\nbob,2,spice\n",
-            "asked.csv, line 4: no tag is labelled 'spice'; did you mean space?",
+            "asked.csv, line 4: no tag is called 'spice'; did you mean space?",
         ),
-        ("user,movie,tag\nann,9,space\n", "line 2: no movie is labelled '9'"),
+        ("user,movie,tag\nann,9,space\n", "line 2: no movie is called '9'"),
         ("user,film,tag\nann,1,space\n", "no role is called 'film'"),
         ("user,tag\nann,space\n", "(user, tag) alone; with movie there is one"),
         ("user,movie,tag\nann,1\n", "line 2"),
@@ -82,15 +82,15 @@ def test_completions_are_those_of_python(likes: Path) -> None:
     known = nf.read_hyperedges([likes / "triples.csv"])
     given = (("user", "bob"), ("movie", 2), None)
     facts = told("complete", likes / "model", "--user", "bob", "--movie", 2, "--tag", "?", "-k", 3)
-    found = [(tuple(x["label"]), x["score"]) for x in facts["completions"]]
+    found = [(tuple(x["node"]), x["score"]) for x in facts["completions"]]
     assert found == model(likes).complete(given, 3, kind=("user", "movie", "tag"))
     assert facts["open"] == "tag" and facts["given"] == {"user": ["user", "bob"], "movie": ["movie", 2]}
     args = ["tag=?", "--movie=2", likes / "model", "--user", "user:bob", "--exclude", likes / "triples.csv"]
     new = told("complete", *args)["completions"]
     taken = {t for u, f, t in LIKED if (u, f) == ("bob", 2)}
-    assert taken and {x["label"][1] for x in new} == {*TAGS} - taken
+    assert taken and {x["node"][1] for x in new} == {*TAGS} - taken
     text = succeed("complete", *args).stdout
-    assert text.splitlines()[0] == f"{new[0]['score']:8.4f}  {spelled(tuple(new[0]['label']))}"
+    assert text.splitlines()[0] == f"{new[0]['score']:8.4f}  {spelled(tuple(new[0]['node']))}"
     assert known.n_edges == len(LIKED)
 
 
@@ -103,7 +103,7 @@ def test_the_order_of_roles_is_kept_where_it_has_a_meaning(likes: Path) -> None:
     kind = ("user", "friend")
     asked = told("complete", likes / "model", "--friend", "ann", "--user", "?")["completions"]
     found = model(likes).complete((None, ("user", "ann")), kind=kind)
-    assert [(tuple(x["label"]), x["score"]) for x in asked] == found
+    assert [(tuple(x["node"]), x["score"]) for x in asked] == found
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_the_order_of_roles_is_kept_where_it_has_a_meaning(likes: Path) -> None:
         ("--user ann --movie 1 --friend ?", "those that were learned are"),
         ("--user ann --movie 1 --tag slow", "no position is open; mark the open position"),
         ("--user ? --movie 1 --tag ?", "--user and --tag are both open"),
-        ("--user anne --movie 1 --tag ?", "no user is labelled 'anne'; did you mean ann?"),
-        ("--user ann --movie 9 --tag ?", "no movie is labelled '9'; labels look like 1"),
-        ("--user ann --movie 1 --tag", "--tag has no label"),
+        ("--user anne --movie 1 --tag ?", "no user is called 'anne'; did you mean ann?"),
+        ("--user ann --movie 9 --tag ?", "no movie is called '9'; nodes look like 1"),
+        ("--user ann --movie 1 --tag", "--tag has no node"),
         ("--user ann --user bob --tag ?", "--user is given twice"),
         ("ann --movie 1 --tag ?", "'ann' stands alone after the model"),
         ("--user ann --movie 1 --tag ? --exclude friends.csv", "friends.csv has hyperedges of (user, friend)"),
@@ -136,11 +136,11 @@ def test_labels_without_types_are_of_the_type_that_their_role_has() -> None:
     made = nf.DHNE(dim=2, epochs=2).fit(nf.Hypergraph.from_tuples(liked, types), progress=False)
     made.save("m")
     found = told("complete", "m", "--user", "ann", "--film", "Heat", "--tag", "?")["completions"]
-    assert [(x["label"], x["score"]) for x in found] == made.complete(("ann", "Heat", None))
+    assert [(x["node"], x["score"]) for x in found] == made.complete(("ann", "Heat", None))
     swapped = ["--user", "Heat", "--film", "ann", "--tag", "?"]
     assert "--user is a user, and Heat is a film" in refuse("complete", "m", *swapped)
     near = told("nearest", "m", "ann", "--type", "user")["nearest"]
-    assert [x["label"] for x in near] == ["bob"]
+    assert [x["node"] for x in near] == ["bob"]
     assert "there are user, film, tag" in refuse("nearest", "m", "ann", "--type", "actor")
     Path("asked.csv").write_text("user,film,tag\nann,Alien,5\n")
     assert told("score", "m", "asked.csv")["scores"][0]["score"] == pytest.approx(made.score([liked[0]])[0])

@@ -34,7 +34,7 @@ def test_by_label() -> None:
     "ask", [lambda e: e["anne"], lambda e: e[["ann", "anne"]], lambda e: e.nearest("anne"), lambda e: e.take(["anne"])]
 )
 def test_unknown_labels_suggest_known_ones(ask: Any) -> None:
-    with pytest.raises(InputError, match="no node is labelled 'anne'; did you mean ann"):
+    with pytest.raises(InputError, match="no node is called 'anne'; did you mean ann"):
         ask(make(["ann", "bob"]))
 
 
@@ -95,7 +95,7 @@ def test_refused(vectors: Any, std: Any, why: str) -> None:
 
 
 def test_labels_must_differ() -> None:
-    with pytest.raises(InputError, match="stands twice"):
+    with pytest.raises(InputError, match="duplicate node"):
         Embedding(["a", "a"], np.eye(2))
 
 

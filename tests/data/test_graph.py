@@ -135,7 +135,7 @@ def test_what_is_no_adjacency_matrix() -> None:
     with pytest.raises(InputError, match="not symmetric"):
         Graph(square, Nodes.of("ab"))
     assert Graph(square, Nodes.of("ab"), directed=True).n_edges == 1
-    with pytest.raises(InputError, match="3 labels do not fit an adjacency matrix of 2 rows"):
+    with pytest.raises(InputError, match="3 nodes do not fit an adjacency matrix of 2 rows"):
         Graph(square, Nodes.of("abc"), directed=True)
     with pytest.raises(InputError, match="square, not 2 x 3"):
         Graph.from_scipy(sparse.csr_array((2, 3)))

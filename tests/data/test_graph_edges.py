@@ -25,7 +25,7 @@ def test_order_of_nodes() -> None:
 
 
 def test_an_edge_to_a_node_that_is_not_given() -> None:
-    with pytest.raises(InputError, match="no node is labelled 'x'"):
+    with pytest.raises(InputError, match="no node is called 'x'"):
         Graph.from_edges([("a", "x")], nodes=["a", "b"])
 
 
@@ -107,8 +107,8 @@ def test_nothing_at_all() -> None:
         (["ab"], "edge 0 is 'ab'"),
         ([("a", "b"), ("a", "b", 1.0)], "edge 1 is"),
         ([("a", "b", "heavy")], "the third column does not hold numbers"),
-        ([(["a"], "b")], "label"),
-        ([("a", None), (float("nan"), "b")], "the label nan"),
+        ([(["a"], "b")], "a node cannot be a key"),
+        ([("a", None), (float("nan"), "b")], "the node nan"),
         (np.zeros(3), "one row per edge"),
         (np.zeros((3, 1)), "two ends"),
     ],

@@ -169,8 +169,8 @@ def test_from_named() -> None:
 @pytest.mark.parametrize(
     ("edge", "why"),
     [
-        ({"a": 1}, "is no dict of two roles or more"),
-        (("a", "b"), "is no dict of two roles or more"),
+        ({"a": 1}, "is not a dict of at least 2 roles"),
+        (("a", "b"), "is not a dict of at least 2 roles"),
         ({"a": 1, "b": 1}, "names a node twice"),
         ({"a": 1, "b": [2]}, "cannot be a key"),
         ({"a": 1, 7: 2}, "7 stands among the roles"),

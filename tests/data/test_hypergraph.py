@@ -47,14 +47,14 @@ def test_types() -> None:
     [
         ([("a",)], "ab", (), "fewer than two nodes"),
         ([()], "ab", (), "fewer than two nodes"),
-        (["ab"], "ab", (), "a tuple of two labels"),
-        ([7], "ab", (), "a tuple of two labels"),
+        (["ab"], "ab", (), "a tuple of at least 2 nodes"),
+        ([7], "ab", (), "a tuple of at least 2 nodes"),
         ([("a", "b", "a")], "ab", (), "names a node twice"),
-        ([("a", "x")], "ab", (), "no node is labelled 'x'"),
-        ([("a", ["b"])], "ab", (), "no node is labelled"),
+        ([("a", "x")], "ab", (), "no node is called 'x'"),
+        ([("a", ["b"])], "ab", (), "no node is called"),
         ([("a", "b")], "ab", ("user",), "1 types do not fit 2 nodes"),
         ([("a", "b")], "ab", ("user", 3), "the type 3 is a int"),
-        ([("a", "b")], "aba", (), "stands twice"),
+        ([("a", "b")], "aba", (), "duplicate node"),
     ],
 )
 def test_refused(edges: Any, nodes: str, types: Any, why: str) -> None:
@@ -184,7 +184,7 @@ def test_expansions() -> None:
     assert ("set", 2) in star_expansion(hypergraph, name="set").nodes
     taken = Hypergraph.from_tuples([(("edge", 0), "b")])
     with pytest.raises(
-        InputError, match=r"a node is labelled \('edge', 0\), as an edge would be; call edges by another name="
+        InputError, match=r"a node is called \('edge', 0\), as an edge would be; call edges by another name="
     ):
         star_expansion(taken)
     assert list(star_expansion(taken, name="set").nodes) == [("edge", 0), "b", ("set", 0)]

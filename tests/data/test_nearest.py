@@ -151,12 +151,12 @@ def test_the_other_metrics_see_means_only() -> None:
         ("a", {"k": 2.5}, "k=2.5 is not a whole number"),
         ("a", {"k": "5"}, "k='5' is not a whole number"),
         ("a", {"metric": "manhattan"}, "metric='manhattan' is not one of cosine, euclidean, dot"),
-        (np.array([1.0, 2.0]), {}, r"the query has the shape \(2,\); give a label, or a vector: 3 numbers"),
+        (np.array([1.0, 2.0]), {}, r"the query has the shape \(2,\); give a node, or a vector: 3 numbers"),
         (np.ones((1, 3)), {}, "shape"),
         (np.array([1.0, math.nan, 0.0]), {}, "not finite"),
         (np.array(["a", "b", "c"]), {}, "real numbers"),
         ([1.0, 2.0], {}, "a list is a list of nodes, and 1.0 is none; give a vector as an array"),
-        (("a", 1), {}, "no node is labelled"),
+        (("a", 1), {}, "no node is called"),
     ],
 )
 def test_questions_refused(query: Any, options: Any, why: str) -> None:

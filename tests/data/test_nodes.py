@@ -109,27 +109,27 @@ def test_a_sequence_like_any_other() -> None:
 
 @pytest.mark.parametrize("given", [["a", "b", "a"], [1, 2, 1], np.array([5, 5]), [(1, 2), "x", (1, 2)], [1, 1.0]])
 def test_a_label_stands_once(given: Any) -> None:
-    with pytest.raises(InputError, match="stands twice"):
+    with pytest.raises(InputError, match="duplicate node"):
         Nodes.of(given)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), {"a": 1}, ["a"], ("a", ["b"]), ("a", {}), b"a", object()])
 def test_what_is_no_label(odd: Any) -> None:
-    with pytest.raises(InputError, match="labels are strings, finite numbers, or tuples"):
+    with pytest.raises(InputError, match="nodes are strings, finite numbers, or tuples"):
         Nodes.of(["a", odd])
     for labels in (Nodes.of(["a"]), Nodes.of([1]), Nodes.of([1, "a"])):
         assert odd not in labels
-        with pytest.raises(InputError, match="no node is labelled"):
+        with pytest.raises(InputError, match="no node is called"):
             labels.positions([odd])
 
 
 def test_unknown_labels_suggest_known_ones() -> None:
     labels = Nodes.of(["Valjean", "Javert", "Cosette"])
-    with pytest.raises(InputError, match="no node is labelled 'valjan'; did you mean Valjean?"):
+    with pytest.raises(InputError, match="no node is called 'valjan'; did you mean Valjean?"):
         labels.positions(["Javert", "valjan"])
-    with pytest.raises(InputError, match="labels look like 10"):
+    with pytest.raises(InputError, match="nodes look like 10"):
         Nodes.of([10, 20]).positions(["zzz"])
-    with pytest.raises(InputError, match="no node is labelled 1$"):
+    with pytest.raises(InputError, match="no node is called 1$"):
         Nodes.of([]).positions([1])
     assert labels.positions(x for x in ["Cosette", "Valjean"]).tolist() == [2, 0]
 
@@ -194,5 +194,5 @@ def test_labels_are_one_list() -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(InputError, match="unknown kind of labels 'float'"):
+    with pytest.raises(InputError, match="unknown kind of nodes 'float'"):
         Nodes("float", {})

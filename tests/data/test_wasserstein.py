@@ -104,8 +104,8 @@ def test_points_are_gaussians_without_variance():
         (([0, 0], np.eye(2), [0, 0], [[1, 2], [0, 1]]), "cov_b is not symmetric"),
         (([0, 0], np.eye(2), [0, 0], [[1, 2], [2, 1]]), "cov_b has the variance -1 "),
         (([0, 0], np.eye(2), [0, np.nan], np.eye(2)), "mean_b holds a number that is not finite"),
-        (([0, 0], np.eye(2), ["a", "b"], np.eye(2)), "mean_b is no array of real numbers"),
-        (([0, 0], [[1], [1, 2]], [0, 0], np.eye(2)), "cov_a is no array of real numbers"),
+        (([0, 0], np.eye(2), ["a", "b"], np.eye(2)), "mean_b is not an array of real numbers"),
+        (([0, 0], [[1], [1, 2]], [0, 0], np.eye(2)), "cov_a is not an array of real numbers"),
     ],
 )
 def test_what_is_no_gaussian_is_refused(args, message):

@@ -33,7 +33,7 @@ def test_equal_names_are_refused(saved_model: Path) -> None:
     names[3:6] = names[:3]  # ann, bob
     store.write_tensors(path, tensors | {"labels.bytes": names})
     reseal(saved_model)
-    assert "'ann' stands twice among the nodes" in refused(load, saved_model)
+    assert "duplicate node 'ann'" in refused(load, saved_model)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

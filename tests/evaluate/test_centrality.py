@@ -184,7 +184,7 @@ def test_an_embedding_of_another_order_and_more_nodes() -> None:
         ({"repeats": 0}, "repeats=0"),
         ({"sources": 0}, "sources=0"),
         ({"graph": [(0, 1)]}, "2 nodes"),
-        ({"graph": [(0, 1), (1, 99)]}, "no node is labelled 99"),
+        ({"graph": [(0, 1), (1, 99)]}, "no node is called 99"),
     ],
 )
 def test_what_centrality_refuses(draw: np.random.Generator, options: dict[str, Any], words: str) -> None:

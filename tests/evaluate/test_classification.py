@@ -267,7 +267,7 @@ EMBEDDING, LABELS = blocks(12)
 @pytest.mark.parametrize(
     ("labels", "options", "words"),
     [
-        (LABELS | {"nobody": "x"}, {}, "no node is labelled 'nobody'"),
+        (LABELS | {"nobody": "x"}, {}, "no node is called 'nobody'"),
         ({"n0": "x", "n1": "x"}, {}, "2 nodes with 1 classes"),
         ({}, {}, "0 nodes with 0 classes"),
         ({"n0": ["x", "y"]}, {}, "1 nodes with 2 classes"),
@@ -286,7 +286,7 @@ EMBEDDING, LABELS = blocks(12)
         (LABELS, {"C": float("inf")}, "C=inf is not"),
         (LABELS, {"repeats": 0}, "repeats=0 is not"),
         (LABELS, {"repeats": 1.5}, "repeats=1.5 is not"),
-        (LABELS, {"graph": [("n0", "n1")]}, "no node is labelled"),
+        (LABELS, {"graph": [("n0", "n1")]}, "no node is called"),
     ],
 )
 def test_what_is_refused(labels: Any, options: dict[str, Any], words: str) -> None:

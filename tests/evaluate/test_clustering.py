@@ -121,7 +121,7 @@ EMBEDDING, LABELS = corners(12)
     [
         (LABELS | {("node", 0): ["c0", "c1"]}, {}, r"node \('node', 0\) has several classes"),
         (dict.fromkeys(LABELS, "x"), {}, "12 nodes with 1 classes"),
-        (LABELS | {"nobody": "x"}, {}, "no node is labelled 'nobody'"),
+        (LABELS | {"nobody": "x"}, {}, "no node is called 'nobody'"),
         (LABELS, {"clusters": 0}, "clusters=0 is not"),
         (LABELS, {"repeats": -1}, "repeats=-1 is not"),
         (LABELS, {"normalize": "x"}, "normalize='x'"),
@@ -223,7 +223,7 @@ def test_graph_baselines_of_the_plane() -> None:
         ({"perplexity": 5, "nodes": 4}, "number of nodes, 4"),
         ({"perplexity": 5, "nodes": 0}, "nodes=0 is not"),
         ({"perplexity": 5, "normalize": "x"}, "normalize='x'"),
-        ({"perplexity": 5, "classes": {"nobody": "x"}}, "no node is labelled 'nobody'"),
+        ({"perplexity": 5, "classes": {"nobody": "x"}}, "no node is called 'nobody'"),
     ],
 )
 def test_what_visualization_refuses(options: dict[str, Any], words: str) -> None:

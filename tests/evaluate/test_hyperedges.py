@@ -153,14 +153,14 @@ def test_same_seed_same_figures_and_the_table_names_the_sampler() -> None:
         ({"duplicates": "sum"}, "duplicates='sum' is not one of drop, keep"),
         ({"per_positive": 0}, "per_positive=0 is not a whole number of at least 1"),
         ({"known": [("a", "b")]}, "known is a list; give a Hypergraph, such as Hypergraph.from_tuples makes"),
-        ({"test": [("a", "zz")]}, "no node is labelled 'zz'"),
+        ({"test": [("a", "zz")]}, "no node is called 'zz'"),
         ({"test": [("a", "a")]}, "names a node twice"),
         ({"test": [("a", "b")]}, "none of 1 test hyperedges is new; duplicates='keep' takes known ones"),
         ({"test": []}, "none of 0 test hyperedges is new"),
         ({"model": Scorer(lambda x: [np.nan] * len(x))}, "Scorer.score gave an array of shape"),
         ({"model": Scorer(lambda x: [1.0])}, "one finite number for each is needed"),
         ({"model": "SDNE"}, "a str was given to evaluate"),
-        ({"model": Embedding("ab", [[1.0], [2.0]])}, "no node is labelled 'c'"),
+        ({"model": Embedding("ab", [[1.0], [2.0]])}, "no node is called 'c'"),
     ],
 )
 def test_refused(given: dict[str, Any], message: str) -> None:

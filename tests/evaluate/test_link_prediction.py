@@ -238,5 +238,5 @@ def test_what_cannot_be_asked(change: dict[str, Any], said: str) -> None:
 
 def test_nodes_without_a_vector() -> None:
     split = split_edges(random_graph(20, 1), 0.2)
-    with pytest.raises(InputError, match="no node is labelled 'n0'"):
+    with pytest.raises(InputError, match="no node is called 'n0'"):
         link_prediction(Embedding("ab", np.ones((2, 2))), split)

@@ -229,7 +229,7 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
         ({"C": -1.0}, "C=-1.0 is not a finite number above 0"),
         ({"per_positive": 0}, "per_positive=0 is not a whole number"),
         ({"base": None}, "base=None and no fitted model was given; base is an Embedding of the known nodes"),
-        ({"base": Embedding("a", [[1.0]])}, "no node is labelled"),
+        ({"base": Embedding("a", [[1.0]])}, "no node is called"),
         ({"model": 3}, "a int was given; give a fitted model, a function from a NodeSplit to an Embedding, or one"),
         ({"model": "rerun"}, "model='rerun' is not one of LocalAvg, LabelProp"),
         ({"model": "LocalAvg", "base": None}, "base=None and no fitted model was given"),
@@ -237,7 +237,7 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
         ({"model": lambda s: Embedding("q", [[1.0, 2, 3]])}, "none of the 30 new nodes has a vector"),
         ({"model": lambda s: vectors_of(s.whole, 0, 2)}, "the new nodes' vectors have 2 numbers and the known ones' 3"),
         ({"links": False, "classes": None}, "there is nothing to measure; give classes=, or a model"),
-        ({"classes": {"node 0": 1, "nowhere": 2}}, "no node is labelled 'nowhere'"),
+        ({"classes": {"node 0": 1, "nowhere": 2}}, "no node is called 'nowhere'"),
     ],
 )
 def test_refused(given: dict[str, Any], message: str) -> None:

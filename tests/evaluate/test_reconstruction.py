@@ -272,7 +272,7 @@ def test_what_cannot_be_asked(change: dict[str, Any], said: str) -> None:
 
 def test_graphs_that_do_not_fit() -> None:
     embedding = Embedding("ab", [[1], [2]])
-    with pytest.raises(InputError, match="no node is labelled 'c'"):
+    with pytest.raises(InputError, match="no node is called 'c'"):
         reconstruction(embedding, [("a", "c")])
     with pytest.raises(InputError, match="no edges between two nodes"):
         reconstruction(embedding, Graph.from_edges([("a", "a")], nodes="ab"))

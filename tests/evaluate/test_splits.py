@@ -184,7 +184,7 @@ def test_a_given_split(directed: bool) -> None:
 
 def test_given_splits_that_do_not_fit() -> None:
     train = Graph.from_edges([("a", "b"), ("b", "c")])
-    with pytest.raises(InputError, match="no node is labelled 'x'"):
+    with pytest.raises(InputError, match="no node is called 'x'"):
         EdgeSplit.of(train, [("a", "x")])
     with pytest.raises(InputError, match="none of the 1 test edges is new to the training graph"):
         EdgeSplit.of(train, [("b", "a")])

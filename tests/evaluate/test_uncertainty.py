@@ -78,7 +78,7 @@ def test_variance_that_falls_with_degree_is_found_and_random_variance_is_not() -
         ({"largest": 0}, "largest=0 is not a whole number of at least 1"),
         ({"bins": 1.5}, "bins=1.5 is not a whole number of at least 1"),
         ({"model": Embedding("abc", np.eye(3))}, r"Embedding\(3 nodes, 3 dimensions\) has no std; uncertainty is of"),
-        ({"model": Embedding("ab", np.eye(2), np.ones((2, 2)))}, "no node is labelled 'c'"),
+        ({"model": Embedding("ab", np.eye(2), np.ones((2, 2)))}, "no node is called 'c'"),
         ({"model": Embedding("abc", np.eye(3), np.ones((3, 3)))}, "no two linked nodes differ in variance"),
         ({"graph": [("a", "b")]}, "no two linked nodes differ in degree"),
         ({"graph": Graph.from_edges([("a", "a")], nodes="abc")}, "no two linked nodes differ in degree"),

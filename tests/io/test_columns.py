@@ -65,7 +65,7 @@ def test_an_undecided_header_is_one_where_no_cell_occurs_again_and_is_said(tmp_p
 
 def test_an_empty_cell_far_below_does_not_hide_the_header(tmp_path: Path) -> None:
     text = SALES.replace("u0,i3", "u0,")
-    with pytest.raises(InputError, match="line 5: the label of a node is empty"):
+    with pytest.raises(InputError, match="line 5: a node is empty"):
         read_edges(write(tmp_path, text))
 
 

@@ -40,8 +40,8 @@ def test_those_of_others_are_read_with_names_or_without(tmp_path: Path, text):
     [
         ("", "holds no line"),
         ("node,v0\n", "holds no line"),
-        ("node,v0\na,1\nb\n", "line 3 is not a label and its numbers"),
-        ("node,v0\na,1\nb,x\n", "line 3 is not a label and its numbers"),
+        ("node,v0\na,1\nb\n", "line 3 is not a node and its numbers"),
+        ("node,v0\na,1\nb,x\n", "line 3 is not a node and its numbers"),
         ("node,v0,v1\na,1,2\nb,1\n", "'b' has 1 numbers, and 'a' 2"),
         ("a,1\na,2\n", "'a'"),
         ("a,nan\n", "not finite"),

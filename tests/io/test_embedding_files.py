@@ -85,7 +85,7 @@ def test_labels_that_text_cannot_tell_apart(ending: str, tmp_path: Path) -> None
         [] if ending == ".npy" else ["two words", "tab\t", "no\u00a0break"]
     )
     for odd in spaced:
-        with pytest.raises(InputError, match=r"the label '.*' is empty or has .* use \.parquet or \.npz"):
+        with pytest.raises(InputError, match=r"the node '.*' is empty or has .* use \.parquet or \.npz"):
             make(["x", odd]).save(tmp_path / f"e{ending}")
     assert os.listdir(tmp_path) == []
     make(["7", "8"]).save(tmp_path / f"e{ending}")

@@ -166,7 +166,7 @@ LIES: dict[str, tuple[Any, str]] = {  # of the triangle a, b, c with the weights
     "columns out of order": (lambda x: entries(x, [2, 1, 0, 2, 0, 1], [0, 2, 4, 6]), "not in order, each once"),
     "a column twice": (lambda x: entries(x, [1, 1, 0, 0], [0, 2, 4, 4]), "not in order, each once"),
     "a first row that begins later": (lambda x: array(x, "indptr", 0, 1), "does not fit"),
-    "equal names": (lambda x: array(x, "label_bytes", 1, ord("a")), "'a' stands twice"),
+    "equal names": (lambda x: array(x, "label_bytes", 1, ord("a")), "duplicate node 'a'"),
     "names that are no text": (lambda x: array(x, "label_bytes", 1, 255), "not UTF-8"),
 }
 

@@ -169,8 +169,8 @@ def test_small_edges(tmp_path: Path) -> None:
         ({"incidences": [], "nodes": {}}, "'nodes' is a dict; in HIF it is a list of records"),
         ({"incidences": [], "nodes": [{"node": "a"}, {"node": "a"}]}, "the node 'a' is listed twice"),
         ({"incidences": [], "nodes": [{"node": "a", "attrs": {"type": 3}}]}, "of the node 'a' is 3"),
-        ({"incidences": [], "nodes": [{"node": "a", "attrs": {"netfold_label": {}}}]}, "the label {} is an object"),
-        ({"incidences": [], "nodes": [{"node": "a", "attrs": {"netfold_label": [{}]}}]}, "the label {} is an object"),
+        ({"incidences": [], "nodes": [{"node": "a", "attrs": {"netfold_label": {}}}]}, "the node {} is an object"),
+        ({"incidences": [], "nodes": [{"node": "a", "attrs": {"netfold_label": [{}]}}]}, "the node {} is an object"),
         ({"incidences": [], "network-type": "tree"}, "the network-type is 'tree'; it is one of undirected,"),
         ({"incidences": incidences((0, 1), (0, 2)), "network-type": "directed"}, "incidence 0 has the direction None"),
         (

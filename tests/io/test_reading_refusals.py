@@ -43,8 +43,8 @@ REFUSED = [
     ("decimal_comma", "a;b;0.5\na;c;0,5\n", {}, r", line 2: the weight '0,5' is not a number"),
     ("weight_missing", "1,2\n", {"weighted": True}, r", line 1: there is no column of weights; add a third"),
     ("weight_unnamed", "source,target\n1,2\n", {"weighted": True}, r", line 1: there is no column of weights"),
-    ("empty_label", "a,b\n,c\n", {}, r", line 2: the label of a node is empty"),
-    ("empty_quoted", 'a,b\n"",c\n', {}, r", line 2: the label of a node is empty"),
+    ("empty_label", "a,b\n,c\n", {}, r", line 2: a node is empty"),
+    ("empty_quoted", 'a,b\n"",c\n', {}, r", line 2: a node is empty"),
     ("open_quote", 'a,b\n"c,d\n', {}, r", line 2: a quote is opened and not closed"),
     ("open_quote_first", '"a,b\nc,d\n', {}, r", line 1: a quote is opened and not closed"),
     ("four", "1,2,3,4\n", {}, r", line 1: there are 4 columns and no header; name them"),
@@ -148,10 +148,10 @@ def test_refused_parquet(tmp_path: Path) -> None:
     refused("row 2: the weight nan is not finite", a=["1", "2"], b=["2", "3"], weight=[1.0, float("nan")])
     refused("row 1: the weight inf is not finite", a=[1, 2], b=[2, 3], weight=[float("inf"), 1.0])
     refused("the column 'weight' holds VARCHAR", a=[1], b=[2], weight=["x"])
-    refused("the column 'a' holds DOUBLE; labels are integers or strings", a=[1.5], b=[2])
+    refused("the column 'a' holds DOUBLE; nodes are integers or strings", a=[1.5], b=[2])
     with pytest.raises(InputError, match="does not fit in 64 bits"):
         read_edges(parquet(tmp_path, types="a::UBIGINT AS a, b", a=[2**63], b=[1]))
-    with pytest.raises(InputError, match=r"row 1: the label .* holds a NUL byte"):
+    with pytest.raises(InputError, match=r"row 1: the node .* holds a NUL byte"):
         read_edges(parquet(tmp_path, types="a || chr(0) AS a, b", a=["x"], b=["y"]))
     with pytest.raises(InputError, match="there are no edges"):
         path = parquet(tmp_path, a=[1], b=[2])

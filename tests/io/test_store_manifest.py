@@ -156,7 +156,7 @@ def nested(depth: int) -> Any:
         (lambda m: m["graph"].update(n_nodes=6), "do not fit together"),
         (lambda m: m.pop("labels"), "do not fit together"),
         (lambda m: m.update(labels="int"), "do not fit together"),
-        (lambda m: m.update(labels="pickle"), "unknown kind of labels 'pickle'"),
+        (lambda m: m.update(labels="pickle"), "unknown kind of nodes 'pickle'"),
     ],
 )
 def test_a_manifest_that_says_something_else(

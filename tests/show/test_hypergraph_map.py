@@ -48,7 +48,7 @@ def lines(figure: Any) -> list[Any]:
 
 
 def test_nodes_are_coloured_by_type_and_named_without_it() -> None:
-    figure = plot.map(model(), hypergraph=triples(), labels=[("user", 3), ("tag", "a")])
+    figure = plot.map(model(), hypergraph=triples(), names=[("user", 3), ("tag", "a")])
     assert sorted(legend(figure)) == ["film", "tag", "user"]
     assert set(texts(figure)) == {"3", "a"}
     colors = dots(figure)[-1].get_facecolors()
@@ -66,7 +66,7 @@ def test_the_types_of_a_model_are_known_without_its_hypergraph() -> None:
 
 def test_other_colours_can_be_given_and_one_type_needs_none() -> None:
     fitted = model()
-    figure = plot.map(fitted, hypergraph=triples(), colors=dict.fromkeys(triples().nodes, "all"), labels=1)
+    figure = plot.map(fitted, hypergraph=triples(), colors=dict.fromkeys(triples().nodes, "all"), names=1)
     assert legend(figure) == [] and texts(figure)[0].startswith("('")
     alike = nf.Hypergraph.from_tuples([("a", "b", "c"), ("c", "d", "a")])
     assert legend(plot.map(nf.DHNE(dim=2, epochs=1).fit(alike, progress=False), hypergraph=alike)) == []

@@ -160,19 +160,19 @@ def test_what_has_no_vectors_is_refused() -> None:
 
 def test_the_longest_vectors_are_named_and_with_a_graph_the_best_connected() -> None:
     embedding = nf.Embedding(["a", "b", "c", "d"], [[0, 1], [9, 0], [0, 5], [1, 1]])
-    assert texts(plot.map(embedding, labels=2)) == ["b", "c"]
+    assert texts(plot.map(embedding, names=2)) == ["b", "c"]
     star = nf.Graph.from_edges([("d", "a"), ("d", "b"), ("d", "c"), ("d", "elsewhere"), ("a", "b")])
-    assert texts(plot.map(embedding, labels=1, graph=star)) == ["d"]
-    assert texts(plot.map(embedding, labels=0)) == []
-    assert sorted(texts(plot.map(embedding, labels=99))) == ["a", "b", "c", "d"]
-    assert texts(plot.map(embedding, labels=["c", "a"])) == ["c", "a"]
+    assert texts(plot.map(embedding, names=1, graph=star)) == ["d"]
+    assert texts(plot.map(embedding, names=0)) == []
+    assert sorted(texts(plot.map(embedding, names=99))) == ["a", "b", "c", "d"]
+    assert texts(plot.map(embedding, names=["c", "a"])) == ["c", "a"]
     with pytest.raises(nf.InputError, match="no node"):
-        plot.map(embedding, labels=["zz"])
+        plot.map(embedding, names=["zz"])
 
 
 @pytest.mark.parametrize("n, named", [(60, 60), (800, 150)])
 def test_no_label_stands_on_another_or_outside(n: int, named: int) -> None:
-    figure = plot.map(cloud(n, 2), labels=named)
+    figure = plot.map(cloud(n, 2), names=named)
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     frame = figure.axes[0].get_window_extent()
     assert len(boxes) > 20
@@ -191,7 +191,7 @@ def test_labels_stay_where_they_were_placed_when_the_picture_is_written(tmp_path
 def test_odd_labels_are_drawn_as_they_are(tmp_path: Path) -> None:
     labels = ["Müller", "日本語", "Ελλάδα", "Достоевский", "$x^2$", r"\alpha", "_hidden", "two\nlines", "x" * 99, ""]
     embedding = nf.Embedding(labels, np.random.default_rng(0).normal(size=(10, 3)))
-    figure = plot.map(embedding, tmp_path / "map.png", colors=labels, labels=10, title="50% of $ \\ _")
+    figure = plot.map(embedding, tmp_path / "map.png", colors=labels, names=10, title="50% of $ \\ _")
     assert {*labels[:7], "two lines"} <= set(texts(figure))
     assert any(x.endswith("…") and len(x) == 28 for x in texts(figure))
     assert "_hidden" in legend(figure) or "others" in legend(figure)

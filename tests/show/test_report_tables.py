@@ -82,7 +82,7 @@ def test_what_cannot_be_measured_says_why(sdne: nf.SDNE) -> None:
     other = Embedding(range(5), np.eye(5))
     made = task_table("reconstruction", graph_tasks(karate())["reconstruction"], {"other": other, "SDNE": sdne})
     assert made["rows"][0]["name"] == "SDNE" and made["rows"][1]["of"] == "baseline"
-    assert made["notes"][0].startswith("other: no node is labelled")
+    assert made["notes"][0].startswith("other: no node is called")
     none = task_table("x", graph_tasks(karate())["reconstruction"], {"other": other})
     assert none["rows"] == [] and len(none["notes"]) == 1
 

@@ -118,7 +118,7 @@ def test_ranges_beside_words_are_categories_like_others() -> None:
 
 
 def test_colors_for_no_node_are_refused() -> None:
-    with pytest.raises(nf.InputError, match="no node a kind; it should name nodes by label, as 'a'"):
+    with pytest.raises(nf.InputError, match="no node a kind; it should give it by node, as 'a'"):
         plot.map(vectors("abc"), colors=plot.by_degree([(1, 2)]))
 
 

@@ -63,7 +63,7 @@ def test_how_many_variances_is_a_whole_number(largest: Any) -> None:
 def test_points_have_no_uncertainty_and_strangers_none() -> None:
     with pytest.raises(InputError, match="has no std; uncertainty is of Gaussians"):
         points().uncertainty("n0")
-    with pytest.raises(InputError, match="no node is labelled 'x'"):
+    with pytest.raises(InputError, match="no node is called 'x'"):
         cloud().uncertainty("x")
 
 
@@ -157,7 +157,7 @@ def test_a_circle_of_one_deviation_is_one_deviation_wide_in_the_picture(tmp_path
     std = np.full((3, 2), 1e-3)
     std[1] = 1.0
     embedding = nf.Embedding("abc", [[-5, 0], [0, 0], [5, 0]], std)
-    figure = plot.map(embedding, tmp_path / "m.png", labels=0, uncertainty=1, title="")
+    figure = plot.map(embedding, tmp_path / "m.png", names=0, uncertainty=1, title="")
     figure.canvas.draw()
     axes, pixels = figure.axes[0], np.asarray(figure.canvas.buffer_rgba())[::-1, :, :3].astype(int)
     row = pixels[round(axes.transData.transform((0, 0.5))[1])]
@@ -178,7 +178,7 @@ def test_all_of_a_wide_ellipse_is_in_the_picture() -> None:
 def test_of_many_nodes_the_named_and_some_others_have_ellipses() -> None:
     many = cloud(_MOST + 50, 3)
     named = [f"n{_MOST + i}" for i in range(3)]
-    drawn = ellipses(plot.map(many, uncertainty=0.1, labels=named))
+    drawn = ellipses(plot.map(many, uncertainty=0.1, names=named))
     assert len(drawn.get_offsets()) == _MOST
     rows = _some(len(many), [_MOST, _MOST + 1, _MOST + 2])
     assert {_MOST, _MOST + 1, _MOST + 2} <= set(rows.tolist()) and len(set(rows.tolist())) == _MOST
@@ -232,9 +232,9 @@ def test_nearest_has_the_uncertainty_of_both(metric: str | None) -> None:
     every = np.sort(embedding.uncertainty(embedding.nodes))
     facts = json.loads(netfold("nearest", "gaussians.npz", "n3", "-k", 3, "--json", *flag).stdout)
     expected = embedding.nearest("n3", k=3, metric=metric)
-    assert [(x["label"], x["score"]) for x in facts["nearest"]] == expected
+    assert [(x["node"], x["score"]) for x in facts["nearest"]] == expected
     for row in [facts, *facts["nearest"]]:
-        assert row["uncertainty"] == embedding.uncertainty(row["label"])
+        assert row["uncertainty"] == embedding.uncertainty(row["node"])
         assert row["less_uncertain"] == sum(x < row["uncertainty"] for x in every) / 12
     head, own, *others = netfold("nearest", "gaussians.npz", "n3", "-k", 3, *flag).stdout.splitlines()
     assert head.split() == [metric or "distance", "uncertainty", "more", "than", "node"]
@@ -248,7 +248,7 @@ def test_nearest_has_the_uncertainty_of_both(metric: str | None) -> None:
 def test_nearest_of_points_is_as_it_was() -> None:
     lines = netfold("nearest", "points.npz", "n3", "-k", 2).stdout.splitlines()
     assert [line.split() for line in lines] == [[f"{s:.4f}", x] for x, s in points().nearest("n3", k=2)]
-    assert set(json.loads(netfold("nearest", "points.npz", "n3", "--json").stdout)["nearest"][0]) == {"label", "score"}
+    assert set(json.loads(netfold("nearest", "points.npz", "n3", "--json").stdout)["nearest"][0]) == {"node", "score"}
 
 
 @pytest.mark.usefixtures("here")

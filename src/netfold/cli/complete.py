@@ -28,7 +28,7 @@ _HINT = "mark the open position with a question mark, in quotes as shells read i
     epilog="Example: netfold complete films.netfold --user u1 --movie m7 --tag '?'",
     context_settings={"ignore_unknown_options": True},
 )
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MODEL --ROLE LABEL ... --ROLE '?'")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MODEL --ROLE NODE ... --ROLE '?'")
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
     "--exclude", multiple=True, metavar="FILE", help="Leave out what makes a hyperedge of this file; can be repeated."
@@ -39,20 +39,20 @@ def complete(words: Sequence[str], k: int, exclude: Sequence[str], later: Sequen
     """List the nodes that best complete a tuple, the best first, each with the score of that tuple.
 
     MODEL is a folder that `netfold fit dhne` wrote. Each role of a kind of tuples that it learned is an option here:
-    its value is the label of a node, or '?' at the one position that is open (`tag:?` for a node that is called so).
-    Of a role that has the name of an option below, write role=LABEL. `netfold info MODEL` lists the roles.
+    its value is a node, or '?' at the one position that is open (`tag:?` for a node that is called so).
+    Of a role that has the name of an option below, write role=NODE. `netfold info MODEL` lists the roles.
     """
-    path, given = _parsed(words)
+    path, by_role = _parsed(words)
     model = tuple_model(path)
-    form = form_with(forms_of(model), given)
-    open_ = _open_role(given)
+    form = form_with(forms_of(model), by_role)
+    open_ = _open_role(by_role)
     known, new = hypergraph_for(model, exclude), hypergraph_for(model, later)
     _check_excluded(form, known, exclude)
-    asked = _labels(model, form, given, new)
-    found = model.complete([asked[role] for role in form.roles], k, kind=form.roles, exclude=known, later=new)
-    rows = [{"label": label, "score": score} for label, score in found]
-    text = "\n".join(f"{score:8.4f}  {spelled(label)}" for label, score in found)
-    facts = {"kind": list(form.roles), "given": {r: x for r, x in asked.items() if r != open_}, "open": open_}
+    members = _asked(model, form, by_role, new)
+    completions = model.complete([members[role] for role in form.roles], k, kind=form.roles, exclude=known, later=new)
+    rows = [{"node": node, "score": score} for node, score in completions]
+    text = "\n".join(f"{score:8.4f}  {spelled(node)}" for node, score in completions)
+    facts = {"kind": list(form.roles), "given": {r: x for r, x in members.items() if r != open_}, "open": open_}
     say(facts | {"completions": rows}, text, as_json=as_json)
 
 
@@ -61,27 +61,27 @@ def _parsed(words: Sequence[str]) -> tuple[str, dict[str, str]]:
     paths, pairs, left = list[str](), list[tuple[str, str]](), list(words)
     while left:
         word = left.pop(0)
-        role, equals, label = word.removeprefix("--").partition("=")
+        role, equals, node = word.removeprefix("--").partition("=")
         if equals:
-            pairs.append((role, label))
+            pairs.append((role, node))
         elif not word.startswith("--"):
             paths.append(word)
         elif left:
             pairs.append((role, left.pop(0)))
         else:
-            raise InputError(f"--{role} has no label; give one, or '?' if this is the open position")
+            raise InputError(f"--{role} has no node; give one, or '?' if this is the open position")
     if len(paths) != 1:
         what = "no model is given" if not paths else f"{paths[1]!r} stands alone after the model {paths[0]}"
-        raise InputError(f"{what}; give one model, and each label after its role, as --user u1")
-    given = dict(pairs)
-    if len(given) < len(pairs):
+        raise InputError(f"{what}; give one model, and each node after its role, as --user u1")
+    by_role = dict(pairs)
+    if len(by_role) < len(pairs):
         again = next(role for i, (role, _) in enumerate(pairs) if role in dict(pairs[:i]))
         raise InputError(f"--{again} is given twice; a node stands at each position once")
-    return paths[0], given
+    return paths[0], by_role
 
 
-def _open_role(given: dict[str, str]) -> str:
-    roles = [role for role, text in given.items() if text == _OPEN]
+def _open_role(by_role: dict[str, str]) -> str:
+    roles = [role for role, text in by_role.items() if text == _OPEN]
     if len(roles) != 1:
         what = f"{' and '.join(f'--{r}' for r in roles)} are both open" if roles else "no position is open"
         raise InputError(f"{what}; {'leave one open alone' if roles else _HINT}")
@@ -91,17 +91,17 @@ def _open_role(given: dict[str, str]) -> str:
 def _check_excluded(form: Form, known: Hypergraph | None, files: Sequence[str]) -> None:
     """A file without such tuples excludes nothing, which is not what was meant."""
     if known is not None and not any(sorted(kind.roles) == sorted(form.roles) for kind in known.kinds):
-        found = " and ".join(f"({', '.join(kind.roles)})" for kind in known.kinds)
-        raise InputError(f"{files[0]} has hyperedges of {found}, and those asked about have ({', '.join(form.roles)})")
+        listed = " and ".join(f"({', '.join(kind.roles)})" for kind in known.kinds)
+        raise InputError(f"{files[0]} has hyperedges of {listed}, and those asked about have ({', '.join(form.roles)})")
 
 
-def _labels(model: DHNE, form: Form, given: dict[str, str], later: Hypergraph | None) -> dict[str, Any]:
-    """The label at each role, None at the open one."""
+def _asked(model: DHNE, form: Form, by_role: dict[str, str], later: Hypergraph | None) -> dict[str, Any]:
+    """The node at each role, None at the open one."""
     nodes = [model.embedding_.nodes, *([] if later is None else [later.nodes])]
     pairs = list(zip(form.roles, position_types(model, form), strict=True))
-    found = {r: None if given[r] == _OPEN else node_of_type(nodes, given[r], name) for r, name in pairs}
+    members = {r: None if by_role[r] == _OPEN else node_of_type(nodes, by_role[r], name) for r, name in pairs}
     types = dict(zip(chain(*nodes), node_types(model, later), strict=True))
     for role, name in pairs:
-        if types.get(found[role], name) != name:
-            raise InputError(f"--{role} is a {name}, and {spelled(found[role])} is a {types[found[role]]}")
-    return found
+        if types.get(members[role], name) != name:
+            raise InputError(f"--{role} is a {name}, and {spelled(members[role])} is a {types[members[role]]}")
+    return members

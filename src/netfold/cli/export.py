@@ -22,7 +22,7 @@ __all__ = ["export"]
 def export(model: str, out: str, force: bool, as_json: bool) -> None:
     """Write the embedding of MODEL to a file of the format that its ending names.
 
-    parquet and npz keep everything; npy has the labels in a file beside it; txt and w2v are word2vec's text, bin its
+    parquet and npz keep everything; npy has the nodes in a file beside it; txt and w2v are word2vec's text, bin its
     binary. MODEL is a folder that `netfold fit` wrote, or a file exported before.
     """
     from netfold.io.vectors import check_vectors_ending

@@ -61,11 +61,11 @@ class FitCommand(click.Command):
 
 
 def _command(cls: type[Embedder]) -> click.Command:
-    name, asked = cls.__name__.lower(), INPUTS[cls.reads]
+    name, source = cls.__name__.lower(), INPUTS[cls.reads]
 
     @click.option("-o", "--out", required=True, metavar="FOLDER", help="The folder to write the model to.")
     @force_flag
-    @asked.add
+    @source.add
     @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
     @click.option(
         "--checkpoint", metavar="FOLDER", help="Keep the training's state here; the same command goes on from it."
@@ -81,14 +81,14 @@ def _command(cls: type[Embedder]) -> click.Command:
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @json_flag
     @click.pass_context
-    def run(ctx: click.Context, /, **given: Any) -> None:
+    def run(ctx: click.Context, /, **options: Any) -> None:
         try:
-            _fit(ctx, cls, **given)
+            _fit(ctx, cls, **options)
         except KeyboardInterrupt as e:
             raise Interrupted(_how_to_go_on(ctx)) from e
 
     usual = "--embedding vectors.parquet" if cls.extends else "--dim 64"
-    epilog = f"Example: netfold fit {name} {asked.file} -o {name}.netfold {usual} --checkpoint {name}.state"
+    epilog = f"Example: netfold fit {name} {source.file} -o {name}.netfold {usual} --checkpoint {name}.state"
     short = str(cls.__doc__).splitlines()[0]
     command = click.command(name, cls=FitCommand, help=_help(cls), short_help=short, epilog=epilog)(run)
     command.params += [*([_EMBEDDING] if cls.extends else []), *flags(cls)]
@@ -109,24 +109,24 @@ def _help(cls: type[Embedder]) -> str:
     return f"{words}\n{INPUTS[cls.reads].help}"
 
 
-def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **given: Any) -> None:
-    model = cls(**hyper_parameters(ctx, cls, given))
-    check_new_folder(out, force=given["force"])
-    _check_apart(out, given["checkpoint"])
-    asked = INPUTS[cls.reads]
-    graph = asked.read(edges, **{name: given[name] for name in asked.names})
-    embedding = embedding_at(given["embedding"]) if cls.extends else None
+def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **options: Any) -> None:
+    model = cls(**hyper_parameters(ctx, cls, options))
+    check_new_folder(out, force=options["force"])
+    _check_apart(out, options["checkpoint"])
+    source = INPUTS[cls.reads]
+    graph = source.read(edges, **{name: options[name] for name in source.names})
+    embedding = embedding_at(options["embedding"]) if cls.extends else None
     graph = graph if embedding is None else named_as(graph, embedding.nodes)
     check_room(Path(out), _least_size(model, graph.nodes, embedding))
     start = time.perf_counter()
-    training = {name: given[name] for name in ("checkpoint", "checkpoint_every")}
-    model.fit(graph, embedding, **training, progress=not given["quiet"])
+    training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
+    model.fit(graph, embedding, **training, progress=not options["quiet"])
     seconds = time.perf_counter() - start
-    model.save(out, force=given["force"])
+    model.save(out, force=options["force"])
     facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges}
     facts |= {"dim": model.embedding_.dim, **_training(model)}
-    facts |= {"seconds": round(seconds, 3), "checkpoint": given["checkpoint"]}
-    say(facts, _summary(facts, asked.noun), as_json=given["as_json"])
+    facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
+    say(facts, _summary(facts, source.noun), as_json=options["as_json"])
 
 
 def _least_size(model: Embedder, nodes: Nodes, embedding: Embedding | None) -> int:
@@ -142,12 +142,12 @@ def _check_apart(out: str, checkpoint: str | None) -> None:
         raise InputError(f"the checkpoint {checkpoint} is in {out}, where the model will be; give another folder")
 
 
-def hyper_parameters(ctx: click.Context, cls: type, given: dict[str, Any]) -> dict[str, Any]:
+def hyper_parameters(ctx: click.Context, cls: type, values: dict[str, Any]) -> dict[str, Any]:
     """What the command line says, over what the file says, over the defaults."""
     default = click.core.ParameterSource.DEFAULT
     names = [str(p.name) for p in ctx.command.params if isinstance(p, ModelFlag)]
-    typed = {name: given[name] for name in names if ctx.get_parameter_source(name) is not default}
-    return (from_toml(given["config"], cls) if given["config"] else {}) | typed
+    typed = {name: values[name] for name in names if ctx.get_parameter_source(name) is not default}
+    return (from_toml(values["config"], cls) if values["config"] else {}) | typed
 
 
 def _training(model: Embedder) -> dict[str, Any]:

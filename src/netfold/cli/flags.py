@@ -113,13 +113,13 @@ class OptionValue(click.ParamType):  # type: ignore[type-arg]
         if not isinstance(value, str):
             return value
         try:
-            made = _value(self._option, value)
-            self._option.check(made)
+            converted = _value(self._option, value)
+            self._option.check(converted)
         except ValueError:  # no number, or an InputError of the check
             if self._before is not None and _admits(self._before, value):
                 self.fail(f"with {value!r} it is now called {_spelled(self._before.name)}", param, ctx)
             self.fail(f"{value!r} is not allowed; {self._option.accepted().replace('None', _NONE)}", param, ctx)
-        return made
+        return converted
 
 
 def from_toml(path: str, cls: type) -> dict[str, Any]:

@@ -95,23 +95,23 @@ def _of_data(data: Graph | Hypergraph) -> dict[str, Any]:
 def _of_graph(graph: Graph) -> dict[str, Any]:
     from netfold.data.statistics import graph_counts
 
-    found = graph_counts(graph)
-    facts: dict[str, Any] = {"kind": "graph", "nodes": found.nodes, "edges": found.edges}
-    facts |= {"directed": found.directed, "weighted": found.weighted, "self_loops": found.self_loops}
-    facts |= {"isolated": found.isolated, "components": found.components, **_degrees(found)}
-    if found.weights is not None:
-        facts["weights"] = {"min": found.weights.least, "max": found.weights.largest}
-    return facts | _reading(graph) | {"labels": graph.nodes[:_EXAMPLES]}
+    counts = graph_counts(graph)
+    facts: dict[str, Any] = {"kind": "graph", "nodes": counts.nodes, "edges": counts.edges}
+    facts |= {"directed": counts.directed, "weighted": counts.weighted, "self_loops": counts.self_loops}
+    facts |= {"isolated": counts.isolated, "components": counts.components, **_degrees(counts)}
+    if counts.weights is not None:
+        facts["weights"] = {"min": counts.weights.least, "max": counts.weights.largest}
+    return facts | _reading(graph) | {"names": graph.nodes[:_EXAMPLES]}
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
     from netfold.data.statistics import hypergraph_counts
 
-    found = hypergraph_counts(hypergraph)
-    facts: dict[str, Any] = {"kind": "hypergraph", "nodes": found.nodes, "hyperedges": found.edges}
-    facts |= {"types": found.types, "kinds": {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}}
-    facts |= {"isolated": found.isolated, **_degrees(found), **_reading(hypergraph)}
-    return facts | {"labels": hypergraph.nodes[:_EXAMPLES]}
+    counts = hypergraph_counts(hypergraph)
+    facts: dict[str, Any] = {"kind": "hypergraph", "nodes": counts.nodes, "hyperedges": counts.edges}
+    facts |= {"types": counts.types, "kinds": {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}}
+    facts |= {"isolated": counts.isolated, **_degrees(counts), **_reading(hypergraph)}
+    return facts | {"names": hypergraph.nodes[:_EXAMPLES]}
 
 
 def _reading(data: Graph | Hypergraph) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def _reading(data: Graph | Hypergraph) -> dict[str, Any]:
     return {} if data.reading is None else {"reading": data.reading.to_dict()}
 
 
-def _degrees(found: Counts) -> dict[str, Any]:
-    of = found.degrees
+def _degrees(counts: Counts) -> dict[str, Any]:
+    of = counts.degrees
     return {} if of is None else {"degrees": {"min": of.least, "mean": of.mean, "max": of.largest}}
 
 

@@ -1,4 +1,4 @@
-"""What a command reads: edges, hyperedges, saved models and classes, the flags that say how, and labels as typed."""
+"""What a command reads: edges, hyperedges, saved models and classes, the flags that say how, and nodes as typed."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
 
     `known` are nodes that the file may name: a line 1 that does is no header.
     """
-    given = {name: value for name, value in reading.items() if value is not None}
+    flags = {name: value for name, value in reading.items() if value is not None}
     if (Path(path) / "graph.json").exists():
-        refuse_reading_flags(path, given)
+        refuse_reading_flags(path, flags)
         from netfold.data.graph import Graph
 
         return Graph.load(path)
@@ -136,10 +136,10 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what it would say of the header, the line below says
-        graph = read_edges(path, **given)
+        graph = read_edges(path, **flags)
         if known is not None and graph.reading is not None and graph.reading.undecided:
             cells = [graph.reading.roles[end] for end in ("source", "target")]
-            graph = read_edges(path, **given | {"header": False}) if any(map(known.__contains__, cells)) else graph
+            graph = read_edges(path, **flags | {"header": False}) if any(map(known.__contains__, cells)) else graph
     say_reading(path, graph.reading)
     return graph
 
@@ -154,16 +154,16 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None) -> None:
 
 def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
     """A folder knows what it holds: a flag that would say otherwise is not passed over in silence."""
-    given = [f"--{name}" for name, value in reading.items() if value is not None]
-    if given:
-        raise InputError(f"{path} is a folder that netfold wrote, and {given[0]} is for a file of edges; leave it out")
+    flags = [f"--{name}" for name, value in reading.items() if value is not None]
+    if flags:
+        raise InputError(f"{path} is a folder that netfold wrote, and {flags[0]} is for a file of edges; leave it out")
 
 
 def embedding_at(path: str) -> Embedding:
     """The embedding of a model folder, or of a file that an embedding was exported to."""
-    found = model_of(path)
-    made: Embedding = getattr(found, "embedding_", found)
-    return made
+    model = model_of(path)
+    embedding: Embedding = getattr(model, "embedding_", model)
+    return embedding
 
 
 def model_of(path: str) -> Any:
@@ -185,14 +185,14 @@ def check_there(path: str) -> None:
 
 
 def named_as(graph: Graph, known: Nodes) -> Graph:
-    """The graph with labels of the kind that the model has.
+    """The graph with its nodes spelled as the model's are: integers or text.
 
-    A file holds integers or text by what happens to be in it: 7 is "7" in a file where another label is a name.
+    A file holds integers or text by what happens to be in it: 7 is "7" in a file where another node is a name.
     """
     if {graph.nodes.kind, known.kind} != {"int", "text"}:
         return graph
-    labels = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
-    return replace(graph, nodes=labels)  # type: ignore[arg-type]
+    nodes = [str(x) if known.kind == "text" else integer(x) for x in graph.nodes]
+    return replace(graph, nodes=nodes)  # type: ignore[arg-type]
 
 
 HYPEREDGES = ("columns", "skip_loops", "delimiter", "header")
@@ -214,14 +214,14 @@ def column_flags(command: Any) -> Any:
 
 def hypergraph_of(paths: Sequence[str], **reading: Any) -> Hypergraph:
     """The hypergraph in files of hyperedges, or in one of HIF json; None stands for a flag not given."""
-    given = {name: value for name, value in reading.items() if value is not None}
+    flags = {name: value for name, value in reading.items() if value is not None}
     if any(path.endswith((".json", ".json.gz")) for path in paths):
-        return _from_hif(paths, given)
+        return _from_hif(paths, flags)
     from netfold.io.hyperedges import read_hyperedges
 
-    if "columns" in given:
-        given["columns"] = columns_of(given["columns"], header=given.get("header", True))
-    hypergraph = read_hyperedges(list(paths), **given)
+    if "columns" in flags:
+        flags["columns"] = columns_of(flags["columns"], header=flags.get("header", True))
+    hypergraph = read_hyperedges(list(paths), **flags)
     say_reading(", ".join(map(str, paths)), hypergraph.reading)
     return hypergraph
 
@@ -239,31 +239,31 @@ def columns_of(text: str, *, header: bool = True) -> list[str | None] | dict[str
     return {(old if equals else old.partition(":")[0]): new if equals else old for old, equals, new in renamed}
 
 
-def _from_hif(paths: Sequence[str], given: dict[str, Any]) -> Hypergraph:
+def _from_hif(paths: Sequence[str], flags: dict[str, Any]) -> Hypergraph:
     from netfold.io.hif import read_hif
 
     if len(paths) > 1:
         raise InputError(f"{paths[0]} and {paths[1]} are several files, of which one is json; HIF json comes alone")
-    if given:
-        flag = next(iter(given)).replace("_", "-")
+    if flags:
+        flag = next(iter(flags)).replace("_", "-")
         raise InputError(f"{paths[0]} is HIF json, and --{flag} is for a file with columns; leave it out")
     return read_hif(paths[0])
 
 
 class Spelling:
-    """How a model spells its nodes: their labels, from types and from what a file has at a position.
+    """How a model spells its nodes, from types and from what a file has at a position.
 
-    A file holds integers or text by what happens to be in it, and (type, label) where it has several types.
+    A file holds integers or text by what happens to be in it, and (type, node) where it has several types.
     """
 
     def __init__(self, known: Nodes):
         self._known = known
         self._typed = known.kind == "json" and len(known) > 0 and all(map(is_typed, known))
-        self._texts = {label[0] for label in known if isinstance(label[1], str)} if self._typed else set()
-        self._types = {label[0] for label in known} if self._typed else set()
+        self._texts = {node[0] for node in known if isinstance(node[1], str)} if self._typed else set()
+        self._types = {node[0] for node in known} if self._typed else set()
 
-    def label(self, name: str, plain: Any) -> Any:
-        """The label of the node of this type that is called so in a file."""
+    def node(self, name: str, plain: Any) -> Any:
+        """The node of this type that is called so in a file."""
         if not self._typed:
             return next((x for x in (plain, str(plain), integer(plain)) if x in self._known), plain)
         if name in self._texts:
@@ -278,12 +278,12 @@ def plain_names(hypergraph: Hypergraph) -> list[Any]:
 
 
 def named_as_known(hypergraph: Hypergraph, known: Nodes) -> Hypergraph:
-    """The hypergraph with labels as a model's nodes have them."""
+    """The hypergraph with its nodes spelled as a model's are."""
     from netfold.data.hypergraph import Hypergraph
 
-    labels = list(map(Spelling(known).label, hypergraph.node_types, plain_names(hypergraph)))
+    nodes = list(map(Spelling(known).node, hypergraph.node_types, plain_names(hypergraph)))
     return Hypergraph.from_kinds(
-        hypergraph.kinds, nodes=labels, node_types=hypergraph.type_codes, types=hypergraph.types
+        hypergraph.kinds, nodes=nodes, node_types=hypergraph.type_codes, types=hypergraph.types
     )
 
 
@@ -294,23 +294,23 @@ def either_flags(command: Any) -> Any:
     return click.option("--hyperedges", is_flag=True, default=None, help=words)(command)
 
 
-def data_of(path: str, given: Mapping[str, Any]) -> Any:
+def data_of(path: str, flags: Mapping[str, Any]) -> Any:
     """The hypergraph in a file, where it is said or its first line says that it holds one, or else the graph."""
-    if given["hyperedges"] or _looks_typed(path, given):
-        return hypergraph_of([path], **_only(HYPEREDGES, given, "hyperedges"))
-    return graph_of(path, **_only(READING, given, "edges"))
+    if flags["hyperedges"] or _looks_typed(path, flags):
+        return hypergraph_of([path], **_only(HYPEREDGES, flags, "hyperedges"))
+    return graph_of(path, **_only(READING, flags, "edges"))
 
 
-def _looks_typed(path: str, given: Mapping[str, Any]) -> bool:
+def _looks_typed(path: str, flags: Mapping[str, Any]) -> bool:
     """Three columns or more that are called after roles; --weighted, or that there is no header, says otherwise."""
     from netfold.io.layout import file_columns
 
-    if given["header"] is False or any(given[x] is not None for x in ("directed", "weighted", *_ROLES)):
+    if flags["header"] is False or any(flags[x] is not None for x in ("directed", "weighted", *_ROLES)):
         return path.endswith((".json", ".json.gz"))
-    return file_columns(path, given["delimiter"], given["header"]).hyperedges
+    return file_columns(path, flags["delimiter"], flags["header"]).hyperedges
 
 
-def typed_flags(given: Mapping[str, Any]) -> list[str]:
+def typed_flags(flags: Mapping[str, Any]) -> list[str]:
     """The flags on reading as they are typed, for a command that reads the same file.
 
     >>> typed_flags({"directed": True, "weighted": False, "delimiter": ";", "header": None})
@@ -322,20 +322,20 @@ def typed_flags(given: Mapping[str, Any]) -> list[str]:
         "header": ("--header", "--no-header"),
         "skip_loops": ("--skip-loops", ""),
     }
-    words = [switches[x][0 if given[x] else 1] for x in switches if given.get(x) is not None]
+    words = [switches[x][0 if flags[x] else 1] for x in switches if flags.get(x) is not None]
     for name in ("delimiter", "columns", *_ROLES):
-        value = given.get(name)
+        value = flags.get(name)
         words += [] if value is None else [f"--{name}", str(value + 1) if isinstance(value, int) else value]
     return [word for word in words if word]
 
 
-def _only(names: tuple[str, ...], given: Mapping[str, Any], noun: str) -> dict[str, Any]:
+def _only(names: tuple[str, ...], flags: Mapping[str, Any], noun: str) -> dict[str, Any]:
     """The flags that have a meaning; a sentence about the first that has none."""
     known = dict.fromkeys((*READING, *HYPEREDGES))
-    odd = next((name for name in known if given.get(name) is not None and name not in names), None)
+    odd = next((name for name in known if flags.get(name) is not None and name not in names), None)
     if odd is not None:
         raise InputError(f"--{odd.replace('_', '-')} has no meaning for a file of {noun}; leave it out")
-    return {name: given[name] for name in names}
+    return {name: flags[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -383,14 +383,14 @@ def later_flags(command: Any) -> Any:
     return column_flags(reading_flags(command))
 
 
-def later_of(model: Embedder, paths: tuple[str, ...], given: Mapping[str, Any]) -> Any:
-    """A later graph or hypergraph for a fitted model, with labels of the sort that its nodes have."""
-    asked = INPUTS[model.reads]
-    other = next((name for name, value in given.items() if value is not None and name not in asked.names), None)
+def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) -> Any:
+    """A later graph or hypergraph for a fitted model, with nodes of the sort that it has."""
+    source = INPUTS[model.reads]
+    other = next((name for name, value in flags.items() if value is not None and name not in source.names), None)
     if other is not None:
-        flag, words = other.replace("_", "-"), f"a {type(model).__name__} reads {asked.noun}"
+        flag, words = other.replace("_", "-"), f"a {type(model).__name__} reads {source.noun}"
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
-    known, reading = model.embedding_.nodes, {name: given[name] for name in asked.names if name in given}
+    known, reading = model.embedding_.nodes, {name: flags[name] for name in source.names if name in flags}
     if model.reads == "hypergraph":
         return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:

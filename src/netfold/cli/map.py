@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netfold.cli.flags import renamed_flag
 from netfold.cli.inputs import class_file, classes_of, graph_of, hypergraph_of, model_of, named_as, named_as_known
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.errors import InputError
@@ -23,7 +24,8 @@ _MEASURES = ("degree", "core")
 @click.command("map", epilog="Example: netfold map sdne.netfold -o map.png --edges edges.csv --color degree")
 @click.argument("model")
 @click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .png, .svg or .pdf.")
-@click.option("--labels", type=click.IntRange(min=0), default=12, show_default=True, help="How many nodes to name.")
+@renamed_flag("--labels", "--names")
+@click.option("--names", type=click.IntRange(min=0), default=12, show_default=True, help="How many nodes to name.")
 @click.option(
     "--method",
     type=click.Choice(["pca", "tsne"]),
@@ -54,7 +56,7 @@ _MEASURES = ("degree", "core")
 def map_(
     model: str,
     out: str,
-    labels: int,
+    names: int,
     method: str,
     edges: tuple[str, ...],
     color: str | None,
@@ -62,7 +64,7 @@ def map_(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Draw the nodes of MODEL as points of a plane, the main ones with their labels.
+    """Draw the nodes of MODEL as points of a plane, the main ones with their names.
 
     MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. Nodes of a hypergraph are
     coloured by their types, and each of its EDGES is a faint dot in the middle of its nodes. Needs matplotlib:
@@ -84,13 +86,13 @@ def map_(
         drawn,
         out,
         colors=colors,
-        labels=labels,
+        names=names,
         method=method,
         graph=graph,
         hypergraph=hypergraph,
         uncertainty=uncertainty,
     )
-    facts = {"nodes": len(embedding), "method": method, "labels": min(labels, len(embedding)), "path": out}
+    facts = {"nodes": len(embedding), "method": method, "names": min(names, len(embedding)), "path": out}
     say(facts, f"{len(embedding):,} nodes by {method}\n{out}", as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""`netfold nearest MODEL LABEL`: the nodes nearest to one."""
+"""`netfold nearest MODEL NODE`: the nodes nearest to one."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ if TYPE_CHECKING:
 __all__ = ["nearest"]
 
 
-@click.command(epilog="Example: netfold nearest sdne.netfold alice -k 5   (a label that begins with a dash: ... -- -7)")
+@click.command(epilog="Example: netfold nearest sdne.netfold alice -k 5   (a node that begins with a dash: ... -- -7)")
 @click.argument("model")
-@click.argument("label")
+@click.argument("node")
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
     "--metric",
     type=click.Choice(["cosine", "euclidean", "dot"]),
     help="How near is measured.  [default: cosine; euclidean for Gaussians]",
 )
-@click.option("--type", "of_type", metavar="TYPE", help="Only nodes of this type, where labels are as user:u1.")
+@click.option("--type", "of_type", metavar="TYPE", help="Only nodes of this type, where they are called as user:u1.")
 @json_flag
-def nearest(model: str, label: str, k: int, metric: str | None, of_type: str | None, as_json: bool) -> None:
-    """List the nodes nearest to LABEL, the nearest first, each with its score.
+def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | None, as_json: bool) -> None:
+    """List the nodes nearest to NODE, the nearest first, each with its score.
 
     MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. The score is a similarity
-    (cosine, dot) or a distance (euclidean). Where nodes have types, LABEL is user:u1, or u1 if one type has it.
+    (cosine, dot) or a distance (euclidean). Where nodes have types, NODE is user:u1, or u1 if one type has it.
 
     Where nodes are Gaussians, each comes with its uncertainty, the mean of its ten largest variances, and the share of
-    all nodes that have less; the first line is LABEL's own.
+    all nodes that have less; the first line is NODE's own.
     """
     saved = model_of(model)
     embedding: Embedding = getattr(saved, "embedding_", saved)
     whole = embedding
-    query = node_typed(embedding.nodes, label)
+    query = node_typed(embedding.nodes, node)
     if of_type is not None:
         embedding = _only(saved, embedding, of_type, query)
-    found = embedding.nearest(query, k, metric=metric)
+    neighbors = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
-    facts: dict[str, Any] = {"label": query, "metric": used}
-    rows = [{"label": near, "score": score} for near, score in found]
-    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in found)
+    facts: dict[str, Any] = {"node": query, "metric": used}
+    rows = [{"node": near, "score": score} for near, score in neighbors]
+    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in neighbors)
     if whole.std is not None:
-        spread = _spread(whole, [query, *(near for near, _ in found)])
+        spread = _spread(whole, [query, *(near for near, _ in neighbors)])
         facts |= spread[0]
         rows = [row | of_node for row, of_node in zip(rows, spread[1:], strict=True)]
         text = _columns(used, [facts, *rows])
     say(facts | {"nearest": rows}, text, as_json=as_json)
 
 
-def _spread(embedding: Embedding, labels: list[Any]) -> list[dict[str, float]]:
-    """The uncertainty of each label, and the share of all nodes that have less."""
+def _spread(embedding: Embedding, nodes: list[Any]) -> list[dict[str, float]]:
+    """The uncertainty of each node, and the share of all nodes that have less."""
     import numpy as np
 
     ordered = np.sort(embedding.uncertainty(embedding.nodes))
-    own = np.asarray(embedding.uncertainty(labels))
+    own = np.asarray(embedding.uncertainty(nodes))
     shares = np.searchsorted(ordered, own) / len(ordered)
     pairs = zip(own.tolist(), shares.tolist(), strict=True)
     return [{"uncertainty": value, "less_uncertain": share} for value, share in pairs]
@@ -75,8 +75,8 @@ def _columns(metric: str, rows: list[dict[str, Any]]) -> str:
     score = "distance" if metric == "euclidean" else metric
     lines = [f"{score:>8}  uncertainty  more than  node"]
     for row in rows:
-        shown = f"{row['score']:8.4f}" if "score" in row else " " * 8
-        lines.append(f"{shown}  {row['uncertainty']:11.4f}  {row['less_uncertain']:9.0%}  {spelled(row['label'])}")
+        text = f"{row['score']:8.4f}" if "score" in row else " " * 8
+        lines.append(f"{text}  {row['uncertainty']:11.4f}  {row['less_uncertain']:9.0%}  {spelled(row['node'])}")
     return "\n".join(lines)
 
 

@@ -90,7 +90,7 @@ for verb in (
 
 
 def _escape_what_stdout_cannot_show() -> None:
-    """A label that the terminal's encoding lacks becomes \\u escapes, never a traceback."""
+    """A name that the terminal's encoding lacks becomes \\u escapes, never a traceback."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -73,34 +73,34 @@ def score(
 
 
 def _columns(model: DHNE, form: Form, file: TupleFile) -> list[list[Any]]:
-    """The labels at each role of the form, as the model has them."""
-    spelling, found = Spelling(model.embedding_.nodes), []
+    """The nodes at each role of the form, as the model has them."""
+    spelling, columns = Spelling(model.embedding_.nodes), []
     for role, name in zip(form.roles, position_types(model, form), strict=True):
         column = file.column(role)
-        labels = {plain: spelling.label(name, plain) for plain in dict.fromkeys(column)}
-        found.append([labels[plain] for plain in column])
-    return found
+        nodes = {plain: spelling.node(name, plain) for plain in dict.fromkeys(column)}
+        columns.append([nodes[plain] for plain in column])
+    return columns
 
 
 def _check_known(nodes: list[Nodes], columns: list[list[Any]], types: Sequence[str], file: TupleFile) -> None:
     """Name the first line with a node that is not known, and what is near it."""
     import numpy as np
 
-    unknown = np.stack([np.max([labels.find(column) for labels in nodes], axis=0) < 0 for column in columns])
+    unknown = np.stack([np.max([names.find(column) for names in nodes], axis=0) < 0 for column in columns])
     if unknown.any():
         row = int(unknown.any(axis=0).argmax())
         at = int(unknown[:, row].argmax())
-        label = columns[at][row]
+        node = columns[at][row]
         try:
-            node_of_type(nodes, str(label[1] if isinstance(label, tuple) else label), types[at])
+            node_of_type(nodes, str(node[1] if isinstance(node, tuple) else node), types[at])
         except InputError as e:
             raise file.refusal_at(row, str(e)) from None
 
 
 def _check_types(types: Mapping[Any, str], columns: list[list[Any]], wanted: Sequence[str], file: TupleFile) -> None:
-    """Where labels do not tell their type, columns may have been exchanged."""
+    """Where nodes do not tell their type, columns may have been exchanged."""
     for name, column in zip(wanted, columns, strict=True):
-        row = next((i for i, label in enumerate(column) if types[label] != name), None)
+        row = next((i for i, node in enumerate(column) if types[node] != name), None)
         if row is not None:
-            label = column[row]
-            raise file.refusal_at(row, f"{spelled(label)} is a {types[label]}, where a {name} belongs")
+            node = column[row]
+            raise file.refusal_at(row, f"{spelled(node)} is a {types[node]}, where a {name} belongs")

@@ -34,10 +34,10 @@ def tuple_model(path: str) -> DHNE:
     from netfold.models import load
 
     check_there(path)
-    found = load(path)
-    if not isinstance(found, DHNE):
-        raise InputError(f"{path} holds a {type(found).__name__}, which scores no tuples; netfold fit dhne makes one")
-    return found
+    model = load(path)
+    if not isinstance(model, DHNE):
+        raise InputError(f"{path} holds a {type(model).__name__}, which scores no tuples; netfold fit dhne makes one")
+    return model
 
 
 def forms_of(model: DHNE) -> tuple[Form, ...]:
@@ -61,32 +61,32 @@ def position_types(model: DHNE, form: Form) -> list[str]:
 
 def form_with(forms: Sequence[Form], roles: Iterable[str]) -> Form:
     """The kind that has these roles, in whatever order; a sentence says which there are."""
-    given = list(roles)
-    found = next((form for form in forms if sorted(form.roles) == sorted(given)), None)
-    if found is not None:
-        return found
+    wanted = list(roles)
+    form_of_roles = next((form for form in forms if sorted(form.roles) == sorted(wanted)), None)
+    if form_of_roles is not None:
+        return form_of_roles
     known = " or ".join(f"({', '.join(form.roles)})" for form in forms)
     names = list(dict.fromkeys(role for form in forms for role in form.roles))
-    odd = next((role for role in given if role not in names), None)
+    odd = next((role for role in wanted if role not in names), None)
     if odd is not None:
         hint = did_you_mean(odd, names, f"the roles are {known}")
         raise InputError(f"no role is called {odd!r}; {hint}")
-    missing = next(([r for r in form.roles if r not in given] for form in forms if {*given} < {*form.roles}), [])
+    missing = next(([r for r in form.roles if r not in wanted] for form in forms if {*wanted} < {*form.roles}), [])
     needed = f"; with {' and '.join(missing)} there is one" if missing else f"; those that were learned are {known}"
-    raise InputError(f"no kind of tuples has the roles ({', '.join(given)}) alone{needed}")
+    raise InputError(f"no kind of tuples has the roles ({', '.join(wanted)}) alone{needed}")
 
 
 def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
-    """The hyperedges in files, in the model's labels; None where no file is given."""
+    """The hyperedges in files, with nodes spelled as the model's are; None where no file is given."""
     return named_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
 
 
 _PARTED = {".csv": ",", ".tsv": "\t"}
-"""What parts the columns of a file that is written, by its ending."""
+"""What separates the columns of a file that is written, by its ending."""
 
 
 class TupleFile:
-    """The labels on each line of a file with a column for each role; `reading` are flags, None for one not given."""
+    """The nodes on each line of a file with a column for each role; `reading` are flags, None for one not given."""
 
     def __init__(self, path: str, reading: Mapping[str, Any]):
         from netfold.io.hyperedges import read_hyperedges
@@ -102,7 +102,7 @@ class TupleFile:
         """As they are written, integers where all of a type are."""
 
     def column(self, role: str) -> list[Any]:
-        """The labels at a role, line for line."""
+        """The nodes at a role, line for line."""
         at = self.roles.index(role)
         return [row[at] for row in self.rows]
 

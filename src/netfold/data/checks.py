@@ -50,9 +50,9 @@ def is_between(x: Any, low: float, high: float) -> bool:
     return is_number(x) and low < float(x) < high
 
 
-def check_choice(among: Collection[str], **given: Any) -> None:
+def check_choice(among: Collection[str], **values: Any) -> None:
     """Refuse a name that is not one of those known."""
-    for option, name in given.items():
+    for option, name in values.items():
         if name not in among:
             raise InputError(f"{option}={name!r} is not one of {', '.join(among)}")
 

@@ -78,9 +78,9 @@ def links(
 
 
 def _ones(matrix: sparse.csr_array, dtype: npt.DTypeLike) -> sparse.csr_array:
-    made = sparse.csr_array((np.ones(matrix.nnz, dtype), matrix.indices, matrix.indptr), shape=matrix.shape)
-    made.has_sorted_indices = made.has_canonical_format = True
-    return made
+    ones = sparse.csr_array((np.ones(matrix.nnz, dtype), matrix.indices, matrix.indptr), shape=matrix.shape)
+    ones.has_sorted_indices = ones.has_canonical_format = True
+    return ones
 
 
 def _without_loops(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -99,9 +99,9 @@ def linked_nodes(graph: Graph) -> npt.NDArray[np.bool_]:
     >>> linked_nodes(Graph.from_edges([("a", "b"), ("c", "c")], nodes="abcd", directed=True)).tolist()
     [True, True, True, False]
     """
-    found = np.diff(graph.adjacency.indptr) > 0
-    found[graph.adjacency.indices] = True
-    return found
+    linked = np.diff(graph.adjacency.indptr) > 0
+    linked[graph.adjacency.indices] = True
+    return linked
 
 
 def neighbor_counts(graph: Graph) -> npt.NDArray[np.int64]:
@@ -121,8 +121,8 @@ def edge_pairs(graph: Graph) -> Pairs:
     [[0, 1], [1, 2]]
     """
     u, v = (x.astype(np.int64) for x in graph.adjacency.tocoo().coords)
-    kept = u != v if graph.directed else u < v
-    return np.stack([u[kept], v[kept]], axis=1)
+    once = u != v if graph.directed else u < v
+    return np.stack([u[once], v[once]], axis=1)
 
 
 def pair_times(graph: Graph) -> npt.NDArray[np.float64] | None:
@@ -163,9 +163,9 @@ def without_pairs(graph: Graph, pairs: Pairs) -> Graph:
     n, entries = graph.n_nodes, graph.adjacency.tocoo()
     u, v = (x.astype(np.int64) for x in entries.coords)
     gone = keys_of(pairs, n, directed=graph.directed)
-    kept = ~np.isin(keys_of(np.stack([u, v], axis=1), n, directed=graph.directed), gone)
-    left = sparse.coo_array((entries.data[kept], (u[kept], v[kept])), shape=(n, n))
-    times = None if graph.times is None else graph.times[kept]
+    left_over = ~np.isin(keys_of(np.stack([u, v], axis=1), n, directed=graph.directed), gone)
+    left = sparse.coo_array((entries.data[left_over], (u[left_over], v[left_over])), shape=(n, n))
+    times = None if graph.times is None else graph.times[left_over]
     return type(graph)(left.tocsr(), graph.nodes, directed=graph.directed, times=times)
 
 

@@ -1,4 +1,4 @@
-"""`Embedding`: a vector for every node, keyed by label, whatever made it."""
+"""`Embedding`: a vector for every node, whatever made it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Embedding:
     """
 
     nodes: Nodes
-    """The label of each row."""
+    """The node of each row."""
     vectors: Floats32
     """n x dim."""
     std: Floats32 | None = None
@@ -70,7 +70,7 @@ class Embedding:
         if self.fitted_to is not None and not isinstance(self.fitted_to, str):
             raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
 
-    # ---------------------------------------------------------------- by label
+    # ---------------------------------------------------------------- by node
 
     @property
     def dim(self) -> int:
@@ -91,14 +91,14 @@ class Embedding:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.nodes)
 
-    def __contains__(self, label: object) -> bool:
-        return label in self.nodes
+    def __contains__(self, node: object) -> bool:
+        return node in self.nodes
 
-    def __getitem__(self, label: Any) -> Floats32:
-        """The vector of a label, or a matrix of the vectors of a list of labels."""
-        if _is_several(label):
-            return np.take(self.vectors, self.nodes.positions(label), axis=0)
-        row: Floats32 = self.vectors[self._row(label)]
+    def __getitem__(self, node: Any) -> Floats32:
+        """The vector of a node, or a matrix of the vectors of a list of nodes."""
+        if _is_several(node):
+            return np.take(self.vectors, self.nodes.positions(node), axis=0)
+        row: Floats32 = self.vectors[self._row(node)]
         return row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -109,23 +109,23 @@ class Embedding:
         spread = "" if self.std is None else ", Gaussian"
         return f"Embedding({len(self):,} nodes, {self.dim:,} dimensions{spread})"
 
-    def take(self, labels: Iterable[Any]) -> Embedding:
-        """The embedding of these labels, in this order."""
-        rows = self.nodes.positions(labels)
+    def take(self, nodes: Iterable[Any]) -> Embedding:
+        """The embedding of these nodes, in this order."""
+        rows = self.nodes.positions(nodes)
         std = None if self.std is None else self.std[rows]
         return Embedding(self.nodes.take(rows), self.vectors[rows], std, fitted_to=self.fitted_to)
 
-    def uncertainty(self, label: Any, largest: int = 10) -> float | npt.NDArray[np.float64]:
-        """The mean of the `largest` variances of a label, or an array of those of a list: for ranks, as it has no unit.
+    def uncertainty(self, node: Any, largest: int = 10) -> float | npt.NDArray[np.float64]:
+        """The mean of the `largest` variances of a node, or an array of those of a list: for ranks, as it has no unit.
 
         >>> Embedding("ab", [[0, 0], [1, 1]], [[1, 2], [1, 1]]).uncertainty("a", largest=1)
         4.0
         """
         if self.std is None:
             raise InputError(f"{self} has no std; uncertainty is of Gaussians: Embedding(nodes, vectors, std)")
-        several = _is_several(label)
-        found = widths(self.std[self.nodes.positions(label if several else [label])], largest)
-        return found if several else float(found[0])
+        several = _is_several(node)
+        mean_variances = widths(self.std[self.nodes.positions(node if several else [node])], largest)
+        return mean_variances if several else float(mean_variances[0])
 
     # ---------------------------------------------------------------- neighbors
 
@@ -152,8 +152,8 @@ class Embedding:
         vector = self.vectors[own]
         if metric == "euclidean" and self.std is not None:
             vector = np.concatenate([vector, self.std[own]])
-        found = self._search(vector, k + 1, metric, own)
-        return found[:k]
+        nearest = self._search(vector, k + 1, metric, own)
+        return nearest[:k]
 
     def _search(self, query: npt.NDArray[Any], k: int, metric: str, own: int = -1) -> list[tuple[Any, float]]:
         """The k best rows, `own` left out. A block's costs join the best so far: memory is bounded by block and k."""
@@ -204,7 +204,7 @@ class Embedding:
         vector = _as_floats(query, "the query")
         if vector.shape != (width,):
             what = "the coordinates [mean, std] of a node" if width > self.dim else "a vector"
-            raise InputError(f"the query has the shape {vector.shape}; give a label, or {what}: {width} numbers")
+            raise InputError(f"the query has the shape {vector.shape}; give a node, or {what}: {width} numbers")
         if not np.isfinite(vector).all():
             raise InputError("the query holds a number that is not finite")
         return vector
@@ -216,13 +216,13 @@ class Embedding:
             raise InputError(f"a list is a list of nodes, and {unknown[0]!r} is none; give a vector as an array")
         self.nodes.positions(unknown)
 
-    def _row(self, label: Any) -> int:
-        return int(self.nodes.positions([label])[0])
+    def _row(self, node: Any) -> int:
+        return int(self.nodes.positions([node])[0])
 
     # ---------------------------------------------------------------- made into, and files
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A table with the labels as its index and the columns v0, v1, ... and, with `std`, s0, s1, ..."""
+        """A table with the nodes as its index and the columns v0, v1, ... and, with `std`, s0, s1, ..."""
         import pandas as pd
 
         index = pd.Index(list(self.nodes), tupleize_cols=False, name="node")
@@ -233,8 +233,8 @@ class Embedding:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a file of the format that its ending names: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .vec, .bin.
 
-        Parquet and npz keep everything, `fitted_to` too. The others are for other programs: they hold labels as plain
-        text, so that integers are recognised when they are read and other labels than strings and integers are refused,
+        Parquet and npz keep everything, `fitted_to` too. The others are for other programs: they hold nodes as plain
+        text, so that integers are recognised when they are read and other nodes than strings and integers are refused,
         and, but for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
         """
         from netfold.io import vectors
@@ -257,7 +257,7 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise InputError(f"{name} is no array: its rows differ in length") from None
+        raise InputError(f"{name} is not an array: its rows differ in length") from None
     if array.dtype.kind not in "buif":
         raise InputError(f"{name} holds real numbers, not {array.dtype}")
     return array
@@ -265,13 +265,13 @@ def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
 
 def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     """A read-only float32 matrix with a row for each node; the given array stays as it is."""
-    given = _as_floats(values, name)
-    if given.ndim != 2 or given.shape[1] == 0:
-        raise InputError(f"{name} has the shape {given.shape}; a matrix with a row for each node is needed")
-    if len(given) != len(nodes):
-        raise InputError(f"{name} has {len(given):,} rows for {len(nodes):,} nodes; it needs one for each")
+    floats = _as_floats(values, name)
+    if floats.ndim != 2 or floats.shape[1] == 0:
+        raise InputError(f"{name} has the shape {floats.shape}; a matrix with a row for each node is needed")
+    if len(floats) != len(nodes):
+        raise InputError(f"{name} has {len(floats):,} rows for {len(nodes):,} nodes; it needs one for each")
     with np.errstate(over="ignore"):
-        matrix = np.ascontiguousarray(given, dtype=np.float32)
+        matrix = np.ascontiguousarray(floats, dtype=np.float32)
     if matrix.size and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
         row = int(np.argmin(np.isfinite(matrix).all(axis=1)))
         raise InputError(f"{name} of {nodes[row]!r} holds a number that is not finite in float32")
@@ -284,12 +284,12 @@ def _read_only(array: Floats32) -> Floats32:
     return view
 
 
-def _is_several(label: Any) -> bool:
-    return isinstance(label, (list, Nodes)) or _is_array(label)
+def _is_several(node: Any) -> bool:
+    return isinstance(node, (list, Nodes)) or _is_array(node)
 
 
 def _is_array(x: Any) -> bool:
-    """numpy's arrays, and tensors and series, which can be seen as such; not numpy's scalars, which are labels."""
+    """numpy's arrays, and tensors and series, which can be seen as such; not numpy's scalars, which are nodes."""
     return hasattr(x, "__array__") and getattr(x, "ndim", 1) > 0
 
 

@@ -27,8 +27,8 @@ def clique_expansion(hypergraph: Hypergraph) -> Graph:
 def star_expansion(hypergraph: Hypergraph, name: str = "edge") -> Graph:
     """The bipartite graph of nodes and edges: a node is linked to every edge that it is in.
 
-    Its adjacency matrix is [[0, H], [Hᵀ, 0]]. The i-th edge is labelled (`name`, i), after the nodes; a `name` with
-    which a node is labelled so already is refused.
+    Its adjacency matrix is [[0, H], [Hᵀ, 0]]. The i-th edge is called (`name`, i), after the nodes; a `name` with
+    which a node is called so already is refused.
 
     >>> star_expansion(Hypergraph.from_tuples([("ann", "film", "drama"), ("bob", "film")])).neighbors(("edge", 1))
     ['film', 'bob']
@@ -36,7 +36,7 @@ def star_expansion(hypergraph: Hypergraph, name: str = "edge") -> Graph:
     edges = [(name, i) for i in range(hypergraph.n_edges)]
     taken = np.flatnonzero(hypergraph.nodes.find(edges) >= 0)
     if taken.size:
-        raise InputError(f"a node is labelled {edges[taken[0]]!r}, as an edge would be; call edges by another name=")
+        raise InputError(f"a node is called {edges[taken[0]]!r}, as an edge would be; call edges by another name=")
     h = hypergraph.incidence()
     whole = sparse.csr_array(sparse.block_array([[None, h], [h.T, None]], format="csr", dtype=np.float32))
     return Graph(whole, Nodes.of([*hypergraph.nodes, *edges]))

@@ -27,11 +27,11 @@ def widths(std: npt.NDArray[np.floating], largest: int) -> Floats:
     check_at_least_one(largest=largest)
     n, dim = std.shape
     count, step = min(int(largest), dim), max(1, _BLOCK // dim)
-    made = np.empty(n)
+    means = np.empty(n)
     for start in range(0, n, step):
         variances = std[start : start + step].astype(np.float64) ** 2
-        made[start : start + step] = np.partition(variances, dim - count, axis=1)[:, dim - count :].mean(axis=1)
-    return made
+        means[start : start + step] = np.partition(variances, dim - count, axis=1)[:, dim - count :].mean(axis=1)
+    return means
 
 
 def projected(std: npt.NDArray[np.floating], axes: npt.NDArray[np.floating]) -> Floats:
@@ -44,8 +44,8 @@ def projected(std: npt.NDArray[np.floating], axes: npt.NDArray[np.floating]) -> 
     """
     variances, plane = std.astype(np.float64) ** 2, axes.astype(np.float64)
     products = plane[:, :, None] * plane[:, None, :]
-    made: Floats = (variances @ products.reshape(len(plane), -1)).reshape(-1, plane.shape[1], plane.shape[1])
-    return made
+    covariances: Floats = (variances @ products.reshape(len(plane), -1)).reshape(-1, plane.shape[1], plane.shape[1])
+    return covariances
 
 
 _SYMMETRY = 1e-8
@@ -77,23 +77,23 @@ def w2(mean_a: npt.ArrayLike, cov_a: npt.ArrayLike, mean_b: npt.ArrayLike, cov_b
 
 
 def _mean(values: npt.ArrayLike, name: str) -> Floats:
-    found = _numbers(values, name)
-    if found.ndim != 1 or not len(found):
-        raise InputError(f"{name} has the shape {found.shape}; a mean is a vector of d numbers")
-    return found
+    numbers = _numbers(values, name)
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError(f"{name} has the shape {numbers.shape}; a mean is a vector of d numbers")
+    return numbers
 
 
 def _root(values: npt.ArrayLike, d: int, name: str) -> Floats:
     """Σ^½: symmetric, without negative eigenvalues."""
-    found = _numbers(values, name)
-    given = found.shape
-    found = np.diag(found) if found.ndim == 1 else found
-    if found.shape != (d, d):
-        raise InputError(f"{name} has the shape {given}; for a mean of {d} numbers it is {d} x {d}, or {d} variances")
-    slack = _SYMMETRY * np.abs(found).max()
-    if np.abs(found - found.T).max() > slack:
+    numbers = _numbers(values, name)
+    shape = numbers.shape
+    numbers = np.diag(numbers) if numbers.ndim == 1 else numbers
+    if numbers.shape != (d, d):
+        raise InputError(f"{name} has the shape {shape}; for a mean of {d} numbers it is {d} x {d}, or {d} variances")
+    slack = _SYMMETRY * np.abs(numbers).max()
+    if np.abs(numbers - numbers.T).max() > slack:
         raise InputError(f"{name} is not symmetric; a covariance is")
-    values, vectors = np.linalg.eigh((found + found.T) / 2)
+    values, vectors = np.linalg.eigh((numbers + numbers.T) / 2)
     if values[0] < -slack:
         raise InputError(f"{name} has the variance {values[0]:g} in some direction; variances are at least 0")
     root: Floats = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T
@@ -102,9 +102,9 @@ def _root(values: npt.ArrayLike, d: int, name: str) -> Floats:
 
 def _numbers(values: Any, name: str) -> Floats:
     try:
-        found = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is no array of real numbers") from None
-    if not np.isfinite(found).all():
+        raise InputError(f"{name} is not an array of real numbers") from None
+    if not np.isfinite(numbers).all():
         raise InputError(f"{name} holds a number that is not finite")
-    return found
+    return numbers

@@ -1,4 +1,4 @@
-"""`Graph`: nodes with labels, and the sparse matrix of who is linked to whom."""
+"""`Graph`: nodes, and the sparse matrix of who is linked to whom."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DUPLICATES = ("sum", "one", "error")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """A weighted graph, directed or not, whose nodes keep their labels.
+    """A weighted graph, directed or not, whose nodes keep their names.
 
     `adjacency[i, j]` is the weight s_ij of the edge from node i to node j, 0 where there is none; it is symmetric
     where the graph is undirected, a self-loop standing once on the diagonal. The arrays are read-only.
@@ -53,7 +53,7 @@ class Graph:
     adjacency: sparse.csr_array
     """n x n, float32, sorted, without duplicates or stored zeros."""
     nodes: Nodes
-    """The label of each row."""
+    """The node of each row."""
     directed: bool = field(default=False, kw_only=True)
     times: npt.NDArray[np.float64] | None = field(default=None, kw_only=True)
     """When each edge was first there, a number for each stored entry of `adjacency`; None where nothing said so."""
@@ -61,13 +61,13 @@ class Graph:
     """Which columns of a table became what, and what was passed over; None where the graph is not from a table."""
 
     def __post_init__(self) -> None:
-        given = sparse.csr_array(self.adjacency)  # shares arrays that fit already
-        _check_square(given.shape)
-        _check_numbers(given.dtype)
-        _check_weights(given.data)
-        matrix = given
-        if given.dtype != np.float32:
-            matrix = sparse.csr_array((in_float32(given.data), given.indices, given.indptr), shape=given.shape)
+        own = sparse.csr_array(self.adjacency)  # shares arrays that fit already
+        _check_square(own.shape)
+        _check_numbers(own.dtype)
+        _check_weights(own.data)
+        matrix = own
+        if own.dtype != np.float32:
+            matrix = sparse.csr_array((in_float32(own.data), own.indices, own.indptr), shape=own.shape)
         if not matrix.has_canonical_format or (matrix.data.size and matrix.data.min() == 0):
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -77,11 +77,11 @@ class Graph:
             raise InputError("the adjacency matrix is not symmetric; say directed=True, or make it symmetric first")
         nodes = Nodes.of(self.nodes)
         if len(nodes) != matrix.shape[0]:
-            raise InputError(f"{len(nodes):,} labels do not fit an adjacency matrix of {matrix.shape[0]:,} rows")
+            raise InputError(f"{len(nodes):,} nodes do not fit an adjacency matrix of {matrix.shape[0]:,} rows")
         object.__setattr__(self, "adjacency", _read_only(matrix))
         object.__setattr__(self, "nodes", nodes)
         if self.times is not None:
-            object.__setattr__(self, "times", _checked_times(self.times, given, matrix))
+            object.__setattr__(self, "times", _checked_times(self.times, own, matrix))
 
     # ---------------------------------------------------------------- made from
 
@@ -106,8 +106,8 @@ class Graph:
         as in `read_edges`: by name, or by position from 0 where there are no names. An array has a row for each edge,
         or is the 2 x E integers that PyTorch Geometric calls edge_index.
 
-        `nodes` fixes the order of the nodes and admits isolated ones; otherwise they come in the order of their
-        labels where all are integers, and as they first appear where not. An edge given twice (in an undirected
+        `nodes` fixes the order of the nodes and admits isolated ones; otherwise they come in ascending
+        order where all are integers, and as they first appear where not. An edge given twice (in an undirected
         graph: in either direction) follows `duplicates`: "sum" its weights (the default where weights are given),
         count it as "one" edge (the default where none are), or raise an "error".
 
@@ -117,13 +117,11 @@ class Graph:
         table = interop.edge_columns(edges, weights, Chosen(source, target, weight, time, type), weighted)
         u, v = table.sources, table.targets
         if nodes is None:
-            labels, u_codes, v_codes = _factorize(u, v)
+            names, u_codes, v_codes = _factorize(u, v)
         else:
-            labels = Nodes.of(nodes)
-            u_codes, v_codes = labels.positions(u), labels.positions(v)
-        graph = Graph.from_codes(
-            u_codes, v_codes, table.weights, nodes=labels, directed=directed, duplicates=duplicates
-        )
+            names = Nodes.of(nodes)
+            u_codes, v_codes = names.positions(u), names.positions(v)
+        graph = Graph.from_codes(u_codes, v_codes, table.weights, nodes=names, directed=directed, duplicates=duplicates)
         if table.times is None and table.reading is None:
             return graph
         a, times = graph.adjacency, table.times
@@ -131,7 +129,7 @@ class Graph:
         weighty = table.weights is not None
         zeros = 0 if table.weights is None else int(np.count_nonzero(table.weights == 0))
         reading = table.reading and table.reading.counted(len(u_codes), graph.n_edges, summed=weighty, zeros=zeros)
-        return unchecked(a, labels, directed, times=times, reading=reading)
+        return unchecked(a, names, directed, times=times, reading=reading)
 
     @staticmethod
     def from_codes(
@@ -175,7 +173,7 @@ class Graph:
 
     @staticmethod
     def from_igraph(graph: Any, *, weight: str = "weight") -> Graph:
-        """A graph of an igraph graph; labels are the attribute `name` where there is one."""
+        """A graph of an igraph graph; nodes are the attribute `name` where there is one."""
         nodes, u, v, w = interop.from_igraph(graph, weight)
         return Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
 
@@ -240,22 +238,22 @@ class Graph:
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
         return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted}{passed_over})"
 
-    def positions(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
-        """The row of each label."""
-        return self.nodes.positions(labels)
+    def positions(self, nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """The row of each node."""
+        return self.nodes.positions(nodes)
 
-    def neighbors(self, label: Any) -> list[Any]:
-        """The labels that a node links to."""
-        i = int(self.positions([label])[0])
+    def neighbors(self, node: Any) -> list[Any]:
+        """The nodes that a node links to."""
+        i = int(self.positions([node])[0])
         a = self.adjacency
         return [self.nodes[j] for j in a.indices[a.indptr[i] : a.indptr[i + 1]]]
 
     def transition(self) -> sparse.csr_array:
         """P = D⁻¹ S: the rows that are not empty sum to 1."""
-        made = self.adjacency.copy()
-        sums = made @ np.ones(self.n_nodes)  # in float64: a hub's sum, or the inverse of a tiny one, outgrows float32
-        made.data[:] = made.data / np.repeat(sums, np.diff(made.indptr))
-        return made
+        matrix = self.adjacency.copy()
+        sums = matrix @ np.ones(self.n_nodes)  # in float64: a hub's sum, or the inverse of a tiny one, outgrows float32
+        matrix.data[:] = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
+        return matrix
 
     def laplacian(self) -> sparse.csr_array:
         """L = D - S with D the diagonal matrix of row sums."""
@@ -280,7 +278,7 @@ class Graph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of labels, edges and weights: equal for equal graphs, wherever they came from."""
+        """A hash of nodes, edges and weights: equal for equal graphs, wherever they came from."""
         a, digest = self.adjacency, hashlib.sha256()
         digest.update(f"{self.n_nodes} {self.directed} {self.nodes.kind}".encode())
         for array in (a.indptr.astype(np.int64), a.indices.astype(np.int64), a.data, *self.nodes.arrays().values()):
@@ -341,17 +339,17 @@ def unchecked(
     return graph
 
 
-def _checked_times(times: Any, given: sparse.csr_array, matrix: sparse.csr_array) -> npt.NDArray[np.float64]:
+def _checked_times(times: Any, before: sparse.csr_array, matrix: sparse.csr_array) -> npt.NDArray[np.float64]:
     """A read-only array with a time for each entry of a matrix that was in order already."""
     array = np.array(times, dtype=np.float64)
-    if array.shape != (matrix.nnz,) or given.nnz != matrix.nnz or not np.array_equal(given.indices, matrix.indices):
+    if array.shape != (matrix.nnz,) or before.nnz != matrix.nnz or not np.array_equal(before.indices, matrix.indices):
         raise InputError(f"times has the shape {array.shape}; it needs one for each of {matrix.nnz:,} sorted entries")
     array.flags.writeable = False
     return array
 
 
 def _factorize(u: Any, v: Any) -> tuple[Nodes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Labels in order, and the position of each end of each edge."""
+    """Nodes in order, and the position of each end of each edge."""
     if all(isinstance(x, np.ndarray) and x.dtype.kind in "iu" for x in (u, v)):
         values, codes = np.unique(np.concatenate([u, v]), return_inverse=True)
         return Nodes.of(values), codes[: len(u)], codes[len(u) :]
@@ -360,12 +358,12 @@ def _factorize(u: Any, v: Any) -> tuple[Nodes, npt.NDArray[np.int64], npt.NDArra
         ends = chain.from_iterable(zip(u, v, strict=True))
         codes = np.fromiter((index.setdefault(x, len(index)) for x in ends), dtype=np.int64)
     except TypeError as e:
-        raise InputError(f"a label cannot be a key: {e}") from None
-    labels = Nodes.of(index)
-    if labels.kind == "int":  # in order, as integers in an array come
+        raise InputError(f"a node cannot be a key: {e}") from None
+    nodes = Nodes.of(index)
+    if nodes.kind == "int":  # in order, as integers in an array come
         rank = np.argsort(np.argsort(np.fromiter(index, dtype=np.int64)))
-        labels, codes = Nodes.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
-    return labels, codes[0::2], codes[1::2]
+        nodes, codes = Nodes.of(np.sort(np.fromiter(index, dtype=np.int64))), rank[codes]
+    return nodes, codes[0::2], codes[1::2]
 
 
 def _assemble(
@@ -418,6 +416,6 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
     views = [x.view() for x in (matrix.data, matrix.indices, matrix.indptr)]
     for view in views:
         view.flags.writeable = False
-    made = sparse.csr_array(tuple(views), shape=matrix.shape, copy=False)
-    made.has_sorted_indices = made.has_canonical_format = True
-    return made
+    shared = sparse.csr_array(tuple(views), shape=matrix.shape, copy=False)
+    shared.has_sorted_indices = shared.has_canonical_format = True
+    return shared

@@ -71,9 +71,9 @@ def co_occurrences(rows: Sequence[Ints], n: int) -> sparse.csr_array:
         used = here.stop
     indices.resize(used, refcheck=False)
     counts.resize(used, refcheck=False)
-    made = sparse.csr_array((counts, indices, indptr), shape=(n, n))
-    made.has_sorted_indices = made.has_canonical_format = True
-    return made
+    matrix = sparse.csr_array((counts, indices, indptr), shape=(n, n))
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
 
 
 def _parts(rows: Sequence[Ints], n: int) -> Iterator[tuple[int, sparse.csr_array]]:
@@ -85,8 +85,8 @@ def _parts(rows: Sequence[Ints], n: int) -> Iterator[tuple[int, sparse.csr_array
     for first, last in _blocks(edges, bounds, sizes):
         mine = edges[bounds[first] : bounds[last]]
         degrees = np.diff(bounds[first : last + 1])
-        found = _members_of(mine, members, starts, sizes)
-        others = found[found != np.repeat(np.repeat(np.arange(first, last), degrees), sizes[mine])]
+        together = _members_of(mine, members, starts, sizes)
+        others = together[together != np.repeat(np.repeat(np.arange(first, last), degrees), sizes[mine])]
         ends = np.cumsum(np.append(0, sizes[mine] - 1))[bounds[first : last + 1] - bounds[first]]
         part = sparse.csr_array((np.ones(len(others), np.float32), others, ends), shape=(last - first, n))
         part.sum_duplicates()
@@ -100,8 +100,8 @@ def _edges_of_nodes(
     columns = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     listed = sparse.coo_array((np.ones(len(members), np.bool_), (members, columns)), shape=(n, len(sizes)))
     listed.has_canonical_format = True  # no edge names a node twice; this keeps tocsr() from looking
-    made = listed.tocsr()
-    return made.indices, made.indptr.astype(np.int64)
+    matrix = listed.tocsr()
+    return matrix.indices, matrix.indptr.astype(np.int64)
 
 
 def _blocks(edges: npt.NDArray[np.int32], bounds: Ints, sizes: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
@@ -122,8 +122,8 @@ def _members_of(
     lengths = sizes[edges]
     before = np.cumsum(lengths, dtype=np.int64) - lengths
     at = np.arange(int(lengths.sum())) + np.repeat(starts[edges] - before, lengths)
-    found: npt.NDArray[np.int32] = members[at]
-    return found
+    joined_nodes: npt.NDArray[np.int32] = members[at]
+    return joined_nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -148,7 +148,7 @@ class Hypergraph:
     kinds: tuple[Kind, ...]
     """The edges, as rows of positions; kinds in order of first appearance, each with one edge or more."""
     nodes: Nodes
-    """The label of each node; a node may be in no edge."""
+    """Each node once; a node may be in no edge."""
     types: tuple[str, ...]
     """The types of nodes, in order of first appearance; "node" alone where none is given."""
     type_codes: Ints
@@ -159,21 +159,21 @@ class Hypergraph:
     """Which columns of files became what; None where it is not from files of columns."""
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
-        given = list(map(_as_edge, edges))
-        labels = Nodes.of(nodes)
-        types, codes = types_of(node_types, len(labels))
-        members = labels.positions([label for edge in given for label in edge])
-        sizes = np.fromiter(map(len, given), np.int64, len(given))
-        _freeze(self, *kinds_of_tuples(members, sizes, types, codes), labels, types, codes)
+        tuples = list(map(_as_edge, edges))
+        names = Nodes.of(nodes)
+        types, codes = types_of(node_types, len(names))
+        members = names.positions([node for edge in tuples for node in edge])
+        sizes = np.fromiter(map(len, tuples), np.int64, len(tuples))
+        _freeze(self, *kinds_of_tuples(members, sizes, types, codes), names, types, codes)
 
     @staticmethod
     def from_tuples(tuples: Iterable[Iterable[Any]], node_types: Mapping[Any, str] | None = None) -> Hypergraph:
-        """A hypergraph of tuples of labels; `node_types` gives the type of each label.
+        """A hypergraph of tuples of nodes; `node_types` gives the type of each node.
 
-        Nodes come in the order of their labels where all are integers, and as they first appear where not.
+        Nodes come in ascending order where all are integers, and as they first appear where not.
         """
         edges = tuple(map(_as_edge, tuples))
-        nodes = _first_seen(label for edge in edges for label in edge)
+        nodes = _first_seen(node for edge in edges for node in edge)
         if nodes.kind == "int":
             nodes = Nodes.of(np.sort(nodes.arrays()["ints"]))
         if node_types is None:
@@ -199,11 +199,11 @@ class Hypergraph:
         >>> made, made.node_types
         (Hypergraph(3 nodes, 2 edges, 2 types), ('entity', 'entity', 'relation'))
         """
-        made = joined(map(_as_kind, kinds))
-        labels = Nodes.of(nodes)
-        given = types_by_roles(made, labels) if node_types is None else types_of(node_types, len(labels), types)
-        check_rows(made, labels, *given)
-        return _freeze(object.__new__(Hypergraph), made, None, labels, *given)
+        distinct = joined(map(_as_kind, kinds))
+        names = Nodes.of(nodes)
+        typing = types_by_roles(distinct, names) if node_types is None else types_of(node_types, len(names), types)
+        check_rows(distinct, names, *typing)
+        return _freeze(object.__new__(Hypergraph), distinct, None, names, *typing)
 
     @staticmethod
     def from_named(
@@ -212,7 +212,7 @@ class Hypergraph:
         nodes: Iterable[Any] | None = None,
         node_types: Mapping[Any, str] | None = None,
     ) -> Hypergraph:
-        """A hypergraph of edges that are dicts from role to label; `node_types` gives the type of each label.
+        """A hypergraph of edges that are dicts from role to node; `node_types` gives the type of each node.
 
         Edges of the same roles and types are of one kind. `nodes` fixes the order of the nodes and admits those in no
         edge; otherwise they come as they first appear.
@@ -220,12 +220,12 @@ class Hypergraph:
         >>> Hypergraph.from_named([{"head": "a", "tail": "b"}, {"tail": "a", "head": "c"}]).edges
         (('a', 'b'), ('c', 'a'))
         """
-        given = list(map(_as_named, edges))
-        labels = _first_seen(x for edge in given for x in edge.values()) if nodes is None else Nodes.of(nodes)
-        types, codes = types_of(_looked_up(node_types, labels) if node_types is not None else (), len(labels))
-        members = labels.positions([label for edge in given for label in edge.values()])
-        kinds, sequence = kinds_of_named(given, members.tolist(), [types[c] for c in codes.tolist()])
-        return _freeze(object.__new__(Hypergraph), kinds, sequence, labels, types, codes)
+        dicts = list(map(_as_named, edges))
+        names = _first_seen(x for edge in dicts for x in edge.values()) if nodes is None else Nodes.of(nodes)
+        types, codes = types_of(_looked_up(node_types, names) if node_types is not None else (), len(names))
+        members = names.positions([node for edge in dicts for node in edge.values()])
+        kinds, sequence = kinds_of_named(dicts, members.tolist(), [types[c] for c in codes.tolist()])
+        return _freeze(object.__new__(Hypergraph), kinds, sequence, names, types, codes)
 
     @staticmethod
     def from_xgi(graph: Any, *, node_type: str = "type", skip_small: bool = False) -> Hypergraph:
@@ -264,14 +264,14 @@ class Hypergraph:
 
     @cached_property
     def edges(self) -> tuple[tuple[Any, ...], ...]:
-        """The labels that each edge joins, made at the first use: for millions of edges use the rows of `kinds`."""
+        """The nodes that each edge joins, made at the first use: for millions of edges use the rows of `kinds`."""
         of_kind = [iter(self.tuples(kind)) for kind in self.kinds]
         if self._sequence is None:
             return tuple(edge for kind in of_kind for edge in kind)
         return tuple(next(of_kind[k]) for k in self._sequence.tolist())
 
     def tuples(self, kind: Kind) -> list[tuple[Any, ...]]:
-        """The edges of a kind as tuples of labels."""
+        """The edges of a kind as tuples of nodes."""
         names = list(self.nodes)
         return [tuple(map(names.__getitem__, row)) for row in kind.rows.tolist()]
 
@@ -302,7 +302,7 @@ class Hypergraph:
         return hypergraph_interop.to_xgi(self.nodes, self.node_types, self.named_edges())
 
     def named_edges(self) -> Iterator[dict[str, Any]]:
-        """Each edge as a dict from role to label."""
+        """Each edge as a dict from role to node."""
         rows = [iter(kind.rows.tolist()) for kind in self.kinds]
         names = list(self.nodes)
         every = chain.from_iterable(repeat(k, len(kind)) for k, kind in enumerate(self.kinds))
@@ -311,7 +311,7 @@ class Hypergraph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of labels, types, kinds and edges: equal where all are and come in the same order."""
+        """A hash of nodes, types, kinds and edges: equal where all are and come in the same order."""
         digest = hashlib.sha256()
         facts = [self.n_nodes, self.nodes.kind, self.types, [[k.roles, k.types, len(k)] for k in self.kinds]]
         digest.update(json.dumps(facts).encode())
@@ -322,7 +322,12 @@ class Hypergraph:
 
 
 def _freeze(
-    made: Hypergraph, kinds: Sequence[Kind], sequence: Ints | None, nodes: Nodes, types: tuple[str, ...], codes: Ints
+    empty: Hypergraph,
+    kinds: Sequence[Kind],
+    sequence: Ints | None,
+    nodes: Nodes,
+    types: tuple[str, ...],
+    codes: Ints,
 ) -> Hypergraph:
     """The one place where a hypergraph gets its parts."""
     for kind in kinds:
@@ -337,40 +342,40 @@ def _freeze(
         if isinstance(value, np.ndarray):
             value = value.view()
             value.flags.writeable = False
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(empty, name, value)
+    return empty
 
 
 def _as_named(edge: Any) -> Mapping[str, Any]:
     if not isinstance(edge, Mapping) or len(edge) < 2:
-        raise InputError(f"the edge {edge!r} is no dict of two roles or more; give {{role: label, ...}}")
+        raise InputError(f"the edge {edge!r} is not a dict of at least 2 roles; give {{role: node, ...}}")
     return edge
 
 
-def _first_seen(labels: Iterable[Any]) -> Nodes:
-    """The labels, each once, as they first appear."""
+def _first_seen(nodes: Iterable[Any]) -> Nodes:
+    """The nodes, each once, as they first appear."""
     try:
-        return Nodes.of(dict.fromkeys(labels))
+        return Nodes.of(dict.fromkeys(nodes))
     except TypeError as e:
-        raise InputError(f"a label cannot be a key: {e}") from None
+        raise InputError(f"a node cannot be a key: {e}") from None
 
 
 def _looked_up(node_types: Mapping[Any, str], nodes: Nodes) -> tuple[str, ...]:
-    untyped = next((label for label in nodes if label not in node_types), None)
+    untyped = next((node for node in nodes if node not in node_types), None)
     if untyped is not None:
         raise InputError(f"node_types does not say which type {untyped!r} is")
-    return tuple(node_types[label] for label in nodes)
+    return tuple(node_types[node] for node in nodes)
 
 
-def _as_kind(given: Any) -> Kind:
-    if isinstance(given, Kind):
-        return given
-    if not isinstance(given, (tuple, list)) or len(given) != 3:
-        raise InputError(f"a {type(given).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
-    return Kind(*given)
+def _as_kind(kind: Any) -> Kind:
+    if isinstance(kind, Kind):
+        return kind
+    if not isinstance(kind, (tuple, list)) or len(kind) != 3:
+        raise InputError(f"a {type(kind).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
+    return Kind(*kind)
 
 
 def _as_edge(edge: Any) -> tuple[Any, ...]:
-    if isinstance(edge, str) or not hasattr(edge, "__iter__") or len(made := tuple(edge)) < 2:
-        raise InputError(f"the edge {edge!r} joins fewer than two nodes; an edge is a tuple of two labels or more")
-    return made
+    if isinstance(edge, str) or not hasattr(edge, "__iter__") or len(members := tuple(edge)) < 2:
+        raise InputError(f"the edge {edge!r} joins fewer than two nodes; an edge is a tuple of at least 2 nodes")
+    return members

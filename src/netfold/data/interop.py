@@ -34,10 +34,10 @@ _MAX_FACTS = 1 << 24
 """No json beside our arrays is longer than this many bytes."""
 
 _DEEPEST = 100
-"""Lists within lists in a label."""
+"""Lists within lists in a node."""
 
 Edges = tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64] | None]
-"""Labels, the two ends of each edge as positions, weights."""
+"""Nodes, the two ends of each edge as positions, weights."""
 
 
 def kind_of(x: Any) -> str:
@@ -106,16 +106,16 @@ def is_table(x: Any) -> bool:
 
 def _of_frame(frame: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeTable:
     """Edges in a table with named columns; names that count from 0 are none."""
-    labels = list(frame.columns)
-    names = None if labels == list(range(len(labels))) else [str(label) for label in labels]
-    rows = list(zip(*(map(_cell, np.asarray(frame[label])[:_SAMPLE]) for label in labels), strict=True))
-    roles = _roles(names, rows, len(labels), chosen, weighted)
-    parts = {i: np.asarray(frame[labels[i]]) for i in roles[:4] if i is not None}
+    keys = list(frame.columns)
+    names = None if keys == list(range(len(keys))) else [str(key) for key in keys]
+    rows = list(zip(*(map(_cell, np.asarray(frame[key])[:_SAMPLE]) for key in keys), strict=True))
+    roles = _roles(names, rows, len(keys), chosen, weighted)
+    parts = {i: np.asarray(frame[keys[i]]) for i in roles[:4] if i is not None}
     for i in roles[:2]:
-        _check_whole(parts[i], labels[i])
-    reading = Reading.of(names, roles, len(labels))
+        _check_whole(parts[i], keys[i])
+    reading = Reading.of(names, roles, len(keys))
     weights = None if roles.weight is None else _as_weights(parts[roles.weight])
-    times = None if roles.time is None else _as_times(parts[roles.time], labels[roles.time])
+    times = None if roles.time is None else _as_times(parts[roles.time], keys[roles.time])
     return EdgeTable(parts[roles.source], parts[roles.target], weights, times, reading)
 
 
@@ -176,7 +176,7 @@ def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
     if np.any(missing):
         at = int(np.argmax(missing))
         raise InputError(
-            f"row {at} has no node in the column {name!r} (the label {column[at]!r}); drop such rows, as with "
+            f"row {at} has no node in the column {name!r} (the node {column[at]!r}); drop such rows, as with "
             f"dropna(subset=[{name!r}])"
         )
 
@@ -226,15 +226,15 @@ def from_igraph(graph: Any, weight: str) -> Edges:
     """Nodes and edges of an igraph graph."""
     nodes = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    given = graph.es[weight] if weight in graph.es.attributes() else [None] * len(ends)
-    return nodes, ends[:, 0], ends[:, 1], _weights_or_ones(given, multiple=graph.has_multiple())
+    weights = graph.es[weight] if weight in graph.es.attributes() else [None] * len(ends)
+    return nodes, ends[:, 0], ends[:, 1], _weights_or_ones(weights, multiple=graph.has_multiple())
 
 
-def _weights_or_ones(given: list[Any], *, multiple: bool) -> npt.NDArray[np.float64] | None:
+def _weights_or_ones(weights: list[Any], *, multiple: bool) -> npt.NDArray[np.float64] | None:
     """None where no edge has a weight, unless parallel edges are to be counted."""
-    if not multiple and all(w is None for w in given):
+    if not multiple and all(w is None for w in weights):
         return None
-    return _as_weights([1.0 if w is None else w for w in given])
+    return _as_weights([1.0 if w is None else w for w in weights])
 
 
 def from_pyg(data: Any) -> sparse.csr_array:
@@ -277,17 +277,17 @@ def edges_once(matrix: sparse.csr_array, directed: bool) -> tuple[npt.NDArray[An
 
 
 def to_networkx(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> networkx.Graph[Any]:
-    """A networkx graph with labels as nodes and weights as attributes."""
+    """A networkx graph with weights as attributes."""
     import networkx as nx
 
-    made: Any = nx.DiGraph() if directed else nx.Graph()
-    labels = list(nodes)
-    made.add_nodes_from(labels)
+    graph: Any = nx.DiGraph() if directed else nx.Graph()
+    names = list(nodes)
+    graph.add_nodes_from(names)
     rows, cols, weights, _ = edges_once(matrix, directed)
-    made.add_weighted_edges_from(
-        (labels[i], labels[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
+    graph.add_weighted_edges_from(
+        (names[i], names[j], w) for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
     )
-    return made
+    return graph
 
 
 def to_igraph(matrix: sparse.csr_array, nodes: Nodes, directed: bool) -> Any:
@@ -313,8 +313,8 @@ def to_pandas(
 ) -> pandas.DataFrame:
     """A table with the columns source, target and weight, and time where there are times."""
     rows, cols, weights, once = edges_once(matrix, directed)
-    labels = np.fromiter(iter(nodes), dtype=np.int64 if nodes.kind == "int" else object, count=len(nodes))
-    columns: dict[str, Any] = {"source": labels[rows], "target": labels[cols], "weight": weights}
+    names = np.fromiter(iter(nodes), dtype=np.int64 if nodes.kind == "int" else object, count=len(nodes))
+    columns: dict[str, Any] = {"source": names[rows], "target": names[cols], "weight": weights}
     columns |= {} if times is None else {"time": times[once]}
     table: pandas.DataFrame = _library("pandas", "to_pandas").DataFrame(columns)
     return table
@@ -357,7 +357,7 @@ def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
 
 
 LABEL = "netfold_label"
-"""The attribute of a node that is called otherwise than its label, as HIF and json make it."""
+"""The attribute of a node whose id there is not its name, as HIF and json make it."""
 
 Named = tuple[list[Any], dict[Any, str], list[dict[str, Any]]]
 """The nodes in order, the type of each, and each edge as a dict from role to node."""
@@ -368,13 +368,13 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     if not hasattr(getattr(graph, "edges", None), "members"):
         raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
     place = {node: i for i, node in enumerate(graph.nodes)}
-    labels = {node: own_name(node, graph.nodes[node]) for node in place}
-    types = {labels[node]: type_of(node, graph.nodes[node], node_type) for node in place}
+    nodes = {node: own_name(node, graph.nodes[node]) for node in place}
+    types = {nodes[node]: type_of(node, graph.nodes[node], node_type) for node in place}
     if len(types) < len(place):
         raise InputError(f"several nodes have the same {LABEL}; it is what netfold calls a node, and each has its own")
     edges = []
     for edge in graph.edges:
-        members = [(labels[node], role) for node, role in _members(graph.edges, edge, place)]
+        members = [(nodes[node], role) for node, role in _members(graph.edges, edge, place)]
         if len(members) > 1 or not skip_small:
             edges.append(named_edge(edge, members, types))
     return list(types), types, edges
@@ -383,22 +383,22 @@ def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
 def to_xgi(nodes: Sequence[Any], node_types: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> Any:
     """An `xgi.Hypergraph`, whose edges are sets: the attribute `roles` keeps who is what."""
     try:
-        made = importlib.import_module("xgi").Hypergraph()
+        hypergraph = importlib.import_module("xgi").Hypergraph()
     except ImportError:
         raise InputError("to_xgi needs xgi, which is missing; install it (pip install xgi)") from None
     for node, name in zip(nodes, node_types, strict=True):
-        made.add_node(node, type=name)
+        hypergraph.add_node(node, type=name)
     for edge in edges:
-        made.add_edge(list(edge.values()), roles=dict(edge))
-    return made
+        hypergraph.add_edge(list(edge.values()), roles=dict(edge))
+    return hypergraph
 
 
 def type_of(node: Any, attributes: Mapping[str, Any], name: str) -> str:
     """The type of a node that has attributes, "node" where it has none of that name."""
-    found = attributes.get(name, TYPE)
-    if not isinstance(found, str) or not found:
-        raise InputError(f"the attribute {name!r} of the node {node!r} is {found!r}; the type of a node is a string")
-    return found
+    value = attributes.get(name, TYPE)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"the attribute {name!r} of the node {node!r} is {value!r}; the type of a node is a string")
+    return value
 
 
 def named_edge(edge: Any, members: Sequence[tuple[Any, Any]], types: Mapping[Any, str]) -> dict[str, Any]:
@@ -429,25 +429,25 @@ def _members(edges: Any, edge: Any, place: Mapping[Any, int]) -> list[tuple[Any,
 
 def with_roles(members: Sequence[Any], roles: Any) -> list[tuple[Any, Any]]:
     """Pairs (node, role) of an edge whose attribute is `roles`; it is ours where it names each of the nodes once."""
-    given = {role: as_node(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
-    if len(given) == len(members) and all(node in given.values() for node in members):
-        return [(node, role) for role, node in given.items()]
+    by_role = {role: as_node(node) for role, node in roles.items()} if isinstance(roles, Mapping) else {}
+    if len(by_role) == len(members) and all(node in by_role.values() for node in members):
+        return [(node, role) for role, node in by_role.items()]
     return [(node, None) for node in members]
 
 
 def own_name(node: Any, attributes: Mapping[str, Any]) -> Any:
-    """The label of a node: what it is called, or what its attribute says that it was called."""
+    """A node: what it is called, or what its attribute says that it was called."""
     return as_node(attributes.get(LABEL, node))
 
 
 def as_node(x: Any, depth: int = 0) -> Any:
-    """A label that json may have held: its lists are tuples.
+    """A node that json may have held: its lists are tuples.
 
     >>> as_node(["user", [7, "x"]])
     ('user', (7, 'x'))
     """
     if isinstance(x, dict):
-        raise InputError(f"the label {reprlib.repr(x)} is an object; labels are strings, numbers, or lists of those")
+        raise InputError(f"the node {reprlib.repr(x)} is an object; nodes are strings, numbers, or lists of those")
     if not isinstance(x, (list, tuple)):
         return x
     if depth == _DEEPEST:

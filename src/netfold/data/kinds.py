@@ -51,15 +51,15 @@ class Kind:
 
     def __post_init__(self) -> None:
         roles, types = _names("roles", self.roles), _names("types", self.types)
-        shown = ", ".join(roles)
+        words = ", ".join(roles)
         if len(roles) < 2:
-            raise InputError(f"the kind ({shown}) joins fewer than two nodes; a kind has two roles or more")
+            raise InputError(f"the kind ({words}) joins fewer than two nodes; a kind has two roles or more")
         if len(set(roles)) < len(roles):
             again = next(r for i, r in enumerate(roles) if r in roles[:i])
-            raise InputError(f"the kind ({shown}) has the role {again!r} twice; give each position a name of its own")
+            raise InputError(f"the kind ({words}) has the role {again!r} twice; give each position a name of its own")
         if len(types) != len(roles):
-            raise InputError(f"{len(types)} types do not fit the {len(roles)} roles ({shown}); each role needs one")
-        rows = _as_rows(self.rows, len(roles), shown)
+            raise InputError(f"{len(types)} types do not fit the {len(roles)} roles ({words}); each role needs one")
+        rows = _as_rows(self.rows, len(roles), words)
         for name, value in (("roles", roles), ("types", types), ("rows", rows)):
             object.__setattr__(self, name, value)
 
@@ -67,8 +67,8 @@ class Kind:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        shown = ", ".join(r if r == t else f"{r}:{t}" for r, t in zip(self.roles, self.types, strict=True))
-        return f"Kind({shown}; {len(self):,} {'edge' if len(self) == 1 else 'edges'})"
+        words = ", ".join(r if r == t else f"{r}:{t}" for r, t in zip(self.roles, self.types, strict=True))
+        return f"Kind({words}; {len(self):,} {'edge' if len(self) == 1 else 'edges'})"
 
     @cached_property
     def ordered(self) -> bool:
@@ -86,11 +86,11 @@ def default_roles(types: Sequence[str]) -> tuple[str, ...]:
     >>> default_roles(["user", "user", "film"])
     ('user', 'user_2', 'film')
     """
-    given, roles = tuple(types), []
-    for i, name in enumerate(given):
-        number = given[: i + 1].count(name)
+    names, roles = tuple(types), []
+    for i, name in enumerate(names):
+        number = names[: i + 1].count(name)
         role = name if number == 1 else f"{name}_{number}"
-        while number > 1 and role in given:  # a type that is itself called user_2
+        while number > 1 and role in names:  # a type that is itself called user_2
             role += "_"
         roles.append(role)
     return tuple(roles)
@@ -117,16 +117,16 @@ def kinds_of_tuples(
     they have the same types, in whatever order; nodes then come in the order of types of the first of them.
     """
     starts = np.cumsum(sizes) - sizes
-    found: list[tuple[int, Kind, Ints]] = []
+    parts: list[tuple[int, Kind, Ints]] = []
     for size in np.unique(sizes).tolist():
         edges = np.flatnonzero(sizes == size)
         rows = members[starts[edges][:, None] + np.arange(size)]
-        found += [(int(edges[at[0]]), kind, edges[at]) for at, kind in _by_types(rows, types, type_codes)]
-    found.sort(key=lambda each: each[0])
+        parts += [(int(edges[at[0]]), kind, edges[at]) for at, kind in _by_types(rows, types, type_codes)]
+    parts.sort(key=lambda each: each[0])
     sequence = np.empty(len(sizes), np.int64)
-    for k, (_, _, edges) in enumerate(found):
+    for k, (_, _, edges) in enumerate(parts):
         sequence[edges] = k
-    return [kind for _, kind, _ in found], sequence
+    return [kind for _, kind, _ in parts], sequence
 
 
 def kinds_of_named(
@@ -136,26 +136,26 @@ def kinds_of_named(
 
     `members` are the positions of their nodes, edge after edge. The first edge of a kind decides the order of roles.
     """
-    found: dict[frozenset[tuple[str, str]], tuple[int, dict[str, str], list[list[int]]]] = {}
+    by_key: dict[frozenset[tuple[str, str]], tuple[int, dict[str, str], list[list[int]]]] = {}
     sequence, start = np.empty(len(edges), np.int64), 0
     for e, edge in enumerate(edges):
         place = dict(zip(edge, members[start : start + len(edge)], strict=True))
         start += len(edge)
         types = {role: node_types[i] for role, i in place.items()}
-        kind, roles, rows = found.setdefault(frozenset(types.items()), (len(found), types, []))
+        kind, roles, rows = by_key.setdefault(frozenset(types.items()), (len(by_key), types, []))
         rows.append([place[role] for role in roles])
         sequence[e] = kind
-    made = [Kind(tuple(roles), tuple(roles.values()), np.array(rows, np.int64)) for _, roles, rows in found.values()]
-    return made, sequence
+    kinds = [Kind(tuple(roles), tuple(roles.values()), np.array(rows, np.int64)) for _, roles, rows in by_key.values()]
+    return kinds, sequence
 
 
 def joined(kinds: Iterable[Kind]) -> tuple[Kind, ...]:
     """Kinds of the same roles and types, in whatever order, as one; those without hyperedges are left out."""
-    found: dict[frozenset[tuple[str, str]], list[Kind]] = {}
+    by_key: dict[frozenset[tuple[str, str]], list[Kind]] = {}
     for kind in kinds:
         if len(kind):
-            found.setdefault(frozenset(zip(kind.roles, kind.types, strict=True)), []).append(kind)
-    return tuple(parts[0] if len(parts) == 1 else _stacked(parts) for parts in found.values())
+            by_key.setdefault(frozenset(zip(kind.roles, kind.types, strict=True)), []).append(kind)
+    return tuple(parts[0] if len(parts) == 1 else _stacked(parts) for parts in by_key.values())
 
 
 def _stacked(kinds: Sequence[Kind]) -> Kind:
@@ -170,36 +170,36 @@ def _by_types(rows: Ints, types: tuple[str, ...], type_codes: Ints) -> list[tupl
     order = np.argsort(codes, axis=1, kind="stable")
     by_type = np.take_along_axis(codes, order, axis=1)
     _, group = np.unique(by_type, axis=0, return_inverse=True)
-    made = []
+    parts = []
     for g in range(int(group.max(initial=-1)) + 1):
         at = np.flatnonzero(group.ravel() == g)
         back = np.argsort(order[at[0]])  # from the order of types to that of the first tuple
         sorted_rows = np.take_along_axis(rows[at], order[at], axis=1)
         names = tuple(types[c] for c in codes[at[0]])
-        made.append((at, Kind(default_roles(names), names, sorted_rows[:, back])))
-    return made
+        parts.append((at, Kind(default_roles(names), names, sorted_rows[:, back])))
+    return parts
 
 
 def _names(what: str, names: Any) -> tuple[str, ...]:
-    given = (names,) if isinstance(names, str) else tuple(names)
-    odd = next((name for name in given if not isinstance(name, str) or not name), None)
+    several = (names,) if isinstance(names, str) else tuple(names)
+    odd = next((name for name in several if not isinstance(name, str) or not name), None)
     if odd is not None:
         raise InputError(f"{odd!r} stands among the {what} of a kind; they are strings that are not empty")
-    check_unicode(what, given)
-    return given
+    check_unicode(what, several)
+    return several
 
 
-def _as_rows(rows: Any, width: int, shown: str) -> Ints:
+def _as_rows(rows: Any, width: int, words: str) -> Ints:
     """Whatever holds m x width integers, as a read-only view or copy."""
-    given = np.asarray(rows)
-    if given.size == 0 and given.ndim < 2:
-        given = np.empty((0, width), np.int64)
-    if given.ndim != 2 or given.shape[1] != width or given.dtype.kind not in "iu":
+    array = np.asarray(rows)
+    if array.size == 0 and array.ndim < 2:
+        array = np.empty((0, width), np.int64)
+    if array.ndim != 2 or array.shape[1] != width or array.dtype.kind not in "iu":
         raise InputError(
-            f"the rows of the kind ({shown}) are {given.dtype} in the shape {given.shape}; "
+            f"the rows of the kind ({words}) are {array.dtype} in the shape {array.shape}; "
             f"give the positions of nodes, integers in {width} columns"
         )
-    view = given.astype(np.int64, copy=False).view()
+    view = array.astype(np.int64, copy=False).view()
     view.flags.writeable = False
     return view
 
@@ -211,21 +211,21 @@ Types = tuple[tuple[str, ...], Ints]
 """The types, in order of first appearance, and the type of each node as a position among them."""
 
 
-def types_of(given: Iterable[str] | npt.NDArray[np.integer], n: int, types: Sequence[str] | None = None) -> Types:
+def types_of(node_types: Iterable[str] | npt.NDArray[np.integer], n: int, types: Sequence[str] | None = None) -> Types:
     """The types of n nodes: a string for each, or with `types` a position in them; none at all is `TYPE` for all.
 
     >>> types_of(["user", "film", "user"], 3)
     (('user', 'film'), array([0, 1, 0]))
     """
     if types is not None:
-        names, codes = tuple(types), np.asarray(given)
+        names, codes = tuple(types), np.asarray(node_types)
         if codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu"):
             raise InputError(
                 f"node_types holds {codes.dtype} beside types; give one position among types for each node"
             )
         codes = codes.astype(np.int64)
     else:
-        names, codes = _numbered(tuple(given) or (TYPE,) * n)
+        names, codes = _numbered(tuple(node_types) or (TYPE,) * n)
     if len(codes) != n:
         raise InputError(f"{len(codes):,} types do not fit {n:,} nodes; each node needs one")
     odd = next((t for t in names if not isinstance(t, str)), None)
@@ -271,10 +271,10 @@ def _check_positions(kinds: Sequence[Kind], n: int) -> None:
             raise InputError(f"{kind} names node {bad}; the {n:,} nodes are numbered from 0")
 
 
-def _numbered(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], Ints]:
+def _numbered(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Ints]:
     index: dict[Any, int] = {}
     try:
-        codes = np.fromiter((index.setdefault(t, len(index)) for t in given), np.int64, len(given))
+        codes = np.fromiter((index.setdefault(t, len(index)) for t in values), np.int64, len(values))
     except TypeError as e:
         raise InputError(f"a type cannot be a key: {e}; the type of a node is a string") from None
     return tuple(index), codes

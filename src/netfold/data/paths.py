@@ -54,15 +54,15 @@ def path_lengths(links: sparse.csr_array, rows: npt.NDArray[np.int64]) -> npt.ND
     [[1, 0, 3]]
     """
     n, width = links.shape[0], _search_width(links)
-    found = np.empty((len(rows), n), np.int32)
+    distances = np.empty((len(rows), n), np.int32)
     for start in range(0, len(rows), width):
         part = rows[start : start + width]
         lengths = np.full((n, len(part)), n, np.int32)
         lengths[part, np.arange(len(part))] = 0
         for steps, new in breadth_first(links, part):
             np.copyto(lengths, steps, where=_bits(new, len(part)))
-        found[start : start + width] = lengths.T
-    return found
+        distances[start : start + width] = lengths.T
+    return distances
 
 
 def _bits(words: npt.NDArray[np.uint64], count: int) -> npt.NDArray[np.bool_]:

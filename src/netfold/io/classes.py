@@ -96,7 +96,7 @@ def _fields(path: Path, line: int, row: bytes, delimiter: bytes, width: int) -> 
 
 
 def _check_filled(path: Path, rows: list[tuple[int, bytes, bytes]]) -> None:
-    empty = next((line for line, node, label in rows if not node or not label), None)
+    empty = next((line for line, node, value in rows if not node or not value), None)
     if empty is not None:
         raise refusal(path, "there is no class; a line holds a node and its class, as in 7,red", empty)
 
@@ -123,17 +123,17 @@ def _columns(
     for name in chosen:
         if name is not None and name not in names:
             raise refusal(path, f"there is no column {name!r}; there are {', '.join(names)}")
-    node, label = (None if name is None else names.index(name) for name in chosen)
+    node, classes = (None if name is None else names.index(name) for name in chosen)
     if node is None:
-        node = _node_column(body, names, nodes, [i for i in range(width) if i != label])
+        node = _node_column(body, names, nodes, [i for i in range(width) if i != classes])
     left = [i for i in range(width) if i != node]
-    if label is None and len(left) > 1:
+    if classes is None and len(left) > 1:
         left = [i for i in left if names and names[i].casefold() in _CLASS]
-    if label is None and len(left) != 1:
+    if classes is None and len(left) != 1:
         there = f"the columns {', '.join(names)}" if names else f"{width} columns"
-        problem = f"there are {there}; say which holds the classes (column='...', or --labels FILE:COLUMN)"
+        problem = f"there are {there}; say which holds the classes (column='...', or FILE:COLUMN on the command line)"
         raise refusal(path, problem, body[0][0] - bool(names))
-    return node, left[0] if label is None else label
+    return node, left[0] if classes is None else classes
 
 
 def _node_column(body: list[_Line], names: list[str], nodes: Nodes | None, columns: list[int]) -> int:

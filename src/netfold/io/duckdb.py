@@ -60,10 +60,10 @@ def _pass_frame(file: BinaryIO) -> None:
 
 
 def _number(file: BinaryIO, size: int) -> int:
-    found = file.read(size)
-    if len(found) < size:
+    raw = file.read(size)
+    if len(raw) < size:
         raise CutShortError("the last frame is not complete")
-    return int.from_bytes(found, "little")
+    return int.from_bytes(raw, "little")
 
 
 _LINES = BLOCK // 16
@@ -148,7 +148,7 @@ class ParquetTable:
         self.integers = types[source] in INTEGERS and types[target] in INTEGERS
         for i in (source, target):
             if types[i] not in INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
-                raise refusal(path, f"the column {self.names[i]!r} holds {types[i]}; labels are integers or strings")
+                raise refusal(path, f"the column {self.names[i]!r} holds {types[i]}; nodes are integers or strings")
         if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
             raise refusal(
                 path, f"the column {self.names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"
@@ -168,8 +168,8 @@ class ParquetTable:
             raise refusal(self._path, f"the column {self.names[column]!r} holds {kind}; times are numbers or dates")
         return f"{name}::DOUBLE"
 
-    def _query(self, label: str) -> str:
-        picked = [f"{quoted(self.names[i])}::{label}" for i in self.roles[:2]] + self._picked
+    def _query(self, kind: str) -> str:
+        picked = [f"{quoted(self.names[i])}::{kind}" for i in self.roles[:2]] + self._picked
         return f"SELECT {', '.join(f'{x} AS c{i}' for i, x in enumerate(picked))} FROM read_parquet(?"
 
     def pieces(self, *, integers: bool) -> Iterator[ParquetPiece]:
@@ -185,8 +185,8 @@ class ParquetTable:
         total = self._connection.execute(count, [self._name]).fetchone()[0]
         weighted = self.roles.weight is not None
         for start in range(0, total, _ROWS):
-            found = self._connection.execute(query, [self._name, start, start + _ROWS - 1]).fetchnumpy()
-            columns = [found[f"c{i}"] for i in range(len(found))]
+            arrays = self._connection.execute(query, [self._name, start, start + _ROWS - 1]).fetchnumpy()
+            columns = [arrays[f"c{i}"] for i in range(len(arrays))]
             for column in columns[: 2 + weighted]:
                 if np.ma.is_masked(column):
                     raise self._missing(start + int(np.flatnonzero(np.ma.getmaskarray(column))[0]))
@@ -200,16 +200,16 @@ class ParquetTable:
             missing = next((i for i, row in enumerate(rows) if None in row[: 2 + weighted]), None)
             if missing is not None:
                 raise self._missing(start + missing)
-            labels = [text.encode() for row in rows for text in row[:2]]
-            strange = next((i for i, label in enumerate(labels) if b"\0" in label), None)
+            nodes = [text.encode() for row in rows for text in row[:2]]
+            strange = next((i for i, node in enumerate(nodes) if b"\0" in node), None)
             if strange is not None:
                 raise refusal(
                     self._path,
-                    f"row {start + strange // 2 + 1}: the label {excerpt(labels[strange])} holds a NUL byte; remove it",
+                    f"row {start + strange // 2 + 1}: the node {excerpt(nodes[strange])} holds a NUL byte; remove it",
                 )
             weights = self._checked([np.array([row[2] for row in rows])] if weighted else [], start)
             times = self._times([[row[-1] for row in rows]] if self.roles.time is not None else [], start)
-            yield joined_rows(labels, weights, times), weights, times
+            yield joined_rows(nodes, weights, times), weights, times
             start += len(rows)
 
     def _times(self, times: list[Any], start: int) -> _Floats | None:
@@ -294,7 +294,7 @@ def _explained(path: Path, kind: str, message: str) -> Exception:
         said = "its lines end in different ways (line feed, carriage return or both)"
         return refusal(path, f"{said}; make them alike, or give .csv or .csv.gz", line)
     if "UINT64" in message and "can't be cast" in message:
-        return refusal(path, "a label does not fit in 64 bits with a sign; store the labels as strings")
+        return refusal(path, "a node does not fit in 64 bits with a sign; store the nodes as strings")
     reason = message.strip().split("\n")[0][:200].rstrip(".")
     return refusal(
         path, f"the {kind} data are damaged or cannot be read ({reason}); write or fetch the file again", line

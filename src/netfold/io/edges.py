@@ -96,10 +96,10 @@ def read_edges(
             files.append(_Text(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
     _check_alike(files)
     try:
-        ends, found = _collected(files, IntegerEnds() if all(file.integers for file in files) else TextEnds())
+        ends, collected = _collected(files, IntegerEnds() if all(file.integers for file in files) else TextEnds())
     except NotIntegersError:
-        ends, found = _collected(files, TextEnds())
-    graph = _graph(files, ends, found, directed)
+        ends, collected = _collected(files, TextEnds())
+    graph = _graph(files, ends, collected, directed)
     if any(file.undecided for file in files):
         warnings.warn(_undecided(files), stacklevel=2)
     return graph
@@ -173,15 +173,15 @@ class _Text:
     def width(self) -> int:
         return self.layout.width
 
-    def add_to(self, found: Collected, ends: Ends) -> None:
+    def add_to(self, collected: Collected, ends: Ends) -> None:
         for line, text in chunks(self.path, self.kind, self.layout.start):
             try:
                 rows = rows_of(line, text, self.layout)
             except LineError as e:
                 raise refusal(self.path, e.problem, e.line) from None
             edges = (*ends.add(rows), rows.weights, rows.times)
-            found.count(len(rows.starts), rows.weights)
-            found.add(*(_merged(*edges) if _repeats(text) else edges))
+            collected.count(len(rows.starts), rows.weights)
+            collected.add(*(_merged(*edges) if _repeats(text) else edges))
 
 
 class _Parquet:
@@ -197,7 +197,7 @@ class _Parquet:
             self.integers, self.roles, self.names = table.integers, table.roles, tuple(table.names)
         self.width = len(self.names)
 
-    def add_to(self, found: Collected, ends: Ends) -> None:
+    def add_to(self, collected: Collected, ends: Ends) -> None:
         from netfold.io.duckdb import open_table
 
         with open_table(self.path, *self._options) as table:
@@ -207,8 +207,8 @@ class _Parquet:
                 else:
                     assert isinstance(ends, IntegerEnds)
                     u, v = ends.add_values(part)
-                found.count(len(u), weights)
-                found.add(u, v, weights, times)
+                collected.count(len(u), weights)
+                collected.add(u, v, weights, times)
 
 
 _File = _Text | _Parquet
@@ -231,24 +231,24 @@ def _undecided(files: Sequence[_File]) -> str:
 
 
 def _collected(files: Sequence[_File], ends: Ends) -> tuple[Ends, Collected]:
-    found = Collected()
+    collected = Collected()
     for file in files:
-        file.add_to(found, ends)
-    return ends, found
+        file.add_to(collected, ends)
+    return ends, collected
 
 
-def _graph(files: Sequence[_File], ends: Ends, found: Collected, directed: bool) -> Graph:
-    columns, weights = found.take()
-    times, first = found.take_times(), files[0]
+def _graph(files: Sequence[_File], ends: Ends, collected: Collected, directed: bool) -> Graph:
+    columns, weights = collected.take()
+    times, first = collected.take_times(), files[0]
     if not columns:
         problem = "there are no edges; it should hold one edge per line, after the header if there is one"
         raise refusal(first.path, problem)
-    labels = ends.finish(columns)
+    nodes = ends.finish(columns)
     pairs = list(zip(columns[0::2], columns[1::2], strict=True))
     timed = [] if times is None else pairs[:]
     columns.clear()
     try:
-        matrix = adjacency(pairs, weights, len(labels), directed=directed)
+        matrix = adjacency(pairs, weights, len(nodes), directed=directed)
     except InputError as e:
         raise refusal(first.path, str(e)) from None
     summed = weights is not None
@@ -259,8 +259,8 @@ def _graph(files: Sequence[_File], ends: Ends, found: Collected, directed: bool)
     header = first.names is not None if isinstance(first, _Text) else None
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
     reading = Reading.of(first.names, first.roles, first.width, **facts)
-    reading = reading.counted(found.rows, edges, summed=summed, zeros=found.zeros)
-    return unchecked(matrix, labels, directed, times=times, reading=reading)
+    reading = reading.counted(collected.rows, edges, summed=summed, zeros=collected.zeros)
+    return unchecked(matrix, nodes, directed, times=times, reading=reading)
 
 
 def _keep_freed_memory() -> None:

@@ -1,4 +1,4 @@
-"""The ends of edges, collected piece by piece, and numbered: as integers where all labels are, as texts otherwise."""
+"""The ends of edges, collected piece by piece, and numbered: as integers where all nodes are, as texts otherwise."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _Codes = npt.NDArray[np.int32]
 _Places = npt.NDArray[np.int64]
 
 _LONG = 64
-"""Labels of more bytes than this are kept in a dictionary."""
+"""Nodes of more bytes than this are kept in a dictionary."""
 
 _STEP = 1 << 16
 
@@ -90,7 +90,7 @@ _FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
 
 
 class NotIntegersError(Exception):
-    """A label turned up that is not an integer: the file is to be read again, with texts for labels."""
+    """A node turned up that is not an integer: the file is to be read again, with texts for nodes."""
 
 
 class Ends(Protocol):
@@ -100,7 +100,7 @@ class Ends(Protocol):
         """The two columns to keep for `finish`, in whatever numbering suits."""
 
     def finish(self, columns: list[Column]) -> Nodes:
-        """Turn every column, in place, into positions among the labels given back."""
+        """Turn every column, in place, into positions among the nodes given back."""
 
 
 class IntegerEnds:
@@ -110,7 +110,7 @@ class IntegerEnds:
         self._low, self._high = 2**63 - 1, -(2**63)
 
     def add(self, rows: Rows) -> tuple[Column, Column]:
-        """The integers themselves; a `NotIntegersError` where a label is none."""
+        """The integers themselves; a `NotIntegersError` where a node is none."""
         return self.add_values(_integers(rows).reshape(-1, 2))
 
     def add_values(self, values: _Places) -> tuple[Column, Column]:
@@ -162,7 +162,7 @@ def _by_hash(columns: list[Column]) -> Nodes:
 
 
 def _integers(rows: Rows) -> _Places:
-    """The labels of rows as integers, source, target, source, ...; `NotIntegersError` where one is none."""
+    """The nodes of rows as integers, source, target, source, ...; `NotIntegersError` where one is none."""
     starts, ends, words = rows.starts.ravel(), rows.ends.ravel(), words_of(rows.buffer)
     lengths = ends - starts
     if rows.digits and lengths.max(initial=0) <= MOST_DIGITS:

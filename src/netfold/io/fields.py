@@ -35,7 +35,7 @@ class Layout:
     start: int
     """The line where the edges begin, after a header."""
     integers: bool
-    """Whether the labels look like integers."""
+    """Whether the nodes look like integers."""
     names: tuple[str, ...] | None = None
     """What the columns are called; None where no line says so."""
     undecided: bool = False
@@ -62,7 +62,7 @@ def rows_of(line: int, text: bytes, layout: Layout) -> Rows:
     return slow_rows(line, text, layout) if rows is None else rows
 
 
-def parted_lines(line: int, text: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+def separated_lines(line: int, text: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """The fields of each line with its number; a `LineError` for one that has other columns than the first."""
     for number, row in data_lines(line, text):
         try:
@@ -80,9 +80,9 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
     fields: list[bytes] = []
     weights: list[float] = []
     times: list[float] = []
-    for number, parts in parted_lines(line, text, layout):
+    for number, parts in separated_lines(line, text, layout):
         if not parts[source] or not parts[target]:
-            raise LineError(number, "the label of a node is empty; every edge needs a label at both ends")
+            raise LineError(number, "a node is empty; every edge needs one at both ends")
         fields += parts[source], parts[target]
         if weight is not None:
             weights.append(_weight(number, parts[weight]))
@@ -98,7 +98,7 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
 def joined_rows(
     fields: list[bytes], weights: npt.NDArray[np.float64] | None, times: npt.NDArray[np.float64] | None = None
 ) -> Rows:
-    """Rows of labels that are apart already: source, target, source, target, ..."""
+    """Rows of nodes that are apart already: source, target, source, target, ..."""
     bounds = np.zeros(len(fields) + 1, np.int64)
     np.cumsum([len(field) for field in fields], out=bounds[1:])
     bounds += PAD
@@ -106,9 +106,9 @@ def joined_rows(
     return Rows(buffer, bounds[:-1].reshape(-1, 2), bounds[1:].reshape(-1, 2), weights, False, times)
 
 
-def ragged(found: int, layout: Layout) -> str:
+def ragged(count: int, layout: Layout) -> str:
     """What is wrong with a line of so many columns."""
-    columns = "1 column" if found == 1 else f"{found} columns"
+    columns = "1 column" if count == 1 else f"{count} columns"
     name = {b"\t": "tab", b" ": "blank"}.get(layout.delimiter, layout.delimiter.decode())
     return f"there are {columns} where the first line has {layout.width} (delimiter: {name}); give every line as many"
 
@@ -163,7 +163,7 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
         return None
     starts, ends = fields
     if layout.delimiter == b" " and np.any(starts >= ends):
-        return None  # a run of blanks, which parts fields but once
+        return None  # a run of blanks, which separates fields but once
     source, target, weight, time, _ = layout.roles
     if (source, target, layout.width) != (0, 1, 2):
         fields = starts[:, (source, target)], ends[:, (source, target)]
@@ -185,7 +185,7 @@ def _cut(text: bytes, layout: Layout) -> Rows | None:
 def _tidied(text: bytes, delimiter: bytes) -> bytes | None:
     """The text without comments, blank lines and blanks that mean nothing; None where quotes make that unsafe."""
     if delimiter == b"\t" and (text.startswith(b"\t") or b"\n\t" in text):
-        return None  # a tab that begins a line parts an empty field from the next, but not from a comment
+        return None  # a tab that begins a line separates an empty field from the next, but not from a comment
     text = _without_comments(text)
     quoted, blank = QUOTE in text, delimiter == b" "
     blanks = [bytes([b]) for b in BLANK if bytes([b]) != delimiter and b in text] if not blank else []

@@ -70,10 +70,10 @@ def format_of(path: Path) -> str | None:
     whole = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
     if head.lstrip()[:1] in (b"{", b"["):
         return _json_format(head)
-    found = next((name for name, mark in _MARKS if mark.match(whole)), None)
-    if found is None and path.name.removesuffix(".gz").endswith((".adjlist", ".adj")):
+    by_mark = next((name for name, mark in _MARKS if mark.match(whole)), None)
+    if by_mark is None and path.name.removesuffix(".gz").endswith((".adjlist", ".adj")):
         return "adjacency list"
-    return found
+    return by_mark
 
 
 def _json_format(head: bytes) -> str | None:
@@ -121,12 +121,12 @@ def _with_networkx(read: Callable[[Any, io.BytesIO], Any]) -> Callable[[Path, st
         import networkx as nx
 
         graph = Graph.from_networkx(read(nx, _bytes(path)), weight=weight)
-        return replace(graph, nodes=_plain_labels(list(graph.nodes)))
+        return replace(graph, nodes=_plain_nodes(list(graph.nodes)))
 
     return reader
 
 
-def _plain_labels(nodes: list[Any]) -> Nodes:
+def _plain_nodes(nodes: list[Any]) -> Nodes:
     """Integers where all are written as such, as in files of edges."""
     texts = [x for x in nodes if isinstance(x, str)]
     whole = len(texts) == len(nodes) and all(is_integer(x.encode()) for x in texts)
@@ -170,7 +170,7 @@ def _edge_list(path: Path, weight: str) -> Graph:
             raise refusal(path, f"{excerpt(text)} is not two nodes and a dict of attributes", line) from None
         weighty |= weight in attributes
         ends += parts[:2]
-    nodes = list(_plain_labels(list(dict.fromkeys(ends))))
+    nodes = list(_plain_nodes(list(dict.fromkeys(ends))))
     known = dict(zip(dict.fromkeys(ends), nodes, strict=True))
     pairs = [(known[a], known[b]) for a, b in zip(ends[0::2], ends[1::2], strict=True)]
     return Graph.from_edges(pairs, weights if weighty else None)
@@ -180,7 +180,7 @@ def _adjacency_list(path: Path, weight: str) -> Graph:
     """Lines of a node and its neighbors, separated by blanks."""
     rows = [text.decode().split() for _, text in _lines(path)]
     texts = list(dict.fromkeys(node for row in rows for node in row))
-    known = dict(zip(texts, _plain_labels(texts), strict=True))
+    known = dict(zip(texts, _plain_nodes(texts), strict=True))
     return Graph.from_edges([(known[row[0]], known[x]) for row in rows for x in row[1:]], nodes=list(known.values()))
 
 

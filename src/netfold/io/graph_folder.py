@@ -31,7 +31,7 @@ _BLOCK = 1 << 18
 def write_graph_folder(
     path: str | os.PathLike[str],
     matrix: sparse.csr_array,
-    labels: Nodes,
+    nodes: Nodes,
     directed: bool,
     *,
     force: bool,
@@ -39,7 +39,7 @@ def write_graph_folder(
     reading: Reading | None = None,
 ) -> None:
     """Write the folder; `times`, where there are any, in an array of their own."""
-    arrays: dict[str, npt.NDArray[Any]] = {f"label_{k}": v for k, v in labels.arrays().items()}
+    arrays: dict[str, npt.NDArray[Any]] = {f"label_{k}": v for k, v in nodes.arrays().items()}
     arrays |= {"indptr": matrix.indptr.astype(np.int64), "indices": matrix.indices, "weights": matrix.data}
     arrays |= {} if times is None else {"times": times}
     with staged_folder(path, force=force) as folder:
@@ -49,8 +49,8 @@ def write_graph_folder(
             "format": _FORMAT,
             "kind": "graph",
             "directed": directed,
-            "labels": labels.kind,
-            "n_nodes": len(labels),
+            "labels": nodes.kind,
+            "n_nodes": len(nodes),
             "files": [file_facts(folder / f"{name}.npy") for name in arrays],
         }
         facts |= {} if times is None else {"times": True}
@@ -67,14 +67,14 @@ def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Nodes, bool, dict
         recover(folder)
     facts = read_facts(folder / "graph.json", _FORMAT, "graph")
     kind, directed = facts.get("labels"), facts.get("directed")
-    label_arrays = [f"label_{x}" for x in (["ints"] if kind == "int" else ["offsets", "bytes"])]
-    parts = ["weights", "indices", "indptr", *label_arrays]
+    node_arrays = [f"label_{x}" for x in (["ints"] if kind == "int" else ["offsets", "bytes"])]
+    parts = ["weights", "indices", "indptr", *node_arrays]
     try:
         arrays = {name: _mapped(folder, name) for name in parts}
-        labels = Nodes(str(kind), {name[6:]: arrays[name] for name in label_arrays})
-        csr = _stored_csr(arrays["weights"], arrays["indices"], arrays["indptr"], len(labels))
-        if facts.get("n_nodes") != len(labels) or not isinstance(directed, bool):
-            raise InputError(f"graph.json does not describe its {len(labels):,} labels")
+        nodes = Nodes(str(kind), {name[6:]: arrays[name] for name in node_arrays})
+        csr = _stored_csr(arrays["weights"], arrays["indices"], arrays["indptr"], len(nodes))
+        if facts.get("n_nodes") != len(nodes) or not isinstance(directed, bool):
+            raise InputError(f"graph.json does not describe its {len(nodes):,} nodes")
         times = _mapped(folder, "times") if facts.get("times") else None
         if times is not None and (times.dtype != np.float64 or times.shape != arrays["weights"].shape):
             raise InputError("times.npy does not fit indices.npy")
@@ -82,13 +82,13 @@ def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Nodes, bool, dict
             parts += [] if times is None else ["times"]
             check_files(folder, facts["files"], [f"{name}.npy" for name in parts])
         _check_entries(csr, directed)
-        labels.check_distinct()
+        nodes.check_distinct()
         reading = Reading.from_dict(facts["reading"]) if "reading" in facts else None
     except (OSError, ValueError, TypeError, OverflowError, TokenError, UserWarning) as e:
         said = str(e)
         raise InputError(said if said.startswith(f"{folder} is ") else f"{folder} is damaged: {e}") from None
     csr.has_sorted_indices = csr.has_canonical_format = True
-    return csr, labels, directed, {"times": times, "reading": reading}
+    return csr, nodes, directed, {"times": times, "reading": reading}
 
 
 def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:

@@ -3,7 +3,7 @@
 A list of incidences {edge, node}, and lists of nodes and edges with attributes. We keep the type of a node in its
 attribute `type` and its role in an edge in the incidence's attribute `role`, and, where that is more than its type, in
 the edge's attribute `roles` too: xgi keeps the attributes of edges, not of incidences. In HIF a node is a string or an
-integer; a label that is neither, as ("user", 7), is written as a string, and is the attribute `netfold_label`.
+integer; a node that is neither, as ("user", 7), is written as a string, and is the attribute `netfold_label`.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def read_hif(path: str | os.PathLike[str], *, node_type: str = "type", skip_smal
         network = whole.get("network-type", "undirected")
         if network not in _NETWORKS:
             raise InputError(f"the network-type is {network!r}; it is one of {', '.join(_NETWORKS)}")
-        labels, types = _nodes(whole, node_type)
-        edges = _edges(whole, labels, network == "directed")
-        kept = {edge: members for edge, members in edges.items() if len(members) > 1 or not skip_small}
-        named = [named_edge(edge, members, types) for edge, members in kept.items()]
+        nodes, types = _nodes(whole, node_type)
+        edges = _edges(whole, nodes, network == "directed")
+        wanted = {edge: members for edge, members in edges.items() if len(members) > 1 or not skip_small}
+        named = [named_edge(edge, members, types) for edge, members in wanted.items()]
         return Hypergraph.from_named(named, nodes=types, node_types=types)
     except InputError as e:
         raise refusal(path, str(e)) from None
@@ -83,31 +83,31 @@ def read_hif(path: str | os.PathLike[str], *, node_type: str = "type", skip_smal
 
 
 def _ids(nodes: Nodes) -> list[str | int]:
-    """What each node is called in HIF: its label where that is a string or an integer, otherwise a string like it."""
+    """What each node is called in HIF: itself where it is a string or an integer, otherwise a string like it."""
     if nodes.kind in ("int", "text"):
         return list(nodes)
-    used = {label for label in nodes if _is_id(label)}
-    made: list[str | int] = []
-    for label in nodes:
-        called = label if _is_id(label) else json.dumps(label, ensure_ascii=False)
-        while called is not label and called in used:
+    used = {node for node in nodes if _is_id(node)}
+    ids: list[str | int] = []
+    for node in nodes:
+        called = node if _is_id(node) else json.dumps(node, ensure_ascii=False)
+        while called is not node and called in used:
             called += "'"
         used.add(called)
-        made.append(called)
-    return made
+        ids.append(called)
+    return ids
 
 
 def _node_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
-    for called, label, name in zip(ids, hypergraph.nodes, hypergraph.node_types, strict=True):
-        itself = {} if _is_id(label) else {LABEL: label}
+    for called, node, name in zip(ids, hypergraph.nodes, hypergraph.node_types, strict=True):
+        itself = {} if _is_id(node) else {LABEL: node}
         yield {"node": called, "attrs": {"type": name, **itself}}
 
 
 def _incidence_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
     called = dict(zip(hypergraph.nodes, ids, strict=True))
     for e, edge in enumerate(hypergraph.named_edges()):
-        for role, label in edge.items():
-            yield {"edge": e, "node": called[label], "attrs": {"role": role}}
+        for role, node in edge.items():
+            yield {"edge": e, "node": called[node], "attrs": {"role": role}}
 
 
 def _edge_records(hypergraph: Hypergraph, ids: list[str | int]) -> Iterator[dict[str, Any]]:
@@ -149,25 +149,25 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _nodes(whole: Mapping[str, Any], node_type: str) -> tuple[dict[str | int, Any], dict[Any, str]]:
-    """The label of each id, and the type of each label; listed nodes first, then as they first appear."""
-    labels: dict[str | int, Any] = {}
+    """The node of each id, and the type of each node; listed nodes first, then as they first appear."""
+    nodes: dict[str | int, Any] = {}
     types: dict[Any, str] = {}
     for i, record in enumerate(_records(whole, "nodes", "node")):
         attributes = _attributes("nodes", i, record)
-        label = own_name(record["node"], attributes)
-        if record["node"] in labels or label in types:
+        node = own_name(record["node"], attributes)
+        if record["node"] in nodes or node in types:
             raise InputError(f"the node {record['node']!r} is listed twice; each node is listed once")
-        labels[record["node"]] = label
-        types[label] = type_of(label, attributes, node_type)
+        nodes[record["node"]] = node
+        types[node] = type_of(node, attributes, node_type)
     for record in _records(whole, "incidences", "edge", "node"):
-        if record["node"] not in labels:
-            labels[record["node"]] = record["node"]
+        if record["node"] not in nodes:
+            nodes[record["node"]] = record["node"]
             types.setdefault(record["node"], TYPE)
-    return labels, types
+    return nodes, types
 
 
 def _edges(
-    whole: Mapping[str, Any], labels: Mapping[str | int, Any], directed: bool
+    whole: Mapping[str, Any], nodes: Mapping[str | int, Any], directed: bool
 ) -> dict[str | int, list[tuple[Any, Any]]]:
     """The nodes of each edge, with their roles or None."""
     edges: dict[str | int, list[tuple[Any, Any]]] = {}
@@ -177,21 +177,21 @@ def _edges(
             role = record.get("direction")
             if role not in _DIRECTIONS:
                 raise InputError(f"incidence {i} has the direction {role!r}; in a directed network it is head or tail")
-        edges.setdefault(record["edge"], []).append((labels[record["node"]], role))
+        edges.setdefault(record["edge"], []).append((nodes[record["node"]], role))
     for i, record in enumerate(_records(whole, "edges", "edge")):
         members = edges.setdefault(record["edge"], [])
         if all(role is None for _, role in members):
             roles = _attributes("edges", i, record).get("roles")
-            edges[record["edge"]] = with_roles([label for label, _ in members], _labelled(roles, labels))
+            edges[record["edge"]] = with_roles([node for node, _ in members], _named(roles, nodes))
     return {edge: _numbered(members) if directed else members for edge, members in edges.items()}
 
 
-def _labelled(roles: Any, labels: Mapping[str | int, Any]) -> Any:
-    """An attribute `roles` with the labels of the nodes that it names, or as it is."""
+def _named(roles: Any, nodes: Mapping[str | int, Any]) -> Any:
+    """An attribute `roles` with the nodes that it names, or as it is."""
     if not isinstance(roles, dict):
         return roles
     named = {role: as_node(node) for role, node in roles.items()}
-    return {role: labels.get(node, node) for role, node in named.items()}
+    return {role: nodes.get(node, node) for role, node in named.items()}
 
 
 def _numbered(members: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -219,10 +219,10 @@ def _records(whole: Mapping[str, Any], name: str, *keys: str) -> Iterator[dict[s
 
 
 def _attributes(name: str, i: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    found = record.get("attrs", {})
-    if not isinstance(found, dict):
-        raise InputError(f"record {i} of {name!r} has the attrs {reprlib.repr(found)}; in HIF they are an object")
-    return found
+    attributes = record.get("attrs", {})
+    if not isinstance(attributes, dict):
+        raise InputError(f"record {i} of {name!r} has the attrs {reprlib.repr(attributes)}; in HIF they are an object")
+    return attributes
 
 
 def _is_id(x: Any) -> bool:

@@ -35,7 +35,7 @@ class HyperedgeFile(Protocol):
     time: str | None
     """The column of times."""
 
-    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
+    def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
 
     def refusal_at(self, row: int, problem: str) -> InputError:
@@ -56,11 +56,11 @@ class TextFile:
 
     def __init__(self, path: Path, kind: str, columns: Columns, delimiter: str | None):
         self.path, self._kind = path, kind
-        given = None if delimiter is None else checked_delimiter(delimiter)
+        separator = None if delimiter is None else checked_delimiter(delimiter)
         lines = sample(path, kind)
         if not lines:
             raise refusal(path, "there are no hyperedges, only comments or blank lines; it should hold one per line")
-        chosen = given or likely_delimiter(lines)
+        chosen = separator or likely_delimiter(lines)
         number, first = lines[0]
         self.names = [field.decode() for field in fields_of(first, chosen)]
         rows = [[cell.decode() for cell in fields_of(line, chosen)] for _, line in lines[1:]]
@@ -77,13 +77,13 @@ class TextFile:
             all(is_integer(field) for fields in body for field in fields),
         )
 
-    def read(self, labels: dict[str, TypeNodes]) -> Ints32:
+    def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges, piece by piece."""
-        parts = [self._coded(line, text, labels) for line, text in chunks(self.path, self._kind, self._start)]
-        made = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
-        if not len(made):
+        parts = [self._coded(line, text, nodes) for line, text in chunks(self.path, self._kind, self._start)]
+        rows = np.concatenate([np.empty((0, len(self.roles)), np.int32), *parts])
+        if not len(rows):
             raise refusal(self.path, "there are no hyperedges after the header; it should hold one per line")
-        return made
+        return rows
 
     def refusal_at(self, row: int, problem: str) -> InputError:
         """The error, with the line, which is looked for only now."""
@@ -94,20 +94,20 @@ class TextFile:
                 row -= 1
         return refusal(self.path, problem)
 
-    def _coded(self, line: int, text: bytes, labels: dict[str, TypeNodes]) -> Ints32:
+    def _coded(self, line: int, text: bytes, nodes: dict[str, TypeNodes]) -> Ints32:
         try:
             rows = parsed_tuples(line, text, self._layout)
         except LineError as e:
             raise refusal(self.path, e.problem, e.line) from None
-        made = np.empty(rows.starts.shape, np.int32)
+        codes = np.empty(rows.starts.shape, np.int32)
         for name, at in positions_by_type(self.types):
             part = type(rows)(rows.buffer, rows.starts[:, at], rows.ends[:, at], None, rows.digits)
-            made[:, at] = labels[name].add(part)
-        return made
+            codes[:, at] = nodes[name].add(part)
+        return codes
 
 
 def positions_by_type(types: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Each type and its positions: labels of one type are numbered together, row by row."""
+    """Each type and its positions: nodes of one type are numbered together, row by row."""
     for name in dict.fromkeys(types):
         yield name, [j for j, other in enumerate(types) if other == name]
 
@@ -140,8 +140,8 @@ class ParquetFile:
     def __init__(self, path: Path, columns: Columns):
         self.path = path
         with opened(path, "parquet") as (connection, name):
-            shown = connection.execute(f"SELECT * FROM {_SOURCE}) LIMIT 0", [name]).description
-        self.names, held = [str(column[0]) for column in shown], [str(column[1]) for column in shown]
+            described = connection.execute(f"SELECT * FROM {_SOURCE}) LIMIT 0", [name]).description
+        self.names, held = [str(column[0]) for column in described], [str(column[1]) for column in described]
         _, rows = parquet_sample(path)
         if columns.unnamed is not None:
             raise refusal(path, "the columns of a parquet file have names; leave header=False out")
@@ -159,20 +159,20 @@ class ParquetFile:
             self._whole[role.type] &= kind in INTEGERS
             if kind not in INTEGERS and kind != "VARCHAR" and not kind.startswith("ENUM"):
                 name = self.names[role.column]
-                raise refusal(path, f"the column {name!r} holds {kind}; labels are integers or strings")
+                raise refusal(path, f"the column {name!r} holds {kind}; nodes are integers or strings")
 
-    def read(self, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
+    def read(self, nodes: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         """The hyperedges, some rows at a time."""
         parts = [np.empty((0, len(self.roles)), np.int32)]
         with opened(self.path, "parquet") as (connection, name):
             total = connection.execute(f"SELECT count(*) FROM {_SOURCE})", [name]).fetchone()[0]
             for start in range(0, total, _ROWS):
-                found = connection.execute(self._query(), [name, start, start + _ROWS - 1]).fetchnumpy()
-                parts.append(self._coded([found[f"c{j}"] for j in range(len(self.roles))], start, labels))
-        made = np.concatenate(parts)
-        if not len(made):
+                arrays = connection.execute(self._query(), [name, start, start + _ROWS - 1]).fetchnumpy()
+                parts.append(self._coded([arrays[f"c{j}"] for j in range(len(self.roles))], start, nodes))
+        rows = np.concatenate(parts)
+        if not len(rows):
             raise refusal(self.path, "there are no hyperedges; it should hold one per row")
-        return made
+        return rows
 
     def refusal_at(self, row: int, problem: str) -> InputError:
         """The error, with the row."""
@@ -185,23 +185,23 @@ class ParquetFile:
             f"SELECT {', '.join(picked)} FROM {_SOURCE}, file_row_number = true) WHERE file_row_number BETWEEN ? AND ?"
         )
 
-    def _coded(self, columns: Sequence[Any], start: int, labels: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
+    def _coded(self, columns: Sequence[Any], start: int, nodes: dict[str, TypeNodes]) -> npt.NDArray[np.int32]:
         for name, column in zip(self._columns, columns, strict=True):
             empty = np.ma.getmaskarray(column) | (np.ma.getdata(column) == "" if column.dtype == object else False)
             if empty.any():
-                problem = f"the column {name!r} is empty; a hyperedge needs a label in every column read"
+                problem = f"the column {name!r} is empty; a hyperedge needs a node in every column read"
                 raise self.refusal_at(start + int(np.argmax(empty)), problem)
-        made = np.empty((len(columns[0]), len(columns)), np.int32)
+        codes = np.empty((len(columns[0]), len(columns)), np.int32)
         for name, at in positions_by_type(self.types):
             part = np.stack([np.ma.getdata(columns[j]) for j in at], axis=1)
             whole = self._whole[name]
-            made[:, at] = labels[name].add_integers(part) if whole else self._texts(part, start, labels[name])
-        return made
+            codes[:, at] = nodes[name].add_integers(part) if whole else self._texts(part, start, nodes[name])
+        return codes
 
-    def _texts(self, part: npt.NDArray[Any], start: int, labels: TypeNodes) -> npt.NDArray[np.int32]:
+    def _texts(self, part: npt.NDArray[Any], start: int, nodes: TypeNodes) -> npt.NDArray[np.int32]:
         texts = [text.encode() for text in part.ravel().tolist()]
         odd = next((i for i, text in enumerate(texts) if b"\0" in text), None)
         if odd is not None:
-            problem = f"the label {excerpt(texts[odd])} holds a NUL byte; remove it"
+            problem = f"the node {excerpt(texts[odd])} holds a NUL byte; remove it"
             raise self.refusal_at(start + odd // part.shape[1], problem)
-        return labels.add_texts(texts, part.shape[1])
+        return nodes.add_texts(texts, part.shape[1])

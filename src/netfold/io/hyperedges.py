@@ -37,8 +37,8 @@ def read_hyperedges(
 
     A column called `user` is a role of that name, played by nodes of the type "user"; one called `head:entity` is the
     role head, played by nodes of the type "entity". Columns of one type share their nodes, in one file or in several;
-    each file of a list is a kind of hyperedges, or those with the same columns are. Text parted by commas, semicolons,
-    tabs or blanks, plain or compressed (gzip, zstd), or parquet, as for `read_edges`.
+    each file of a list is a kind of hyperedges, or those with the same columns are. Text separated by commas,
+    semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet, as for `read_edges`.
 
     Without `columns`, every column that holds nodes is a role: columns of times, of measures (amount, rating, decimals)
     and of row numbers are passed over where three others are left, and two ends with a relation (head, relation, tail)
@@ -51,9 +51,9 @@ def read_hyperedges(
     - `delimiter` is one character, " " for any run of blanks and tabs; None finds it out.
     - A hyperedge that names a node twice (in two roles of one type) is refused or, with `skip_loops`, left out.
 
-    The labels of a type are integers where all of them are written as such, and then in ascending order; strings, as
+    The nodes of a type are integers where all of them are written as such, and then in ascending order; strings, as
     they first appear, where not (in parquet the types of the columns decide). Nodes come type after type. With more
-    than one type a node's label is (type, label), since user 1 and movie 1 are different nodes. A hyperedge listed
+    than one type a node is (type, name), since user 1 and movie 1 are different nodes. A hyperedge listed
     twice counts twice. Whatever is wrong with a file is said in one `InputError` that names the line.
 
     >>> import tempfile, pathlib
@@ -68,26 +68,26 @@ def read_hyperedges(
     wanted = Columns.of(columns, header)
     files = [opened_file(each, wanted, delimiter) for each in paths]
     wanted.check_found(files)
-    labels = {name: TypeNodes() for file in files for name in file.types}
-    codes = [file.read(labels) for file in files]
-    return _assembled(files, codes, labels, skip_loops)
+    nodes = {name: TypeNodes() for file in files for name in file.types}
+    codes = [file.read(nodes) for file in files]
+    return _assembled(files, codes, nodes, skip_loops)
 
 
 def _assembled(
-    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], labels: dict[str, TypeNodes], skip: bool
+    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], by_type: dict[str, TypeNodes], skip: bool
 ) -> Hypergraph:
     """The hypergraph of rows whose nodes are numbered within their types."""
-    done = {name: each.finish() for name, each in labels.items()}
+    done = {name: each.finish() for name, each in by_type.items()}
     counts = [len(each) for each, _ in done.values()]
     starts = dict(zip(done, np.cumsum([0, *counts]).tolist(), strict=False))
-    found = {name: each for name, (each, _) in done.items()}
-    nodes = typed_nodes(found) if len(found) > 1 else next(iter(found.values()))
+    of_type = {name: each for name, (each, _) in done.items()}
+    nodes = typed_nodes(of_type) if len(of_type) > 1 else next(iter(of_type.values()))
     kinds = []
-    for file, given in zip(files, codes, strict=True):
-        rows = np.empty(given.shape, np.int64)
+    for file, numbers in zip(files, codes, strict=True):
+        rows = np.empty(numbers.shape, np.int64)
         for j, name in enumerate(file.types):
             rank = done[name][1]
-            np.add(given[:, j] if rank is None else rank[given[:, j]], starts[name], out=rows[:, j])
+            np.add(numbers[:, j] if rank is None else rank[numbers[:, j]], starts[name], out=rows[:, j])
         kinds.append(Kind(file.roles, file.types, _without_loops(file, rows, skip)))
     if not any(map(len, kinds)):
         raise refusal(files[0].path, "every hyperedge names a node twice, so that none is left")

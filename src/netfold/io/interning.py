@@ -68,16 +68,16 @@ class Interner:
         at: list[_Places] = []
         step = 0
         while pending.size:
-            here, asked = slot[pending], words[pending]
-            found = self._slots[here]
-            empty = np.flatnonzero(found < 0)
+            here, pending_words = slot[pending], words[pending]
+            entries = self._slots[here]
+            empty = np.flatnonzero(entries < 0)
             if empty.size:
-                first, where = self._claim(pending[empty], here[empty], asked[empty])
+                first, where = self._claim(pending[empty], here[empty], pending_words[empty])
                 firsts.append(first)
                 at.append(where)
-                found = self._slots[here]
-            codes[pending] = found
-            left = np.flatnonzero(self._differ(found, asked))
+                entries = self._slots[here]
+            codes[pending] = entries
+            left = np.flatnonzero(self._differ(entries, pending_words))
             step += 1  # steps of 1, 2, 3, ... come by every slot, and do not pile up as equal ones do
             pending = pending[left]
             slot[pending] = (here[left] + step) & (len(self._slots) - 1)

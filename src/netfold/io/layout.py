@@ -24,7 +24,7 @@ _LOOK_AGAIN = 10_000
 """... and where they do not tell whether line 1 is a header."""
 
 _DELIMITERS = (b"\t", b";", b",", b" ")
-"""In this order: blanks may stand inside fields that tabs part, and decimal commas inside those that semicolons do."""
+"""In this order: blanks may stand inside fields that tabs separate, decimal commas inside those that semicolons do."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ def layout_of(
 
 
 def checked_delimiter(delimiter: str) -> bytes:
-    """What parts columns, as bytes, if it can."""
+    """What separates columns, as bytes, if it can."""
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter.isalnum() or delimiter in "\"'#%.+-_\r\n\0":
         raise InputError(
-            f"delimiter={delimiter!r} cannot part columns; give one character such as ',', ';', '|', ' ' or a tab"
+            f"delimiter={delimiter!r} cannot separate columns; give one character such as ',', ';', '|', ' ' or a tab"
         )
     return delimiter.encode()
 

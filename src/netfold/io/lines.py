@@ -72,7 +72,7 @@ def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
 
 
 def is_integer(text: bytes) -> bool:
-    """Whether a label is an integer as integers are written: 7 and -7, not 007, +7, 7.0 nor 1e3."""
+    """Whether a node is an integer as integers are written: 7 and -7, not 007, +7, 7.0 nor 1e3."""
     return _INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 

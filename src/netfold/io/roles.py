@@ -38,16 +38,16 @@ class Columns:
         if columns is None:
             return Columns(None, None)
         if isinstance(columns, Mapping):
-            given = dict(columns)
+            renamed = dict(columns)
         else:
             names = [columns] if isinstance(columns, str) else list(columns)
-            given = {str(name).partition(":")[0]: name for name in names}
-            if len(given) < len(names):
+            renamed = {str(name).partition(":")[0]: name for name in names}
+            if len(renamed) < len(names):
                 raise InputError(f"columns={names!r} names a column twice; name each once")
-        odd = [x for pair in given.items() for x in pair if not isinstance(x, str)]
+        odd = [x for pair in renamed.items() for x in pair if not isinstance(x, str)]
         if odd:
             raise InputError(f"columns holds {odd[0]!r}; it is a list of names of columns, or a dict from name to role")
-        return Columns(given, None)
+        return Columns(renamed, None)
 
     def roles(self, names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> list[Role]:
         """The roles of a file whose header has these names; a ValueError says why there are none.
@@ -66,20 +66,20 @@ class Columns:
             plain = [name.partition(":")[0] for name in names]
             return _checked([_role(i, known[name]) for i, name in enumerate(plain) if name in known])
         places = {name.partition(":")[0]: (i, name) for i, name in reversed(list(enumerate(names)))}
-        made = []
+        roles = []
         for name, called in self.chosen.items():
             if name in places:
                 i, written = places[name]
-                made.append(_role(i, written if called == name else called))
-        if len(made) < min(2, len(self.chosen)):
-            found = f"{made[0].name!r} alone" if made else "none"
-            raise ValueError(f"there are the columns {', '.join(names)}, and {found} of {', '.join(self.chosen)}")
-        return _checked(made)
+                roles.append(_role(i, written if called == name else called))
+        if len(roles) < min(2, len(self.chosen)):
+            which = f"{roles[0].name!r} alone" if roles else "none"
+            raise ValueError(f"there are the columns {', '.join(names)}, and {which} of {', '.join(self.chosen)}")
+        return _checked(roles)
 
     def check_found(self, files: Sequence[Any]) -> None:
         """Refuse a name that no file has."""
-        found = {name.partition(":")[0] for file in files for name in file.names}
-        missing = next((name for name in self.chosen or () if name not in found), None)
+        names = {name.partition(":")[0] for file in files for name in file.names}
+        missing = next((name for name in self.chosen or () if name not in names), None)
         if missing is not None:
             listed = " and ".join(f"{file.path} ({', '.join(file.names)})" for file in files)
             raise InputError(f"there is no column {missing!r} in {listed}; choose among those")
@@ -87,19 +87,19 @@ class Columns:
     def _by_place(self, width: int) -> list[Role]:
         assert self.unnamed is not None
         if width != len(self.unnamed):
-            given = f"there are {width} columns, and columns= names {len(self.unnamed)}"
-            raise ValueError(f"{given}; name each, None to pass one over")
+            counts = f"there are {width} columns, and columns= names {len(self.unnamed)}"
+            raise ValueError(f"{counts}; name each, None to pass one over")
         return _checked([_role(i, name) for i, name in enumerate(self.unnamed) if name is not None])
 
 
 def _names_of_all(columns: Any) -> tuple[str | None, ...]:
     if columns is None or isinstance(columns, (str, Mapping)):
         raise InputError("header=False needs columns=, a list of the names of all columns (None to pass one over)")
-    given = tuple(columns)
-    odd = next((x for x in given if x is not None and not isinstance(x, str)), None)
+    names = tuple(columns)
+    odd = next((x for x in names if x is not None and not isinstance(x, str)), None)
     if odd is not None:
         raise InputError(f"columns holds {odd!r}; it is a list of the names of all columns (None to pass one over)")
-    return given
+    return names
 
 
 def _role(column: int, written: str) -> Role:
@@ -125,5 +125,5 @@ def _checked(roles: list[Role]) -> list[Role]:
         )
     again = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if again is not None:
-        raise ValueError(f"the role {again!r} stands twice; give each its own name, as head:{again} and tail:{again}")
+        raise ValueError(f"duplicate role {again!r}; give each its own name, as head:{again} and tail:{again}")
     return roles

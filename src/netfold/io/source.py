@@ -40,8 +40,8 @@ def refusal(path: Path, problem: str, line: int | None = None) -> InputError:
 
 def excerpt(text: bytes) -> str:
     """A piece of a file as a message shows it: quoted, and short whatever stands there."""
-    shown = text[:60].decode("utf-8", "replace")
-    return repr(shown if len(text) <= 40 else shown[:37] + "...")
+    start = text[:60].decode("utf-8", "replace")
+    return repr(start if len(text) <= 40 else start[:37] + "...")
 
 
 def file_kind(path: Path) -> str:
@@ -64,11 +64,11 @@ def file_kind(path: Path) -> str:
         raise refusal(path, f"the file cannot be opened ({_reason(e)}); check its name and permissions") from None
     if not head:
         raise refusal(path, "the file is empty; it should hold one edge per line")
-    found = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "text")
-    meant = _SUFFIX.get(path.suffix.lower(), found)
-    if meant != found:
+    by_magic = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "text")
+    meant = _SUFFIX.get(path.suffix.lower(), by_magic)
+    if meant != by_magic:
         raise refusal(path, f"the name promises {meant} data, but the content is not; fetch it again, or rename it")
-    return found
+    return by_magic
 
 
 def chunks(path: Path, kind: str, start: int = 1) -> Iterator[tuple[int, bytes]]:

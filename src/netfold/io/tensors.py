@@ -149,13 +149,13 @@ def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     _check_header(path)
     try:
         with safe_open(path, framework="numpy") as reader:
-            found = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
+            tensors = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, ValueError) as e:  # the last: numbers that numpy does not know
         raise InputError(f"{path} is damaged: {e}") from None
-    for name, array in found.items():
+    for name, array in tensors.items():
         if array.dtype.name not in _DTYPES:
             raise InputError(f"{path} is damaged: {name!r} holds {array.dtype}, which no model does")
-    return found
+    return tensors
 
 
 def check_finite(path: Path, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -174,15 +174,15 @@ def read_records(path: Path) -> list[dict[str, float]]:
     """The records of a run; their file was checked against the manifest, its length is bounded here."""
     _check_length(path)
     try:
-        found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it is not json") from None
-    return check_records(found, path)
+    return check_records(records, path)
 
 
-def check_records(found: Any, path: Path) -> list[dict[str, float]]:
+def check_records(history: Any, path: Path) -> list[dict[str, float]]:
     """What was read, if it is a record of numbers for each epoch."""
-    records: list[Any] = found if isinstance(found, list) else [None]
+    records: list[Any] = history if isinstance(history, list) else [None]
     for i, record in enumerate(records):
         numbers = isinstance(record, dict) and all(type(x) in (int, float) for x in record.values())
         if not numbers or record.get("epoch") != i + 1 or "objective" not in record:

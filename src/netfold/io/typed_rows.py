@@ -1,4 +1,4 @@
-"""The labels of one type of nodes, collected from the columns of files and numbered."""
+"""Rows of hyperedges cut from text, and the nodes of one type, collected from the columns of files and numbered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netfold.data.arrays import Ints32
 from netfold.data.columns import Roles
 from netfold.data.nodes import Nodes
 from netfold.io.ends import TextEnds
-from netfold.io.fields import Layout, Rows, cut_tidied, digit_grid, field_grid, parted_lines
+from netfold.io.fields import Layout, Rows, cut_tidied, digit_grid, field_grid, separated_lines
 from netfold.io.lines import LineError, is_integer
 from netfold.io.numbers import PAD
 
@@ -55,11 +55,11 @@ def fast_tuple_rows(text: bytes, layout: TupleLayout) -> Rows | None:
 def slow_tuple_rows(line: int, text: bytes, layout: TupleLayout) -> Rows:
     """Line by line, in plain Python."""
     fields: list[bytes] = []
-    for number, parts in parted_lines(line, text, layout.of_edges):
-        empty = next((name for i, name in zip(layout.columns, layout.names, strict=True) if not parts[i]), None)
+    for number, cells in separated_lines(line, text, layout.of_edges):
+        empty = next((name for i, name in zip(layout.columns, layout.names, strict=True) if not cells[i]), None)
         if empty is not None:
-            raise LineError(number, f"the column {empty!r} is empty; a hyperedge needs a label in every column read")
-        fields += [parts[i] for i in layout.columns]
+            raise LineError(number, f"the column {empty!r} is empty; a hyperedge needs a node in every column read")
+        fields += [cells[i] for i in layout.columns]
     bounds = np.zeros(len(fields) + 1, np.int64)
     np.cumsum([len(field) for field in fields], out=bounds[1:])
     places = (bounds + PAD)[:-1].reshape(-1, len(layout.columns)), (bounds + PAD)[1:].reshape(-1, len(layout.columns))
@@ -75,27 +75,27 @@ def _cut(text: bytes, layout: TupleLayout) -> Rows | None:
     digits = fields is not None
     fields = fields or field_grid(buffer, body, newlines, n, of_edges)
     if fields is None or (layout.delimiter == b" " and np.any(fields[0] >= fields[1])):
-        return None  # a run of blanks parts fields but once
+        return None  # a run of blanks separates fields but once
     starts, ends = (places[:, layout.columns] for places in fields)
     return None if np.any(starts >= ends) else Rows(buffer, starts, ends, None, digits)
 
 
 class TypeNodes:
-    """Labels as texts, numbered as they first appear; integers at last, where all of them are."""
+    """Nodes as texts, numbered as they first appear; integers at last, where all of them are."""
 
     def __init__(self) -> None:
         self._table = TextEnds()
         self._only_texts = False
 
     def add(self, rows: Rows) -> Ints32:
-        """The numbers of the labels in these places (rows x columns)."""
-        even, odd = self._table.add(rows)  # made for edges: every second label is the end of one
+        """The numbers of the nodes in these places (rows x columns)."""
+        even, odd = self._table.add(rows)  # made for edges: every second node is the end of one
         codes = np.empty(rows.starts.size, np.int32)
         codes[0::2], codes[1::2] = even, odd
         return codes.reshape(rows.starts.shape)
 
     def add_texts(self, texts: list[bytes], width: int) -> Ints32:
-        """The same of labels that are apart already, row after row, and are strings whatever they look like."""
+        """The same of nodes that are apart already, row after row, and are strings whatever they look like."""
         self._only_texts = True
         return self._add(texts).reshape(-1, width)
 
@@ -108,7 +108,7 @@ class TypeNodes:
         return codes[inverse].reshape(values.shape)
 
     def finish(self) -> tuple[Nodes, Ints32 | None]:
-        """The labels, and the new number of each old one where integers were put in ascending order."""
+        """The nodes, and the new number of each old one where integers were put in ascending order."""
         texts = self._table.finish([])
         if self._only_texts or not all(is_integer(text.encode()) for text in texts):
             return texts, None

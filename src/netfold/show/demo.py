@@ -75,7 +75,7 @@ def sdne() -> Example:
         measure="neighbors found by the decoder, MAP; without: a random start",
         before=_map(untrained, graph, "decoder"),
         after=_map(model, graph, "decoder"),
-        draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=24, method="tsne"),
+        draw=partial(plot.map, model, graph=graph, colors=_communities(), names=24, method="tsne"),
         classes={"community": _communities()},
     )
 
@@ -122,7 +122,7 @@ def dhne() -> Example:
         measure="held-out triples against others, AUC; without: counts of pairs",
         before=float(result.baselines["pair co-occurrence"]["AUC"]),
         after=float(result.figures["AUC"]),
-        draw=partial(plot.map, model, hypergraph=known, labels=6),
+        draw=partial(plot.map, model, hypergraph=known, names=6),
         classes={"hidden group": nf.datasets.classes("planted_triples", **sizes)},
     )
 
@@ -146,7 +146,7 @@ def dvne() -> Example:
         measure="neighbors found by W2, MAP; without: a random start",
         before=_map(untrained, graph, "w2"),
         after=_map(model, graph, "w2"),
-        draw=partial(plot.map, model, graph=graph, colors=_communities(), labels=16, uncertainty=1),
+        draw=partial(plot.map, model, graph=graph, colors=_communities(), names=16, uncertainty=1),
         classes={"community": _communities()},
     )
 
@@ -220,14 +220,14 @@ def _mirrored(embedding: nf.Embedding) -> float:
 def _drawn_twice(first: tuple[Any, nf.Graph], second: tuple[Any, nf.Graph], path: Path) -> None:
     """A picture of each, by degree: the second is called NAME-2."""
     for (model, graph), where in ((first, path), (second, path.with_stem(f"{path.stem}-2"))):
-        plot.map(model, where, graph=graph, colors=plot.by_degree(graph), labels=16)
+        plot.map(model, where, graph=graph, colors=plot.by_degree(graph), names=16)
 
 
 def _drawn_with_new(known: nf.Embedding, new: nf.Embedding, grown: nf.Graph, path: Path) -> None:
     """All nodes in one map, the new ones in a colour of their own."""
     both = nf.Embedding(Nodes.of([*known.nodes, *new.nodes]), np.vstack([known.vectors, new.vectors]))
     colors = {node: "arrived later" if node in new else "was there" for node in both.nodes}
-    plot.map(both, path, graph=grown, colors=colors, labels=list(new.nodes), method="tsne", title="DepthLGP")
+    plot.map(both, path, graph=grown, colors=colors, names=list(new.nodes), method="tsne", title="DepthLGP")
 
 
 _PICTURES, _REPORT = "pictures", "report.html"

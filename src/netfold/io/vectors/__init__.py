@@ -1,16 +1,16 @@
 """The files that hold an embedding, each named by its ending.
 
-| ending | holds | labels |
+| ending | holds | nodes |
 | --- | --- | --- |
 | `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
-| `.npz` | arrays `vectors`, `std`, labels as in `Nodes.arrays` | any |
-| `.npy` | `vectors`, with the labels line by line in NAME.labels.txt | strings without line breaks, integers |
-| `.csv`, `.tsv` | a line of names, which may be missing, then a label and its numbers on each line | as `.npy` |
-| `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "label v v v" | strings without white space, integers |
-| `.bin` | word2vec binary: the line "n dim", then "label ", dim float32 (little endian), a line feed | as `.txt` |
+| `.npz` | arrays `vectors`, `std`, nodes as in `Nodes.arrays` | any |
+| `.npy` | `vectors`, with the nodes line by line in NAME.labels.txt | strings without line breaks, integers |
+| `.csv`, `.tsv` | a line of names, which may be missing, then a node and its numbers on each line | as `.npy` |
+| `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "node v v v" | strings without white space, integers |
+| `.bin` | word2vec binary: the line "n dim", then "node ", dim float32 (little endian), a line feed | as `.txt` |
 
 In parquet the file's metadata tell json from text: `netfold_labels` is `int`, `text` or `json`; each json text is one
-label, a tuple written as an array. Text cannot tell 1 from "1": where every label reads as an integer, they become
+node, a tuple written as an array. Text cannot tell 1 from "1": where every node reads as an integer, they become
 integers. A file is never trusted: no pickle, and no more memory than its own size can account for.
 """
 

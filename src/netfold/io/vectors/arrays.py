@@ -1,4 +1,4 @@
-"""Numpy's own files: `.npz`, an archive of arrays, and `.npy`, a single one with the labels beside it."""
+"""Numpy's own files: `.npz`, an archive of arrays, and `.npy`, a single one with the nodes beside it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def read_npz(path: Path) -> Stored:
         std = _entry(archive, names["std"]) if "std" in names else None
         graph = _entry(archive, names["fitted_to"]).tobytes() if "fitted_to" in names else b""
         fitted_to = fingerprint(graph.decode(errors="replace"))
-        return Stored(_npz_labels(archive, names), _entry(archive, names["vectors"]), std, fitted_to)
+        return Stored(_npz_nodes(archive, names), _entry(archive, names["vectors"]), std, fitted_to)
 
 
-def _npz_labels(archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) -> Nodes:
+def _npz_nodes(archive: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) -> Nodes:
     for kind, parts in {"int": ["ints"], "text": ["offsets", "bytes"], "json": ["offsets", "bytes"]}.items():
         if all(f"{kind}_{x}" in names for x in parts):
             return verified(Nodes(kind, {x: _entry(archive, names[f"{kind}_{x}"]) for x in parts}))
-    raise InputError("it holds no labels")
+    raise InputError("it holds no nodes")
 
 
 def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npt.NDArray[Any]:
@@ -60,26 +60,26 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npt.NDArray[Any]:
 
 
 def write_npy(path: Path, stored: Stored, *, force: bool) -> None:
-    """The vectors, and the labels in a file beside them."""
-    labels = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break")
-    beside = _labels_path(path)
+    """The vectors, and the nodes in a file beside them."""
+    nodes = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break")
+    beside = _nodes_path(path)
     check_writable(beside, force=force)
     with staged_file(path) as part:  # both are whole before either takes its name
         with part.open("wb") as file:
             np.save(file, stored.vectors, allow_pickle=False)
         with staged_file(beside) as text:
-            text.write_bytes("".join(f"{x}\n" for x in labels).encode())
+            text.write_bytes("".join(f"{x}\n" for x in nodes).encode())
 
 
 def read_npy(path: Path) -> Stored:
-    """The vectors of an npy file, and the labels beside it."""
+    """The vectors of an npy file, and the nodes beside it."""
     with path.open("rb") as file:
         vectors = _array(file, path.stat().st_size)
-    lines = _labels_path(path).read_bytes().decode().replace("\r\n", "\n").removesuffix("\n")
+    lines = _nodes_path(path).read_bytes().decode().replace("\r\n", "\n").removesuffix("\n")
     return Stored(nodes_from_text(lines.split("\n") if lines else []), vectors, None)
 
 
-def _labels_path(path: Path) -> Path:
+def _nodes_path(path: Path) -> Path:
     return path.with_suffix(".labels.txt")
 
 

@@ -1,4 +1,4 @@
-"""Labels as plain text, for the formats that have nothing else."""
+"""Nodes as plain text, for the formats that have nothing else."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def column_names(dim: int, with_std: bool) -> list[str]:
     return [f"{letter}{j}" for letter in ("vs" if with_std else "v") for j in range(dim)]
 
 
-def verified(labels: Nodes) -> Nodes:
-    """Labels from a file once more from what they say: readable, distinct, and each of a kind that labels have."""
-    return Nodes.of(labels.arrays()["ints"] if labels.kind == "int" else list(labels))
+def verified(nodes: Nodes) -> Nodes:
+    """Nodes from a file once more from what they say: readable, distinct, and each of a kind that nodes have."""
+    return Nodes.of(nodes.arrays()["ints"] if nodes.kind == "int" else list(nodes))
 
 
 def fingerprint(text: str) -> str | None:
@@ -44,21 +44,21 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 def nodes_as_text(nodes: Nodes, whole: re.Pattern[str], otherwise: str) -> list[str]:
-    """The labels as text, where the format can hold it and `nodes_from_text` makes the same labels of it."""
+    """The nodes as text, where the format can hold it and `nodes_from_text` makes the same nodes of it."""
     if nodes.kind == "json":
         odd = next(x for x in nodes if not isinstance(x, str))
-        raise InputError(f"the label {odd!r} would become text among others in this format; use .parquet or .npz")
+        raise InputError(f"the node {odd!r} would become text among others in this format; use .parquet or .npz")
     texts = [str(x) for x in nodes]
     for text in texts:
         if not whole.fullmatch(text):
-            raise InputError(f"the label {text!r} {otherwise}, which this format cannot hold; use .parquet or .npz")
+            raise InputError(f"the node {text!r} {otherwise}, which this format cannot hold; use .parquet or .npz")
     return texts
 
 
 def nodes_from_text(texts: list[str]) -> Nodes:
-    """Integers where every label reads as one, as it does where they were written; strings otherwise."""
+    """Integers where every node reads as one, as it does where they were written; strings otherwise."""
     if texts and all(map(_INTEGER.fullmatch, texts)):
-        made = Nodes.of(map(int, texts))
-        if made.kind == "int":
-            return made
+        integers = Nodes.of(map(int, texts))
+        if integers.kind == "int":
+            return integers
     return Nodes.of(texts)

@@ -17,37 +17,39 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def write_delimited(path: Path, stored: Stored, *, force: bool) -> None:
-    """A line of names, then a line for each node: its label, its vector and, where there is one, its `std`."""
-    labels, (_, vectors, std, _) = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
+    """A line of names, then a line for each node: its name, its vector and, where there is one, its `std`."""
+    nodes, (_, vectors, std, _) = nodes_as_text(stored.nodes, ONE_LINE, "is empty or has a line break"), stored
     numbers = vectors if std is None else np.hstack([vectors, std])
     with staged_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
         writer.writerow(["node", *column_names(vectors.shape[1], std is not None)])
-        rows = zip(labels, numbers.tolist(), strict=True)
-        writer.writerows([label, *(f"{x:.9g}" for x in row)] for label, row in rows)
+        rows = zip(nodes, numbers.tolist(), strict=True)
+        writer.writerows([node, *(f"{x:.9g}" for x in row)] for node, row in rows)
 
 
 def read_delimited(path: Path) -> Stored:
-    """The first column is the label and all others are numbers, whoever wrote it; the line of names may be missing.
+    """The first column is the node and all others are numbers, whoever wrote it; the line of names may be missing.
 
     Where the names are those of `write_delimited`, the second half may be standard deviations.
     """
-    labels: list[str] = []
+    nodes: list[str] = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = _rows(csv.reader(file, delimiter=_DELIMITERS[path.suffix.lower()], strict=True))
         line, first = next(rows, (0, []))
         names = first[1:] if not _are_numbers(first[1:]) else []
         if not names and first:
             rows = _chained((line, first), rows)
-        vectors = [_numbers(row, line, labels) for line, row in rows]
+        vectors = [_numbers(row, line, nodes) for line, row in rows]
     if not vectors:
-        raise InputError("it holds no line of a label and its numbers")
+        raise InputError("it holds no line of a node and its numbers")
     odd = next((i for i, x in enumerate(vectors) if len(x) != len(vectors[0])), None)
     if odd is not None:
-        raise InputError(f"{labels[odd]!r} has {len(vectors[odd])} numbers, and {labels[0]!r} {len(vectors[0])}")
-    made, half = np.stack(vectors), len(vectors[0]) // 2
+        raise InputError(f"{nodes[odd]!r} has {len(vectors[odd])} numbers, and {nodes[0]!r} {len(vectors[0])}")
+    numbers, half = np.stack(vectors), len(vectors[0]) // 2
     with_std = bool(names) and names == column_names(half, True)
-    return Stored(nodes_from_text(labels), made[:, :half] if with_std else made, made[:, half:] if with_std else None)
+    return Stored(
+        nodes_from_text(nodes), numbers[:, :half] if with_std else numbers, numbers[:, half:] if with_std else None
+    )
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
@@ -73,8 +75,8 @@ def _are_numbers(cells: list[str]) -> bool:
     return True
 
 
-def _numbers(row: list[str], line: int, labels: list[str]) -> npt.NDArray[np.float32]:
+def _numbers(row: list[str], line: int, nodes: list[str]) -> npt.NDArray[np.float32]:
     if len(row) < 2 or not _are_numbers(row[1:]):
-        raise InputError(f"line {line} is not a label and its numbers")
-    labels.append(row[0])
+        raise InputError(f"line {line} is not a node and its numbers")
+    nodes.append(row[0])
     return np.array(row[1:], dtype=np.float32)

@@ -24,7 +24,7 @@ _COLUMNS_AT_ONCE = 16
 
 
 def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
-    """A row for each node: its label, its vector and, where there is one, its `std`."""
+    """A row for each node: its name, its vector and, where there is one, its `std`."""
     nodes, vectors, std, fitted_to = stored
     table: dict[str, npt.NDArray[Any]] = {"node": _node_column(nodes)}
     parts = [vectors] if std is None else [vectors, std]
@@ -53,7 +53,7 @@ def _node_column(nodes: Nodes) -> npt.NDArray[Any]:
     if nodes.kind == "int":
         return nodes.arrays()["ints"]
     column = np.empty(len(nodes), dtype=object)
-    column[:] = list(Nodes("text", nodes.arrays()))  # the stored text of labels of either kind
+    column[:] = list(Nodes("text", nodes.arrays()))  # the stored text of nodes of either kind
     return column
 
 
@@ -72,10 +72,10 @@ def read_parquet(path: Path) -> Stored:
 def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Stored:
     one = _quoted(Path(re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))))  # a name, not a pattern of names
     source = f"read_parquet({one}, hive_partitioning = false)"
-    found = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    dims = [sum(re.fullmatch(rf"{letter}\d+", name) is not None for name in found) for letter in "vs"]
+    types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    dims = [sum(re.fullmatch(rf"{letter}\d+", name) is not None for name in types) for letter in "vs"]
     names = column_names(dims[0], dims[1] > 0)
-    if "node" not in found or not dims[0] or not set(names) <= set(found) or dims[1] not in (0, dims[0]):
+    if "node" not in types or not dims[0] or not set(names) <= set(types) or dims[1] not in (0, dims[0]):
         raise InputError("its columns are not node, v0, v1, ... and, for standard deviations, as many s0, s1, ...")
     sizes = f"SELECT coalesce(sum(total_uncompressed_size), 0)::BIGINT FROM parquet_metadata({one})"
     n = _number(connection, f"SELECT coalesce(sum(num_rows), 0)::BIGINT FROM parquet_file_metadata({one})")
@@ -84,10 +84,10 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
     for a in range(0, len(names), _COLUMNS_AT_ONCE):
         some = names[a : a + _COLUMNS_AT_ONCE]
         _fill(numbers[:, a : a + len(some)], connection.execute(f"SELECT {_floats(some)} FROM {source}").fetchnumpy())
-    kept = dict(connection.execute(f"SELECT key, value FROM parquet_kv_metadata({one})").fetchall())
-    fitted_to = fingerprint(kept.get(b"netfold_fitted_to", b"").decode(errors="replace"))
-    labels = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
-    nodes = _from_column(labels, found["node"], json_text=kept.get(b"netfold_labels") == b"json")
+    metadata = dict(connection.execute(f"SELECT key, value FROM parquet_kv_metadata({one})").fetchall())
+    fitted_to = fingerprint(metadata.get(b"netfold_fitted_to", b"").decode(errors="replace"))
+    column = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
+    nodes = _from_column(column, types["node"], json_text=metadata.get(b"netfold_labels") == b"json")
     return Stored(nodes, numbers[:, : dims[0]], numbers[:, dims[0] :] if dims[1] else None, fitted_to)
 
 
@@ -106,8 +106,8 @@ def _check_size(declared: int, path: Path) -> None:
         raise InputError(f"it declares {declared:,} bytes, far more than its size can hold")
 
 
-def _fill(numbers: npt.NDArray[np.float32], found: dict[str, npt.NDArray[Any]]) -> None:
-    for j, (name, column) in enumerate(found.items()):
+def _fill(numbers: npt.NDArray[np.float32], arrays: dict[str, npt.NDArray[Any]]) -> None:
+    for j, (name, column) in enumerate(arrays.items()):
         _check_complete(column, name)
         if len(column) != len(numbers):
             raise InputError(f"the column {name} has {len(column):,} rows, not {len(numbers):,}")
@@ -124,7 +124,7 @@ def _from_column(column: npt.NDArray[Any], kind: Any, *, json_text: bool) -> Nod
     if column.dtype.kind in "iu":
         return Nodes.of(np.asarray(column))
     if str(kind) != "VARCHAR":
-        raise InputError(f"the column node holds {kind}; labels are integers or text")
+        raise InputError(f"the column node holds {kind}; nodes are integers or text")
     texts = Nodes.of(column.tolist())
     return verified(Nodes("json", texts.arrays())) if json_text else texts
 

@@ -18,47 +18,47 @@ _MAX_HEADER = 64
 
 def write_text(path: Path, stored: Stored, *, force: bool) -> None:
     """A line for each node."""
-    labels = nodes_as_text(stored.nodes, WORD, "is empty or has white space")
+    nodes = nodes_as_text(stored.nodes, WORD, "is empty or has white space")
     n, dim = stored.vectors.shape
     numbers = " %.9g" * dim + "\n"  # nine digits tell any two float32 apart
     with staged_file(path) as part, part.open("wb") as file:
         file.write(f"{n} {dim}\n".encode())
-        rows = zip(labels, stored.vectors, strict=True)
-        file.writelines((label + numbers % tuple(row.tolist())).encode() for label, row in rows)
+        rows = zip(nodes, stored.vectors, strict=True)
+        file.writelines((node + numbers % tuple(row.tolist())).encode() for node, row in rows)
 
 
 def read_text(path: Path) -> Stored:
     """Word2vec text, whoever wrote it."""
-    labels: list[str] = []
+    nodes: list[str] = []
     with path.open("rb") as file:
         n, dim = _header(file.readline(_MAX_HEADER), path, least=lambda dim: 2 * dim + 1)
-        rows = _numbers_of_lines(file, labels, n)
+        rows = _numbers_of_lines(file, nodes, n)
         vectors = np.loadtxt(rows, np.float32, comments=None, ndmin=2) if n else np.array([*rows]).reshape(0, dim)
     if vectors.shape != (n, dim):
         raise InputError(f"it declares {n:,} rows of {dim:,} numbers, and holds {' of '.join(map(str, vectors.shape))}")
-    return Stored(nodes_from_text(labels), vectors, None)
+    return Stored(nodes_from_text(nodes), vectors, None)
 
 
-def _numbers_of_lines(file: IO[bytes], labels: list[str], n: int) -> Iterator[str]:
-    """What follows the label in each line, its label put among `labels`."""
+def _numbers_of_lines(file: IO[bytes], nodes: list[str], n: int) -> Iterator[str]:
+    """What follows the node in each line, which is put among `nodes`."""
     for i, line in enumerate(file, start=2):
-        label, _, numbers = line.decode().rstrip().partition(" ")
+        node, _, numbers = line.decode().rstrip().partition(" ")
         if not numbers:
-            raise InputError(f"line {i} is not a label and its numbers")
-        if len(labels) == n:
+            raise InputError(f"line {i} is not a node and its numbers")
+        if len(nodes) == n:
             raise InputError(f"it declares {n:,} rows, and line {i} is one more")
-        labels.append(label)
+        nodes.append(node)
         yield numbers
 
 
 def write_binary(path: Path, stored: Stored, *, force: bool) -> None:
     """A row for each node, ended by a line feed as word2vec itself does."""
-    labels = nodes_as_text(stored.nodes, WORD, "is empty or has white space")
+    nodes = nodes_as_text(stored.nodes, WORD, "is empty or has white space")
     n, dim = stored.vectors.shape
     with staged_file(path) as part, part.open("wb") as file:
         file.write(f"{n} {dim}\n".encode())
-        rows = zip(labels, stored.vectors.astype("<f4", copy=False), strict=True)
-        file.writelines(b"%b %b\n" % (label.encode(), row.tobytes()) for label, row in rows)
+        rows = zip(nodes, stored.vectors.astype("<f4", copy=False), strict=True)
+        file.writelines(b"%b %b\n" % (node.encode(), row.tobytes()) for node, row in rows)
 
 
 def read_binary(path: Path) -> Stored:
@@ -66,17 +66,17 @@ def read_binary(path: Path) -> Stored:
     content = path.read_bytes()
     at = content.find(b"\n", 0, _MAX_HEADER) + 1
     n, dim = _header(content[:at], path, least=lambda dim: 4 * dim + 2)
-    labels, vectors = [], np.empty((n, dim), np.float32)
+    nodes, vectors = [], np.empty((n, dim), np.float32)
     for i in range(n):
         space = content.find(b" ", at)
         if space < 0 or space + 1 + 4 * dim > len(content):
             raise InputError(f"it ends in row {i} of {n:,}")
-        labels.append(content[at:space].lstrip(b"\n").decode())  # some programs end a row with a line feed, some do not
+        nodes.append(content[at:space].lstrip(b"\n").decode())  # some programs end a row with a line feed, some do not
         vectors[i] = np.frombuffer(content, "<f4", dim, space + 1)
         at = space + 1 + 4 * dim
     if content[at:] not in (b"", b"\n"):
         raise InputError(f"it goes on after the {n:,} rows that it declares")
-    return Stored(nodes_from_text(labels), vectors, None)
+    return Stored(nodes_from_text(nodes), vectors, None)
 
 
 def _header(line: bytes, path: Path, *, least: Callable[[int], int]) -> tuple[int, int]:

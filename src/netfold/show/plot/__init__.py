@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.errors import InputError
+from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.plot.drawing import (
     DPI,
@@ -35,12 +35,13 @@ __all__ = ["Range", "by_core", "by_degree", "by_type", "check_ending", "map", "p
 _ENDINGS = (".png", ".svg", ".pdf")
 
 
+@renamed(labels="names")
 def map(
     model: Any,
     path: str | os.PathLike[str] | None = None,
     *,
     colors: Mapping[Any, Hashable] | Sequence[Hashable] | None = None,
-    labels: int | Iterable[Any] = 12,
+    names: int | Iterable[Any] = 12,
     method: str = "pca",
     title: str | None = None,
     graph: Any = None,
@@ -49,9 +50,9 @@ def map(
 ) -> Figure:
     """Draw the nodes of a model, or of an `Embedding`, and write the picture to `path` (.png, .svg, .pdf).
 
-    `colors` gives each node's category, by label or in the order of the nodes; the seven largest have a colour of
+    `colors` gives each node's category, by node or in the order of the nodes; the seven largest have a colour of
     their own. `by_degree(graph)` and `by_core(graph)` make categories of a number, coloured from light to dark.
-    `labels` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest from the
+    `names` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest from the
     origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
 
     The nodes of a `hypergraph`, or of a model of one, are coloured by their types where nothing else is said, and in
@@ -77,7 +78,7 @@ def map(
     seen = embedding.vectors if deviations else as_compared(embedding, method)
     points, axis_names = project(seen, method)
     kinds = Kinds.of(embedding, colors)
-    rows = named(embedding, labels, hypergraph if known is None else known)
+    rows = named(embedding, names, hypergraph if known is None else known)
     figure, (axes,) = canvas(axis_names)
     if known is not None:
         draw_edges(axes, points, embedding, known)
@@ -93,17 +94,17 @@ def map(
         if path is not None:
             with staged_file(path) as part:
                 figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)
-    made: Figure = figure
-    return made
+    drawn: Figure = figure
+    return drawn
 
 
-def _colors(model: Any, given: Any, hypergraph: Any) -> tuple[Any, bool]:
+def _colors(model: Any, colors: Any, hypergraph: Any) -> tuple[Any, bool]:
     """What nodes are coloured by, and whether that is their type."""
     if hypergraph is not None and not isinstance(hypergraph, Hypergraph):
         raise InputError(f"hypergraph is a {type(hypergraph).__name__}; give a Hypergraph, or edges as graph=")
     of = hypergraph if hypergraph is not None else model if getattr(model, "reads", "graph") == "hypergraph" else None
-    if given is not None or of is None:
-        return given, False
+    if colors is not None or of is None:
+        return colors, False
     types = by_type(of)
     return (types, True) if len(set(types.values())) > 1 else (None, False)
 

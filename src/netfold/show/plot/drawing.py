@@ -23,14 +23,14 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in pixels."""
 
 Place = tuple[tuple[float, float], Box, bool]
-"""A label's offset from its point, where it then is, and whether that is some way off."""
+"""A name's offset from its point, where it then is, and whether that is some way off."""
 
 _NEAR = 20
-"""Pixels; a label farther from its point gets a line to it."""
+"""Pixels; a name farther from its point gets a line to it."""
 
 
 def place(extent: Any, at: Floats, dots: Floats, taken: list[Box], frame: Box) -> Place | None:
-    """The cheapest place: near its point, on few dots, on no other label, within the frame."""
+    """The cheapest place: near its point, on few dots, on no other name, within the frame."""
     best: Place | None = None
     least = float("inf")
     for dx, dy, distance in _spots(extent.width, extent.height):
@@ -48,7 +48,7 @@ def place(extent: Any, at: Floats, dots: Floats, taken: list[Box], frame: Box) -
 
 
 def _spots(width: float, height: float) -> Iterator[tuple[float, float, float]]:
-    """Where the lower left corner may stand, from the point; and how far the label is then."""
+    """Where the lower left corner may stand, from the point; and how far the name is then."""
     for radius in (7, 14, 24, 36, 50, 70, 95):
         for angle in np.arange(16) * np.pi / 8:
             x, y = radius * np.cos(angle), radius * np.sin(angle)
@@ -172,11 +172,11 @@ def write_names(figure: Any, axes: Any, points: Floats, captions: list[tuple[int
             caption, points[row], (0, 0), textcoords="offset pixels", fontsize=11, color=_INK, zorder=4,
             family=_fonts(), parse_math=False, path_effects=[stroke], ha="left", va="baseline",
         )  # fmt: skip
-        found = place(text.get_window_extent(), dots[row], dots, taken, (frame.x0, frame.y0, frame.x1, frame.y1))
-        if found is None:
+        spot = place(text.get_window_extent(), dots[row], dots, taken, (frame.x0, frame.y0, frame.x1, frame.y1))
+        if spot is None:
             text.remove()
             continue
-        offset, box, far = found
+        offset, box, far = spot
         text.set_position(offset)
         taken.append(box)
         if far:
@@ -184,7 +184,7 @@ def write_names(figure: Any, axes: Any, points: Floats, captions: list[tuple[int
 
 
 def _lead(axes: Any, point: Floats, dot: Floats, box: Box) -> None:
-    """A thin line from a point to its label, where the label had to go some way off."""
+    """A thin line from a point to its name, where the name had to go some way off."""
     end = np.clip(dot, [box[0] + 2, box[1] + 2], [box[2] - 2, box[3] - 2])
     x, y = zip(point, axes.transData.inverted().transform(end), strict=True)
     axes.plot(x, y, color="#777777", linewidth=0.6, zorder=3, scalex=False, scaley=False)
@@ -201,18 +201,18 @@ _MOST, _SPOKES = 20_000, 400
 _GREY = "#8A8A8A"
 
 
-def by_type(given: Any) -> dict[Any, str]:
+def by_type(data: Any) -> dict[Any, str]:
     """The type of each node of a hypergraph, or of a model of one, for the `colors` of a map.
 
     >>> by_type(Hypergraph.from_tuples([("ann", "Alien")], {"ann": "user", "Alien": "film"}))
     {'ann': 'user', 'Alien': 'film'}
     """
-    if isinstance(given, Hypergraph):
-        return dict(zip(given.nodes, given.node_types, strict=True))
-    if getattr(given, "reads", None) != "hypergraph" or not hasattr(given, "embedding_"):
-        raise InputError(f"the nodes of a {type(given).__name__} have no types; give a Hypergraph, or a model of one")
-    types, codes = given.graph_facts_["types"], given.network_.type_codes.tolist()
-    return {label: types[code] for label, code in zip(given.embedding_.nodes, codes, strict=True)}
+    if isinstance(data, Hypergraph):
+        return dict(zip(data.nodes, data.node_types, strict=True))
+    if getattr(data, "reads", None) != "hypergraph" or not hasattr(data, "embedding_"):
+        raise InputError(f"the nodes of a {type(data).__name__} have no types; give a Hypergraph, or a model of one")
+    types, codes = data.graph_facts_["types"], data.network_.type_codes.tolist()
+    return {node: types[code] for node, code in zip(data.embedding_.nodes, codes, strict=True)}
 
 
 def centroids(points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> list[tuple[Floats, Floats]]:
@@ -221,20 +221,20 @@ def centroids(points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> l
     Hyperedges with a node that is not drawn are left out. Under PCA, which is linear, the mean of the points is the
     point of the mean.
     """
-    at, found = embedding.nodes.find(hypergraph.nodes), []
+    at, centers = embedding.nodes.find(hypergraph.nodes), []
     for kind in hypergraph.kinds:
         rows = at[kind.rows]
         corners = points[rows[(rows >= 0).all(axis=1)]]
-        found.append((corners, corners.mean(axis=1)))
-    return found
+        centers.append((corners, corners.mean(axis=1)))
+    return centers
 
 
 def draw_hyperedges(axes: Any, points: Floats, embedding: Embedding, hypergraph: Hypergraph) -> None:
     """A faint dot at the centroid of each hyperedge and, where they are few, thin lines from there to its nodes."""
-    found = centroids(points, embedding, hypergraph)
-    total = sum(len(middle) for _, middle in found)
+    centers = centroids(points, embedding, hypergraph)
+    total = sum(len(middle) for _, middle in centers)
     opacity = float(np.clip(150 / max(total, 1), 0.05, 0.45))
-    for corners, middle in found:
+    for corners, middle in centers:
         some = _some(len(middle), total)
         axes.scatter(*middle[some].T, s=7, c=_GREY, alpha=opacity, linewidths=0, zorder=1, rasterized=total > _SPOKES)
         if total <= _SPOKES:

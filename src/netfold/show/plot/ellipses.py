@@ -25,7 +25,7 @@ def check_uncertainty(embedding: Embedding, deviations: Any, method: str) -> flo
     """How many deviations an ellipse reaches; an `InputError` where there are none to draw."""
     if not is_number(deviations) or deviations < 0:
         raise InputError(
-            f"uncertainty={deviations!r} is no number of standard deviations; give 1, or 0 for no ellipses"
+            f"uncertainty={deviations!r} is not a number of standard deviations; give 1, or 0 for no ellipses"
         )
     if deviations and embedding.std is None:
         raise InputError(f"{embedding} has no std to draw; ellipses are of Gaussians, as DVNE makes them")
@@ -62,11 +62,11 @@ def draw_ellipses(
     wide, high = (2 * deviations * lengths).T
     shade = imported("matplotlib.colors").to_rgba_array
     colors, faint = np.array(kinds.colors)[kinds.of_node[rows]], float(np.clip(5 / len(rows), 0.02, 0.15))
-    made = imported("matplotlib.collections").EllipseCollection(
+    drawn = imported("matplotlib.collections").EllipseCollection(
         wide, high, angles, units="xy", offsets=points[rows], offset_transform=axes.transData, linewidths=0.7,
         facecolors=shade(colors, faint), edgecolors=shade(colors, min(3 * faint + 0.2, 0.6)), zorder=1.5,
     )  # fmt: skip
-    axes.add_collection(made)
+    axes.add_collection(drawn)
     reach = (deviations * lengths[:, :1]).max(initial=0)
     axes.update_datalim([points.min(axis=0) - reach, points.max(axis=0) + reach])
     axes.autoscale_view()

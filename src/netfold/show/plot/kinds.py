@@ -25,16 +25,16 @@ __all__ = ["Range", "by_core", "by_degree"]
 _LONGEST = 28
 
 
-def named(embedding: Embedding, labels: int | Iterable[Any], graph: Graph | Hypergraph | None) -> list[int]:
+def named(embedding: Embedding, names: int | Iterable[Any], graph: Graph | Hypergraph | None) -> list[int]:
     """The rows of the nodes to name, the most important first."""
-    if not isinstance(labels, int):
-        return [int(row) for row in embedding.nodes.positions(labels)]
+    if not isinstance(names, int):
+        return [int(row) for row in embedding.nodes.positions(names)]
     if graph is None:
         weight: npt.NDArray[Any] = np.linalg.norm(embedding.vectors.astype(np.float64), axis=1)
     else:
         at = graph.nodes.find(embedding.nodes)
         weight = np.where(at >= 0, graph.degrees[at], 0) if graph.n_nodes else np.zeros(len(embedding))
-    return [int(row) for row in np.argsort(-weight, kind="stable")[: max(labels, 0)]]
+    return [int(row) for row in np.argsort(-weight, kind="stable")[: max(names, 0)]]
 
 
 def heading(model: Any, embedding: Embedding, deviations: float = 0) -> str:
@@ -44,11 +44,11 @@ def heading(model: Any, embedding: Embedding, deviations: float = 0) -> str:
     return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimension{'s' * (embedding.dim > 1)}{around}"
 
 
-def caption(label: Any, *, typed: bool = False) -> str:
-    """A label on one line, and not a long one; of (type, label) the label alone, where the colour tells the type."""
-    if typed and isinstance(label, tuple) and len(label) == 2:
-        label = label[1]
-    text = printable("".join(" " if unicodedata.category(c).startswith(("Cc", "Z")) else c for c in str(label)))
+def caption(node: Any, *, typed: bool = False) -> str:
+    """A node on one line, and not a long one; of (type, name) the name alone, where the colour tells the type."""
+    if typed and isinstance(node, tuple) and len(node) == 2:
+        node = node[1]
+    text = printable("".join(" " if unicodedata.category(c).startswith(("Cc", "Z")) else c for c in str(node)))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -100,7 +100,7 @@ def _in_ranges(measure: str, graph: Graph, values: npt.NDArray[np.float64]) -> d
     numbers = np.rint(values).astype(np.int64)
     ranges = [Range(low, high, measure) for low, high in _bounds(numbers)]
     of_node = np.searchsorted([x.high for x in ranges], numbers)
-    return {label: ranges[i] for label, i in zip(graph.nodes, of_node.tolist(), strict=True)}
+    return {node: ranges[i] for node, i in zip(graph.nodes, of_node.tolist(), strict=True)}
 
 
 def _bounds(numbers: Ints) -> list[tuple[int, int]]:
@@ -137,21 +137,21 @@ class Kinds:
     """Positions in both."""
 
     @staticmethod
-    def of(embedding: Embedding, given: Mapping[Any, Hashable] | Sequence[Hashable] | None) -> Kinds:
+    def of(embedding: Embedding, colors: Mapping[Any, Hashable] | Sequence[Hashable] | None) -> Kinds:
         """The largest kinds, each with a colour, and the rest; all nodes alike where no kinds are given.
 
         Kinds that are ranges of a number come in their order, in shades of one scale.
         """
-        if given is None:
+        if colors is None:
             return Kinds((), _PALETTE[:1], np.zeros(len(embedding), np.int64))
-        listed = [given.get(x) for x in embedding.nodes] if isinstance(given, Mapping) else list(given)
+        listed = [colors.get(x) for x in embedding.nodes] if isinstance(colors, Mapping) else list(colors)
         if len(listed) != len(embedding):
             raise InputError(
                 f"{len(listed):,} colors do not fit {len(embedding):,} nodes; give each its own, or a dict"
             )
         shades = _shades(Counter(x for x in listed if x is not None))
         if not shades:
-            raise InputError(f"colors gives no node a kind; it should name nodes by label, as {embedding.nodes[0]!r}")
+            raise InputError(f"colors gives no node a kind; it should give it by node, as {embedding.nodes[0]!r}")
         place = {kind: i for i, kind in enumerate(shades)}
         of_node = np.array([place.get(x, len(shades)) for x in listed], np.int64)
         rest = ("others",) if (of_node == len(shades)).any() else ()

@@ -67,8 +67,8 @@ def principal_directions(vectors: npt.NDArray[Any], width: int, *, centred: bool
     for rows in blocks_of_rows(vectors):
         part = (vectors[rows] - middle) / size  # squares of what is left neither vanish nor overflow
         gram += part.T @ part
-    values, found = np.linalg.eigh(gram)
-    axes = found[:, ::-1][:, :width]
+    values, directions = np.linalg.eigh(gram)
+    axes = directions[:, ::-1][:, :width]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), range(axes.shape[1])] < 0, -1, 1)
     values = values[::-1].clip(0)
     return Directions(middle, axes, values[:width] / (values.sum() or 1.0))
@@ -91,12 +91,12 @@ def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tup
     ([[-5.0, 0.0], [0.0, 0.0], [5.0, 0.0]], 'first principal component (100% of the variance)')
     """
     check_choice(("pca", "tsne"), method=method)
-    found = principal_directions(vectors, 2)
-    centred = np.asarray(vectors, np.float64) - found.middle
-    points = centred @ _plane(found)
+    directions = principal_directions(vectors, 2)
+    centred = np.asarray(vectors, np.float64) - directions.middle
+    points = centred @ _plane(directions)
     if method == "tsne" and len(centred) >= _LEAST_TSNE:
         return _tsne(centred, points), ("t-SNE: who is near whom counts, how far the others are does not", "")
-    return points, _names(found.shares)
+    return points, _names(directions.shares)
 
 
 def as_compared(embedding: Embedding, method: str) -> Floats:
@@ -116,10 +116,10 @@ def principal_axes(vectors: npt.NDArray[Any]) -> Floats:
     return _plane(principal_directions(vectors, 2))
 
 
-def _plane(found: Directions) -> Floats:
+def _plane(directions: Directions) -> Floats:
     """Two columns, whatever there is."""
-    missing = np.zeros((len(found.axes), 2 - found.axes.shape[1]))
-    return np.concatenate([found.axes, missing], axis=1)
+    missing = np.zeros((len(directions.axes), 2 - directions.axes.shape[1]))
+    return np.concatenate([directions.axes, missing], axis=1)
 
 
 def _names(shares: Floats) -> tuple[str, str]:
@@ -143,5 +143,5 @@ def _tsne(centred: Floats, start: Floats) -> Floats:
 
         exact = TSNE(perplexity=perplexity, init=start.astype(np.float32), method="exact", random_state=0)
         return np.asarray(exact.fit_transform(centred), np.float64)
-    found = imported("openTSNE").TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
-    return np.asarray(found, np.float64)
+    points = imported("openTSNE").TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
+    return np.asarray(points, np.float64)
