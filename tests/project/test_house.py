@@ -1,7 +1,7 @@
 """The rules of the house: where things are, that each is there once, and what they are called.
 
-A rule has exceptions, each with its reason. They are asserted exactly: a new breach fails, and so does an exception that
-is no longer needed.
+A rule has exceptions, each with its reason. They are asserted exactly: a new breach fails, and so does an exception
+that is no longer needed.
 """
 
 from __future__ import annotations
