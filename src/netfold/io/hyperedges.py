@@ -37,8 +37,8 @@ def read_hyperedges(
 
     A column called `user` is a role of that name, played by nodes of the type "user"; one called `head:entity` is the
     role head, played by nodes of the type "entity". Columns of one type share their nodes, in one file or in several;
-    each file of a list is a kind of hyperedges, or those with the same columns are. Text separated by commas, semicolons,
-    tabs or blanks, plain or compressed (gzip, zstd), or parquet, as for `read_edges`.
+    each file of a list is a kind of hyperedges, or those with the same columns are. Text separated by commas,
+    semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet, as for `read_edges`.
 
     Without `columns`, every column that holds nodes is a role: columns of times, of measures (amount, rating, decimals)
     and of row numbers are passed over where three others are left, and two ends with a relation (head, relation, tail)
