@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import netfold as nf
-from netfold.show.plot.drawing import DPI, canvas, draw_edges, draw_points, write_around, write_names
+from netfold.show.plot import DPI, canvas, draw_edges, draw_points, write_around, write_names
 from netfold.show.plot.kinds import Kinds
 from netfold.show.plot.projection import as_compared, project
 

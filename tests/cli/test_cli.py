@@ -140,6 +140,7 @@ def test_info_of_edges_a_graph_a_model_and_a_checkpoint(people: Path) -> None:
 def test_map_draws(people: Path) -> None:
     facts = told("map", people, "-o", "map.png", "--names", 2, "--edges", "edges.csv")
     assert facts == {"nodes": 5, "method": "pca", "names": 2, "path": "map.png"}
+    assert "--labels is now called --names" in refuse("map", people, "-o", "other.png", "--labels", 2)
     assert Path("map.png").read_bytes().startswith(b"\x89PNG")
     assert "--force" in refuse("map", people, "-o", "map.png")
     assert ".png" in refuse("map", people, "-o", "map.gif")

@@ -197,6 +197,21 @@ def test_another_weight_is_found_by_its_hash(tmp_path: Path) -> None:
         Graph.load(tmp_path / "g")
 
 
+def test_times_are_hashed_too_and_a_folder_with_them_is_ours_to_replace(tmp_path: Path) -> None:
+    graph = Graph(Graph.from_edges([("a", "b")]).adjacency, ["a", "b"], times=np.array([5.0, 5.0]))  # type: ignore[arg-type]
+    graph.save(tmp_path / "g")
+    graph.save(tmp_path / "g", force=True)
+    array(tmp_path / "g", "times", 0, 3)
+    with pytest.raises(InputError, match=r"g is damaged: times\.npy is not the file that was saved"):
+        Graph.load(tmp_path / "g")
+    np.save(tmp_path / "g" / "times.npy", np.zeros(3))
+    with pytest.raises(InputError, match=r"g is damaged: times\.npy does not fit indices\.npy"):
+        Graph.load(tmp_path / "g")
+    (tmp_path / "g" / "times.npy").unlink()
+    with pytest.raises(InputError, match="g is damaged"):
+        Graph.load(tmp_path / "g")
+
+
 @pytest.mark.parametrize("names", [[3, 1, 2], ["x", "y", "z"], [1, "1", ("x", 2)]])
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_folder_of_before_there_were_hashes_is_read(names: list[Any], directed: bool, tmp_path: Path) -> None:

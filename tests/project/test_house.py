@@ -87,7 +87,6 @@ ONE_IMPORTER = {
     "netfold.learn.optimizers": "what a step does, apart from the loop: a file of the plan, one idea, tested alone",
     "netfold.show.report.sheets": "what the page shows of one model; in `report` it would be more than one idea",
     "netfold.show.report.tables": "what the page measures, and the one part of it that evaluates",
-    "netfold.show.plot.drawing": "what is put on a canvas; `map` decides what, and both would be more than one idea",
     "netfold.show.demo": "the demo itself; the verb beside the others is click alone, and loads nothing",
     "netfold.studies.datasets.built_in": "data that is computed, apart from what is read; a line for each data set",
     "netfold.studies.choose.choice": "what a choice is; rules, probe and facts are what it is made of",

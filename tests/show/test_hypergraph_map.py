@@ -11,8 +11,7 @@ import pytest
 
 import netfold as nf
 from netfold import plot
-from netfold.show.plot import project
-from netfold.show.plot.drawing import _some, centroids
+from netfold.show.plot import _some, centroids, project
 
 
 def triples() -> nf.Hypergraph:
@@ -103,8 +102,8 @@ def test_hyperedges_with_a_node_that_is_not_drawn_are_left_out() -> None:
 
 
 def test_of_very_many_some_are_drawn_and_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netfold.show.plot.drawing._SPOKES", 3)
-    monkeypatch.setattr("netfold.show.plot.drawing._MOST", 6)
+    monkeypatch.setattr("netfold.show.plot._SPOKES", 3)
+    monkeypatch.setattr("netfold.show.plot._MOST", 6)
     figure = plot.map(model(), hypergraph=triples())
     assert not lines(figure) and sum(len(c.get_offsets()) for c in dots(figure)[:-1]) <= 7
     picked = _some(100, 200)

@@ -168,6 +168,8 @@ def test_the_longest_vectors_are_named_and_with_a_graph_the_best_connected() -> 
     assert texts(plot.map(embedding, names=["c", "a"])) == ["c", "a"]
     with pytest.raises(nf.InputError, match="no node"):
         plot.map(embedding, names=["zz"])
+    with pytest.raises(nf.InputError, match="map: labels is now called names"):
+        plot.map(embedding, labels=2)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("n, named", [(60, 60), (800, 150)])

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import netfold as nf
 from netfold import plot
 from netfold.cli.map import map_
-from netfold.show.plot.drawing import canvas
+from netfold.show.plot import canvas
 from netfold.show.plot.kinds import REST, Kinds, Range, _bounds
 from zoo import ZOO
 

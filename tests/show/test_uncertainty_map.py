@@ -189,10 +189,10 @@ def test_of_many_nodes_the_named_and_some_others_have_ellipses() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"uncertainty": -1}, "uncertainty=-1 is no number of standard deviations; give 1, or 0"),
-        ({"uncertainty": True}, "uncertainty=True is no number"),
-        ({"uncertainty": np.nan}, "uncertainty=nan is no number"),
-        ({"uncertainty": "1"}, "uncertainty='1' is no number"),
+        ({"uncertainty": -1}, "uncertainty=-1 is not a number of standard deviations; give 1, or 0"),
+        ({"uncertainty": True}, "uncertainty=True is not a number"),
+        ({"uncertainty": np.nan}, "uncertainty=nan is not a number"),
+        ({"uncertainty": "1"}, "uncertainty='1' is not a number"),
         ({"uncertainty": 1, "method": "tsne"}, "ellipses need method='pca'"),
         ({"uncertainty": 1, "model": points()}, "has no std to draw; ellipses are of Gaussians"),
     ],

@@ -27,7 +27,7 @@ __all__ = [
     "HYPEREDGES",
     "INPUTS",
     "READING",
-    "InputKind",
+    "Reader",
     "Spelling",
     "check_there",
     "class_file",
@@ -339,7 +339,7 @@ def _only(names: tuple[str, ...], flags: Mapping[str, Any], noun: str) -> dict[s
 
 
 @dataclass(frozen=True)
-class InputKind:
+class Reader:
     """How a command reads what a model is fitted to."""
 
     add: Callable[[Any], Any]
@@ -355,7 +355,7 @@ class InputKind:
 
 
 INPUTS = {
-    "graph": InputKind(
+    "graph": Reader(
         lambda command: click.argument("edges")(directed_flag(reading_flags(command))),
         READING,
         graph_of,
@@ -364,7 +364,7 @@ INPUTS = {
         "EDGES is a file with an edge, and perhaps its weight, on each line (csv, tsv, blanks, parquet; plain, .gz or "
         ".zst), or a folder that Graph.save wrote.",
     ),
-    "hypergraph": InputKind(
+    "hypergraph": Reader(
         lambda command: click.argument("edges", nargs=-1, required=True)(column_flags(text_flags(command))),
         HYPEREDGES,
         hypergraph_of,

@@ -1,4 +1,4 @@
-"""`TupleFile`: a file of tuples whose order is kept, line for line, and in which a line can be named."""
+"""Models of tuples, and files of tuples whose order is kept and in which a line can be named."""
 
 from __future__ import annotations
 

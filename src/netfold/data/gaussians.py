@@ -1,4 +1,4 @@
-"""The 2-Wasserstein distance of Gaussians with any covariances, in closed form."""
+"""Gaussians of nodes: how wide each is, its shadow in a plane, and the 2-Wasserstein distance of two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypergraphs of other libraries as nodes, types and named edges, by what the objects look like."""
+"""Graphs and hypergraphs of other libraries, read and made, by what the objects look like: tables, networkx, ..."""
 
 from __future__ import annotations
 

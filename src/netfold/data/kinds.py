@@ -1,4 +1,4 @@
-"""The types of a hypergraph's nodes, as names and numbers, and whether its edges keep to them."""
+"""`Kind`: hyperedges that have the same roles, as rows of positions; and the types of a hypergraph's nodes."""
 
 from __future__ import annotations
 

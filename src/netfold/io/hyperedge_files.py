@@ -1,4 +1,4 @@
-"""Parquet files of hyperedges, which duckdb reads for us, some rows at a time."""
+"""Files of hyperedges whose columns are known: text, and parquet, which duckdb reads for us, some rows at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a file say before it is read: whether it holds hyperedges, and which column is a time."""
+"""What a file of text says before it is read: its delimiter, its header, and what each of its columns is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOK_AGAIN = 10_000
 """... and where they do not tell whether line 1 is a header."""
 
 _DELIMITERS = (b"\t", b";", b",", b" ")
-"""In this order: blanks may stand inside fields that tabs separate, decimal commas inside those that semicolons do."""
+"""In this order: fields that tabs separate may hold blanks, and those that semicolons do may hold decimal commas."""
 
 
 @dataclass(frozen=True)

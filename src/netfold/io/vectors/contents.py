@@ -1,4 +1,4 @@
-"""Nodes as plain text, for the formats that have nothing else."""
+"""`Stored`: what a file of vectors holds; and nodes as plain text, for the formats that have nothing else."""
 
 from __future__ import annotations
 
