@@ -343,6 +343,6 @@ def test_classes_of_a_table_as_people_have_it() -> None:
         read_classes("x.csv", graph.nodes, column="colour")
     rows = "".join(f"{'ab'[i % 2]},{i},{i % 3}\n" for i in range(40))
     Path("people.csv").write_text("circle,node,age\n" + rows + "a,absent,3\n")
-    asked = ("evaluate", "classification", "sdne", "edges.csv", "--labels", "people.csv:circle", *QUICK)
+    asked = ("evaluate", "classification", "sdne", "edges.csv", "--classes", "people.csv:circle", *QUICK)
     result = succeed(*asked, "--repeats", 1, "--train", 0.5)
     assert "not in the graph, and passed over" in result.stderr

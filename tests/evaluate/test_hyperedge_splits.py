@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import netfold as nf
+from command import sentences
 from netfold.cli import main
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
@@ -132,7 +133,8 @@ def told(*args: object) -> dict[str, Any]:
 def refuse(*args: object) -> str:
     result = netfold(*args)
     assert result.exit_code == 2 and result.stdout == "", result.output
-    assert len(result.stderr.splitlines()) == 1 and result.stderr.startswith("netfold: ")
+    said = sentences(result.stderr)
+    assert len(said.splitlines()) == 1 and said.startswith("netfold: ")
     return result.stderr
 
 

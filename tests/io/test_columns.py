@@ -202,7 +202,7 @@ def test_a_split_by_time_hides_the_latest_edges(tmp_path: Path) -> None:
     hidden = {tuple(sorted((graph.nodes[a], graph.nodes[b]))) for a, b in split.test}
     assert hidden == {("i1", "u0"), ("i2", "u1"), ("i3", "u2")}
     assert split.train.times is not None and split.train.times.max() < 1_610_000_090
-    assert split.protocol == {"hidden": 0.25, "by": "time", "keep": "none", "seed": 0}
+    assert split.protocol == {"held out": 0.25, "by": "time", "keep": "none", "seed": 0}
     with pytest.raises(InputError, match="by='time' needs edges with times"):
         split_edges([(i, i + 1) for i in range(9)], by="time")
     missing = read_edges(write(tmp_path, "source,target,year\na,b,2001\nb,c,\nc,d,2003\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import reprlib
 from collections.abc import Iterable
@@ -67,9 +68,10 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         nodes.check_distinct()
         store.check_finite(folder / TENSORS, tensors)
         _check_layers(model, len(tensors))
+        embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
         model.graph_facts_ = _graph_facts(manifest["graph"], len(nodes), cls)
         fitted_to = manifest.get("fitted_to", model.graph_facts_.get("fingerprint"))
-        model.embedding_ = Embedding(nodes, tensors["vectors"], tensors.get("std"), fitted_to=fitted_to)
+        model.embedding_ = dataclasses.replace(embedding, fitted_to=fitted_to)
         with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
             model.network_ = model._network(model.graph_facts_)
         state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
