@@ -1,4 +1,4 @@
-"""The verbs of the command line on hypergraphs, and labels with types as people type them."""
+"""The verbs of the command line on hypergraphs, and nodes with types as people type them."""
 
 from __future__ import annotations
 
@@ -119,10 +119,10 @@ def test_a_flag_that_task_and_model_both_have_is_called_after_the_model() -> Non
     assert len(spellings) == len(set(spellings)) and "--dhne-negatives" in spellings and "--negatives" in spellings
 
 
-# -------------------------------------------------------------------- labels as people type them
+# -------------------------------------------------------------------- nodes as people type them
 
 
-def test_nearest_takes_a_label_with_its_type_or_without(likes: Path) -> None:
+def test_nearest_takes_a_node_with_its_type_or_without(likes: Path) -> None:
     assert told("nearest", likes / "model", "ann") == told("nearest", likes / "model", "user:ann")
     assert told("nearest", likes / "model", "movie:2", "-k", 3)["node"] == ["movie", 2]
     near = told("nearest", likes / "model", "ann", "-k", 20, "--type", "user")["nearest"]

@@ -15,7 +15,7 @@ from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 
-def test_by_label() -> None:
+def test_by_node() -> None:
     emb = Embedding(["a", "b", "c"], [[1, 2], [3, 4], [5, 6]])
     assert emb["b"].tolist() == [3, 4]
     assert emb[["c", "a"]].tolist() == [[5, 6], [1, 2]]
@@ -33,7 +33,7 @@ def test_by_label() -> None:
 @pytest.mark.parametrize(
     "ask", [lambda e: e["anne"], lambda e: e[["ann", "anne"]], lambda e: e.nearest("anne"), lambda e: e.take(["anne"])]
 )
-def test_unknown_labels_suggest_known_ones(ask: Any) -> None:
+def test_unknown_nodes_suggest_known_ones(ask: Any) -> None:
     with pytest.raises(InputError, match="no node is called 'anne'; did you mean ann"):
         ask(make(["ann", "bob"]))
 
@@ -94,7 +94,7 @@ def test_refused(vectors: Any, std: Any, why: str) -> None:
         Embedding(["a", "b"], vectors, std)
 
 
-def test_labels_must_differ() -> None:
+def test_nodes_must_differ() -> None:
     with pytest.raises(InputError, match="duplicate node"):
         Embedding(["a", "a"], np.eye(2))
 

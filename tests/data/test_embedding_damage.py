@@ -192,7 +192,7 @@ def test_missing_files(ending: str, tmp_path: Path) -> None:
         Embedding.load(tmp_path / f"e{ending}")
 
 
-def test_npy_without_its_labels(tmp_path: Path) -> None:
+def test_npy_without_its_nodes(tmp_path: Path) -> None:
     make("ab").save(tmp_path / "e.npy")
     (tmp_path / "e.labels.txt").unlink()
     with pytest.raises(InputError, match=r"e\.labels\.txt does not exist"):

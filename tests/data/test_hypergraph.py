@@ -62,7 +62,7 @@ def test_refused(edges: Any, nodes: str, types: Any, why: str) -> None:
         Hypergraph(edges, Nodes.of(nodes), types)
 
 
-def test_labels_that_are_no_keys() -> None:
+def test_nodes_that_are_no_keys() -> None:
     with pytest.raises(InputError, match="cannot be a key"):
         Hypergraph.from_tuples([("a", ["b"])])
 
@@ -109,7 +109,7 @@ def test_the_fingerprint_changes_with_every_part() -> None:
     assert apart.fingerprint != Hypergraph(grouped.edges, apart.nodes).fingerprint
 
 
-def test_labels_with_types() -> None:
+def test_nodes_with_types() -> None:
     of_type = {"user": Nodes.of([7, -1]), 'a "b"': Nodes.of(["x", 'é"\\']), "t": Nodes.of([("k", 1), 2.5])}
     pairs = [(name, label) for name, labels in of_type.items() for label in labels]
     made = typed_nodes(of_type)
@@ -120,7 +120,7 @@ def test_labels_with_types() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(HYPEREDGES, st.lists(st.sampled_from("abc"), min_size=9, max_size=9))
-def test_edges_as_rows_without_their_labels(edges: list[tuple[int, ...]], types: list[str]) -> None:
+def test_edges_as_rows_without_their_nodes(edges: list[tuple[int, ...]], types: list[str]) -> None:
     hypergraph = Hypergraph(edges, range(9), types)
     np.testing.assert_array_equal(coded_edges(hypergraph), coded(hypergraph.edges, hypergraph.nodes))
 

@@ -1,4 +1,4 @@
-"""Labels: what goes in comes out, in the same order and of the same type, and every label knows where it stands."""
+"""Nodes: what goes in comes out, in the same order and of the same type, and every node knows where it stands."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_kinds(given: Any, kind: str) -> None:
     assert all(type(x) in (int, str, bool) for x in labels)
 
 
-def test_labels_are_frozen_and_the_array_given_is_not() -> None:
+def test_nodes_are_frozen_and_the_array_given_is_not() -> None:
     given = np.array([3, 1, 2])
     labels = Nodes.of(given)
     given[0] = 9
@@ -108,13 +108,13 @@ def test_a_sequence_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("given", [["a", "b", "a"], [1, 2, 1], np.array([5, 5]), [(1, 2), "x", (1, 2)], [1, 1.0]])
-def test_a_label_stands_once(given: Any) -> None:
+def test_a_node_is_there_once(given: Any) -> None:
     with pytest.raises(InputError, match="duplicate node"):
         Nodes.of(given)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), {"a": 1}, ["a"], ("a", ["b"]), ("a", {}), b"a", object()])
-def test_what_is_no_label(odd: Any) -> None:
+def test_what_names_no_node(odd: Any) -> None:
     with pytest.raises(InputError, match="nodes are strings, finite numbers, or tuples"):
         Nodes.of(["a", odd])
     for labels in (Nodes.of(["a"]), Nodes.of([1]), Nodes.of([1, "a"])):
@@ -123,7 +123,7 @@ def test_what_is_no_label(odd: Any) -> None:
             labels.positions([odd])
 
 
-def test_unknown_labels_suggest_known_ones() -> None:
+def test_unknown_nodes_suggest_known_ones() -> None:
     labels = Nodes.of(["Valjean", "Javert", "Cosette"])
     with pytest.raises(InputError, match="no node is called 'valjan'; did you mean Valjean?"):
         labels.positions(["Javert", "valjan"])
@@ -188,7 +188,7 @@ def test_stored_text_that_cannot_be_read(kind: str, content: bytes) -> None:
             read(labels)
 
 
-def test_labels_are_one_list() -> None:
+def test_nodes_are_one_list() -> None:
     with pytest.raises(InputError, match="2 axes"):
         Nodes.of(np.array([[1, 2], [3, 4]]))
 

@@ -153,7 +153,7 @@ def test_without_xgi_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 # -------------------------------------------------------------------- through its files
 
 
-def test_roles_and_labels_come_through_xgi(tmp_path: Path) -> None:
+def test_roles_and_nodes_come_through_xgi(tmp_path: Path) -> None:
     """xgi keeps the attributes of nodes and edges, not those of incidences, and lists nodes as sets have them."""
     write_hif(triples(), tmp_path / "h.json")
     whole = json.loads((tmp_path / "h.json").read_text())

@@ -53,7 +53,7 @@ def test_integers_and_words(ending: str, labels: list[Any], dim: int, data: st.D
 @pytest.mark.parametrize("std", [True, False])
 @fast
 @given(st.lists(MIXED, unique=True, max_size=8) | st.lists(TEXTS, unique=True, max_size=8))
-def test_labels_of_all_kinds(ending: str, std: bool, labels: list[Any]) -> None:
+def test_nodes_of_all_kinds(ending: str, std: bool, labels: list[Any]) -> None:
     emb = make(labels, std=std)
     assert_same(emb, there_and_back(emb, ending))
 
@@ -77,7 +77,7 @@ def test_an_ending_in_capitals_and_no_nodes(ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", [".npy", ".txt", ".w2v", ".bin"])
-def test_labels_that_text_cannot_tell_apart(ending: str, tmp_path: Path) -> None:
+def test_nodes_that_text_cannot_tell_apart(ending: str, tmp_path: Path) -> None:
     for odd in (("a", 1), 2.5, None, True):
         with pytest.raises(InputError, match=r"would become text .* use \.parquet or \.npz"):
             make(["x", odd]).save(tmp_path / f"e{ending}")
@@ -100,7 +100,7 @@ def test_labels_that_text_cannot_tell_apart(ending: str, tmp_path: Path) -> None
 # -------------------------------------------------------------------- what other programs read and write
 
 
-def test_npy_labels_may_hold_spaces(tmp_path: Path) -> None:
+def test_npy_nodes_may_hold_spaces(tmp_path: Path) -> None:
     emb = make(["two words", "é"])
     emb.save(tmp_path / "e.npy")
     assert_same(emb, Embedding.load(tmp_path / "e.npy"))

@@ -61,7 +61,7 @@ def test_the_file_is_hif(tmp_path: Path, name: str) -> None:
     assert read_hif(tmp_path / name).fingerprint == triples().fingerprint
 
 
-def test_a_label_that_looks_like_the_text_of_another(tmp_path: Path) -> None:
+def test_a_node_that_looks_like_the_text_of_another(tmp_path: Path) -> None:
     hypergraph = Hypergraph([(("a", 1), '["a", 1]'), ('["a", 1]\'', 3)], [("a", 1), '["a", 1]', '["a", 1]\'', 3])
     write_hif(hypergraph, tmp_path / "h.json")
     assert read_hif(tmp_path / "h.json").fingerprint == hypergraph.fingerprint

@@ -54,7 +54,7 @@ def test_a_file_of_typed_columns(tmp_path: Path) -> None:
     assert made.nodes == type(made.nodes).of(list(made.nodes))
 
 
-def test_one_type_has_plain_labels(tmp_path: Path) -> None:
+def test_one_type_has_plain_nodes(tmp_path: Path) -> None:
     made = read_hyperedges(written(tmp_path, "a:node,b:node\n10,9\n9,2\n"))
     assert (list(made.nodes), made.edges) == ([2, 9, 10], ((10, 9), (9, 2)))
     assert made.kinds[0].roles == ("a", "b") and made.types == ("node",)

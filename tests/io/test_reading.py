@@ -153,7 +153,7 @@ def test_integers_ascend_and_strings_come_as_they_appear(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("odd", ["007", "+7", "-0", "7.0", "1e3", "9223372036854775808", "x", "1_0", "٣"])
-def test_one_label_that_is_no_integer_makes_all_labels_strings(tmp_path: Path, odd: str) -> None:
+def test_one_node_that_is_no_integer_makes_all_nodes_strings(tmp_path: Path, odd: str) -> None:
     text = "\n".join(f"{i},{i + 1}" for i in range(1000)) + f"\n5,{odd}\n"
     nodes = read_edges(write(tmp_path, text)).nodes
     assert nodes.kind == "text" and nodes[0] == "0" and nodes[len(nodes) - 1] == odd
@@ -168,7 +168,7 @@ def test_sparse_64_bit_integers(tmp_path: Path, seed: int) -> None:
     assert same(read_edges(path), Graph.from_edges(edges))
 
 
-def test_labels_of_every_length(tmp_path: Path) -> None:
+def test_nodes_of_every_length(tmp_path: Path) -> None:
     labels = ["é" * k + "x" for k in range(80)] + ["y" * k for k in range(1, 140)] + ["z" * 100_000]
     edges = [*pairwise(labels), *zip(labels, labels[::-1], strict=True)]
     graph = read_edges(write(tmp_path, "\n".join(f"{a},{b}" for a, b in edges)))
