@@ -87,7 +87,7 @@ def test_ctrl_c_writes_nothing(tiny: reproduce.Table, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr(nf.SDNE, "fit", interrupted)
-    assert "interrupted" in refuse("reproduce", "tiny", "--tables", tiny.path.parent, "--record", code=1)
+    assert "interrupted" in refuse("reproduce", "tiny", "--tables", tiny.path.parent, "--record", code=130)
     assert tiny.path.read_text() == TEXT and len(list(tiny.path.parent.iterdir())) == 1
 
 

@@ -257,7 +257,7 @@ def test_a_node_named_twice_is_refused_or_left_out(tmp_path: Path) -> None:
         ("user,movie\n", {}, r"h.csv: there are no hyperedges after the header"),
         ("# only\n\n", {}, r"h.csv: there are no hyperedges, only comments"),
         ("", {}, r"the file is empty"),
-        ("a,b\n1,2\n", {"delimiter": "ab"}, r"delimiter='ab' cannot part columns"),
+        ("a,b\n1,2\n", {"delimiter": "ab"}, r"delimiter='ab' cannot separate columns"),
         ("a,b\n1,2\n", {"delimiter": ";"}, r"there is one role alone, 'a,b'"),
         ("a,b\n1,2\n", {"columns": ["a"]}, r"line 1: there is one role alone, 'a'"),
         ("a,b\n1,2\n", {"columns": ["a", "c", "b"]}, r"there is no column 'c' in .*h.csv \(a, b\); choose among those"),
