@@ -145,7 +145,7 @@ def test_parallel_edges_are_summed() -> None:
     assert dense(Graph.of(one_way)) == [[0, 2], [1, 0]]
 
 
-def test_networkx_nodes_that_are_no_nodes() -> None:
+def test_networkx_nodes_that_cannot_be_kept() -> None:
     with pytest.raises(InputError, match="frozenset"):
         Graph.of(nx.Graph([(frozenset("a"), "b")]))
 

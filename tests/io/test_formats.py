@@ -120,7 +120,7 @@ def test_without_networkx_it_says_what_to_install(tmp_path: Path, monkeypatch: p
         read_edges(path)
 
 
-def test_gml_without_nodes_and_a_weight_of_another_name(tmp_path: Path) -> None:
+def test_gml_without_labels_and_a_weight_of_another_name(tmp_path: Path) -> None:
     text = 'Creator "x"\ngraph [ directed 1 node [ id 5 ] node [ id 7 ] edge [ source 5 target 7 value 3 ] ]'
     graph = read_edges(write(tmp_path, text, "g.gml"), weight="value")
     assert graph.directed and list(graph.nodes) == [5, 7] and graph.adjacency.data.tolist() == [3]
