@@ -235,7 +235,7 @@ def test_no_process_outlives_the_run(how: str, tiny: reproduce.Table) -> None:
         begun = time.monotonic()
         rest = program.stderr.read()  # until the last process that could write has ended
         assert time.monotonic() - begun < 20
-        assert program.wait() == (1 if how == "Ctrl-C" else -signal.SIGKILL) and program.stdout.read() == ""
+        assert program.wait() == (130 if how == "Ctrl-C" else -signal.SIGKILL) and program.stdout.read() == ""
     assert rest.strip() == ("netfold: interrupted" if how == "Ctrl-C" else "")
     for _ in range(100):
         if is_empty(program.pid):

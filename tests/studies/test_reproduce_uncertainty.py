@@ -156,7 +156,7 @@ def test_points_have_no_variance_to_tabulate() -> None:
 def test_the_arguments_of_the_tasks() -> None:
     assert task_named("uncertainty").arguments == ("largest", "bins")
     calibration = task_named("calibration").arguments
-    assert calibration[:2] == ("held_out", "keep") and "method" in calibration
+    assert calibration[:3] == ("held_out", "by", "keep") and "method" in calibration
     assert set(task_named("noise_robustness").arguments) == {"fractions", "held_out", "keep", "score", "repeats"}
 
 

@@ -281,7 +281,7 @@ _ALL = (
         "noise-robustness",
         "How much worse held-out edges are found where random edges were added: AUC without them, and its decline",
         ("AUC", "decline@25%"),
-        ("fractions", "hidden", "keep", "score", "repeats"),
+        ("fractions", "held_out", "keep", "score", "repeats"),
         split="edges",
         smaller=("decline@25%",),
         score="gaussian",
