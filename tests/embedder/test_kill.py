@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from kills import kill_at
+
 KILLS = 24
 EPOCHS = 20
 FEW = 3
@@ -89,19 +91,7 @@ def kill_at_every_step(work: Path) -> dict[str, Any]:
     calls = ("mkdir", "fsync", "replace", "unlink", "rmdir")
 
     def doomed(folder: Path, n: int) -> str:
-        left = [n]
-
-        def counted(call: Any) -> Any:
-            def counting(*args: Any, **kwargs: Any) -> Any:
-                left[0] -= 1
-                if left[0] == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return call(*args, **kwargs)
-
-            return counting
-
-        for name in calls:
-            setattr(os, name, counted(getattr(os, name)))
+        kill_at(n, calls)
         return fit(folder, FEW)
 
     codes, results = [], set()

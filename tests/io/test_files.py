@@ -354,3 +354,23 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
     check_room(tmp_path / "x", 1)
     with pytest.raises(InputError, match=r"no room for .*x: about 1,099,511,627,776.0 MiB are needed and"):
         check_room(tmp_path / "x", 1 << 60)
+
+
+def test_what_could_not_be_put_back_is_kept_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the new folder nor the old one can be given the name: the old one is then the user's only copy."""
+    write("folder", tmp_path / "x", "first")
+    monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+    rename = os.rename
+
+    def refusing(source: Any, target: Any) -> None:
+        if Path(target) == tmp_path / "x":
+            raise OSError(errno.EIO, "I/O error")
+        rename(source, target)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "rename", refusing)
+        with pytest.raises(InputError, match="cannot be written"):
+            write("folder", tmp_path / "x", "second")
+    with pytest.warns(UserWarning, match="is back"):
+        files.recover(tmp_path / "x")
+    assert content(tmp_path / "x") in ("first", "second")

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from kills import kill_at
+
 CALLS = ("mkdir", "fsync", "replace", "rename", "unlink", "rmdir")
 MOST = 60
 
@@ -55,19 +57,7 @@ def doomed(write: Callable[[], None], n: int) -> None:
     """Write, and be killed at the n-th call that changes the disk."""
     from netfold.io import files
 
-    left = [n]
-
-    def counted(call: Any) -> Any:
-        def counting(*args: Any, **kwargs: Any) -> Any:
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return call(*args, **kwargs)
-
-        return counting
-
-    for name in CALLS:
-        setattr(os, name, counted(getattr(os, name)))
+    counted = kill_at(n, CALLS)
     files._exchange = counted(files._exchange)  # type: ignore[assignment]
     write()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
 
-__all__ = ["Embedder", "listed", "option", "version"]
+__all__ = ["Embedder", "option"]
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)

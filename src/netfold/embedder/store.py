@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.embedder import Embedder, version
+from netfold._version import version
+from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import config_from_json, config_to_json
 from netfold.errors import InputError
 

@@ -222,10 +222,15 @@ def _staging(path: Path) -> Iterator[Path]:
         reason = e.strerror or f"the disk took only a part of it ({e})"  # numpy's own words for a full disk
         raise InputError(f"{path} cannot be written: {reason}") from e
     finally:
-        if stage is not None:
+        if stage is not None and not _holds_the_only_copy(stage, path):
             shutil.rmtree(stage, ignore_errors=True)
         if fd >= 0:
             os.close(fd)
+
+
+def _holds_the_only_copy(stage: Path, path: Path) -> bool:
+    """Whether what had the name is in the stage, and could not be put back: the next load or save does that."""
+    return os.path.lexists(stage / "old") and not os.path.lexists(path)
 
 
 def _locked_stage(path: Path) -> tuple[Path, int]:

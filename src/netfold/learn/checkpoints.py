@@ -147,7 +147,7 @@ class Checkpoint:
 
     def _sweep(self, keep: str) -> None:
         """Remove other states than the one that the manifest names, and what a killed run was just writing."""
-        for state in self._folder.glob("state-[0-9]*.safetensors"):
+        for state in self._folder.glob(f"state-{'[0-9]' * 6}*.safetensors"):  # as `save` names them, and no other
             if state.name != keep:
                 with suppress(OSError):  # a folder to read only
                     state.unlink(missing_ok=True)
