@@ -1,4 +1,4 @@
-"""What a graph is like, and what a fit to it will cost on this machine: short fits of two sizes, a line through them."""
+"""What a graph is like, and what a fit to it will cost here: short fits of two sizes, and the line through them."""
 
 from __future__ import annotations
 
