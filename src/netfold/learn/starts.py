@@ -17,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.learn.draws import TABLE, uniform
-from netfold.learn.skipgram import distance_weights
+from netfold.learn.skipgram import distance_weights, is_large
 from netfold.learn.solvers import leading_eigenvectors
 from netfold.learn.sparse_rows import SparseRows
 
@@ -32,17 +32,15 @@ __all__ = [
 ]
 
 
-_LARGE = 100_000
-"""Nodes up to which a start is computed on the CPU, so that it is the same to the bit wherever training goes on."""
-
-
 def large_on(device: torch.device, nodes: int) -> torch.device:
     """Where to start a network of so many nodes: above 100,000 of them where it will be trained, which saves seconds.
+
+    Up to that on the CPU, so that the start is the same to the bit wherever training goes on.
 
     >>> large_on(torch.device("cuda"), 5_000)
     device(type='cpu')
     """
-    return device if nodes > _LARGE else torch.device("cpu")
+    return device if is_large(nodes) else torch.device("cpu")
 
 
 @dataclass(eq=False)
