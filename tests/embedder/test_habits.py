@@ -139,7 +139,7 @@ def test_fit_takes_models_as_they_are_typed(typed: str, model: str) -> None:
 
 @pytest.mark.usefixtures("edges_csv")
 def test_fit_and_evaluate_answer_what_is_misspelled() -> None:
-    assert "no model is called 'snde'; did you mean sdne?" in refuse("fit", "snde", "edges.csv", "-o", "m")
+    assert "no model is called 'snde' (did you mean sdne?)" in refuse("fit", "snde", "edges.csv", "-o", "m")
     assert "no model is called 'gpt'; the models are sdne, drne" in refuse("fit", "gpt", "edges.csv", "-o", "m")
     told("evaluate", "reconstruction", "SDNE", "edges.csv", *QUICK)
     assert "'snde' is neither a model" in refuse("evaluate", "reconstruction", "snde", "edges.csv")

@@ -44,11 +44,12 @@ def name_of_model(text: str) -> str:
     >>> name_of_model("snde")
     Traceback (most recent call last):
     ...
-    netfold.errors.InputError: no model is called 'snde'; did you mean sdne?
+    netfold.errors.InputError: no model is called 'snde' (did you mean sdne?); the models are sdne, drne, ...
     """
     name = text.lower().replace("-", "").replace("_", "")
     name = _ALSO_CALLED.get(name, name)
     if name not in MODELS:
-        hint = did_you_mean(name, [*MODELS, *_ALSO_CALLED], f"the models are {', '.join(MODELS)}")
-        raise InputError(f"no model is called {text!r}; {hint}")
+        hint = did_you_mean(name, [*MODELS, *_ALSO_CALLED])
+        near = f" ({hint})" if hint else ""
+        raise InputError(f"no model is called {text!r}{near}; the models are {', '.join(MODELS)}")
     return name
