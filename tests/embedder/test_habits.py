@@ -8,12 +8,12 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from test_contract import ZOO_OF, extends, fit, models, usual
 
 import netfold as nf
 from command import EDGES, refuse, told
 from netfold.data.embedding import Embedding
 from refusals import refused
-from test_contract import ZOO_OF, extends, fit, models, usual
 
 # -------------------------------------------------------------------- pickle
 

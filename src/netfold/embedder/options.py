@@ -180,7 +180,7 @@ class Configured:
         _check_names(cls, params)
         if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.init:  # type: ignore[attr-defined]
             known = [f.name for f in dataclasses.fields(cls) if f.init]
-            _check_known(cls, params, known, error=_UnexpectedOption)
+            _check_known(cls, params, known, error=_UnexpectedOptionError)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -302,7 +302,7 @@ _ELSEWHERE = {
 """What options of ours are called in scikit-learn, gensim, karateclub and PyG."""
 
 
-class _UnexpectedOption(InputError, TypeError):
+class _UnexpectedOptionError(InputError, TypeError):
     """An unknown name given to a constructor, of which Python makes a TypeError."""
 
 

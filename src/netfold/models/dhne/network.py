@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Autoencoder", "DHNENetwork", "Similarity"]
 
 
-
 def _by_column(a: Tensor, most: Tensor) -> Tensor:
     return a / most
 
