@@ -75,8 +75,21 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name not in _WHERE:
-        raise AttributeError(f"netfold has no {name!r}")
+        raise AttributeError(f"netfold has no {name!r}{_meant(name)}")
     return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def _meant(name: str) -> str:
+    """A hint for one who types `nf.sdne` or `nf.DeepWalk`."""
+    if name.startswith("_"):
+        return ""
+    if name.lower() == "deepwalk":
+        return "; DeepWalk is Node2Vec with p = q = 1, which are its defaults"
+    from netfold.data.text import did_you_mean
+
+    names = {x.lower(): x for x in __all__}
+    hint = did_you_mean(name.lower(), names, written=names)
+    return f"; {hint}" if hint else ""
 
 
 def __dir__() -> list[str]:

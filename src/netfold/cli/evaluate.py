@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.fit import FitCommand, hyper_parameters
+from netfold.cli.fit import FitCommand, hyper_parameters, name_typed
 from netfold.cli.flags import flags, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, INPUTS, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
@@ -83,6 +84,10 @@ class _Models(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self._fitted:
             if not Path(args[0]).exists():
+                with suppress(InputError):
+                    args = [name_typed(args[0]), *args[1:]]
+                if args[0] in self._fitted:
+                    return super().resolve_command(ctx, args)
                 self._check_reads(args[0])
                 known = ", ".join(self._fitted)
                 raise click.UsageError(f"{args[0]!r} is neither a model ({known}) nor a saved one; give its path", ctx)

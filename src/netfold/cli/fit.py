@@ -17,13 +17,21 @@ from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_f
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 from netfold.io.files import check_room
-from netfold.models import MODELS
+from netfold.models import MODELS, name_of_model
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.nodes import Nodes
 
-__all__ = ["fit"]
+__all__ = ["fit", "hyper_parameters", "name_typed"]
+
+
+def name_typed(text: str) -> str:
+    """The model that a person means who types `text`; of DeepWalk it is said what it is here."""
+    name = name_of_model(text)
+    if name == "node2vec" and "walk" in text.lower():
+        click.echo("deepwalk is node2vec with p = q = 1, which are its defaults", err=True)
+    return name
 
 
 class ModelCommands(click.Group):
@@ -36,9 +44,7 @@ class ModelCommands(click.Group):
         return _command(MODELS[name]) if name in MODELS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in MODELS:
-            raise click.UsageError(f"no model is called {args[0]!r}; there is {', '.join(MODELS)}", ctx)
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, [name_typed(args[0]), *args[1:]] if args else args)
 
 
 @click.group(cls=ModelCommands, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")

@@ -76,7 +76,7 @@ def _roles(roles: Sequence[str], types: Sequence[str]) -> str:
 
 def _kind(folder: Path) -> str:
     """A checkpoint where the manifest is one's; whatever else is wrong with it, reading it as a model will tell."""
-    from netfold.data.interop import read_facts
+    from netfold.io.files import read_facts
     from netfold.io.tensors import FORMAT
 
     try:

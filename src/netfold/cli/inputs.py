@@ -160,19 +160,21 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
 
 
 def embedding_at(path: str) -> Embedding:
-    """The embedding of a model folder, or of a file that an embedding was exported to."""
-    model = model_of(path)
-    embedding: Embedding = getattr(model, "embedding_", model)
-    return embedding
-
-
-def model_of(path: str) -> Any:
-    """The model in a folder, or the embedding in a file that one was exported to."""
+    """The embedding of a model folder, or of a file that an embedding was exported to, without loading torch."""
     check_there(path)
     if Path(path).is_file():
         from netfold.data.embedding import Embedding
 
         return Embedding.load(path)
+    from netfold.models import load
+
+    return load(path, only="embedding")
+
+
+def model_of(path: str) -> Any:
+    """The model in a folder, or the embedding in a file that one was exported to."""
+    if not Path(path).is_dir():
+        return embedding_at(path)
     from netfold.models import load
 
     return load(path)

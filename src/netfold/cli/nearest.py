@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import model_of
+from netfold.cli.inputs import embedding_at, model_of
 from netfold.cli.names import node_typed, spelled
 from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import node_types
@@ -40,12 +40,10 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
     Where nodes are Gaussians, each comes with its uncertainty, the mean of its ten largest variances, and the share of
     all nodes that have less; the first line is NODE's own.
     """
-    saved = model_of(model)
-    embedding: Embedding = getattr(saved, "embedding_", saved)
-    whole = embedding
+    whole = embedding = embedding_at(model)
     query = node_typed(embedding.nodes, node)
     if of_type is not None:
-        embedding = _only(saved, embedding, of_type, query)
+        embedding = _only(model, embedding, of_type, query)
     neighbors = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
     facts: dict[str, Any] = {"node": query, "metric": used}
@@ -80,10 +78,11 @@ def _columns(metric: str, rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _only(saved: Any, embedding: Embedding, of_type: str, query: Any) -> Embedding:
+def _only(path: str, embedding: Embedding, of_type: str, query: Any) -> Embedding:
     """The nodes of a type, and the one that is asked about."""
-    typed = isinstance(saved, DHNE)
-    types = node_types(saved) if typed else [x[0] if is_typed(x) else "" for x in embedding.nodes]
+    types = [x[0] if is_typed(x) else "" for x in embedding.nodes]
+    if not all(types) and isinstance(saved := model_of(path), DHNE):  # its nodes have types, whatever they are called
+        types = node_types(saved)
     if of_type not in types:
         known = ", ".join(dict.fromkeys(filter(None, types)))
         hint = f"there are {known}" if known else "the nodes of this model have none"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import json
 import reprlib
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +28,6 @@ __all__ = ["LABEL", "Named", "as_node", "from_xgi", "named_edge", "own_name", "t
 _SAMPLE = 200
 """Rows of a table that are looked at before its columns have roles."""
 
-_MAX_FACTS = 1 << 24
-"""No json beside our arrays is longer than this many bytes."""
 
 _DEEPEST = 100
 """Lists within lists in a node."""
@@ -327,33 +323,6 @@ def _library(name: str, function: str) -> Any:
     except ImportError:
         package = name.split(".")[0]
         raise InputError(f"{function} needs {package}, which is missing; install it (pip install {package})") from None
-
-
-def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
-    """The json beside stored arrays, its size bounded and its version known."""
-    try:
-        status = path.lstat()
-    except OSError:
-        raise InputError(
-            f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
-        ) from None
-    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would never end
-        raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
-    if status.st_size > _MAX_FACTS:
-        raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise InputError(f"{path} cannot be read: {e.strerror}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} is damaged: it is not json") from None
-    if not isinstance(facts, dict) or facts.get("kind") != kind:
-        raise InputError(f"{path} does not describe a {kind}")
-    if facts.get("format") != version:
-        raise InputError(
-            f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold"
-        )
-    return facts
 
 
 LABEL = "netfold_label"

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from netfold._version import version
@@ -79,6 +80,8 @@ class Embedder(Configured, Generic[N]):
     ) -> Self:
         """Learn vectors for the nodes of a graph: a `Graph`, or anything that `Graph.of` reads; DHNE a `Hypergraph`.
 
+        The name of a file is read by `read_edges` with its defaults, for DHNE by `read_hyperedges`.
+
         `embedding` is for models that extend one (DepthLGP). With `checkpoint`, a folder, a run that was stopped goes
         on where it was, to the same result; states are at least `checkpoint_every` seconds apart. `on_epoch` is called
         with each epoch's record, and ends the training by returning True.
@@ -87,7 +90,7 @@ class Embedder(Configured, Generic[N]):
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        data = self._read(graph, embedding)
+        data = self._read(self._opened(graph), embedding)
         device = _device(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
@@ -123,7 +126,7 @@ class Embedder(Configured, Generic[N]):
         from netfold.data.embedding import Embedding
 
         self._check_fitted()
-        later = self._read(graph, later=True)
+        later = self._read(self._opened(graph, directed=self.graph_facts_.get("directed", False)), later=True)
         known = self.embedding_.nodes.find(later.graph.nodes)
         new = np.flatnonzero(known < 0)
         if not len(new):
@@ -138,6 +141,21 @@ class Embedder(Configured, Generic[N]):
         self._check_fitted()
         self._check_unchanged()
         save(self, path, force=force)
+
+    def _opened(self, graph: Any, *, directed: bool = False) -> Any:
+        """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""
+        if not isinstance(graph, (str, os.PathLike)):
+            return graph
+        if self.reads == "hypergraph":
+            from netfold.io.hif import read_hif
+            from netfold.io.hyperedges import read_hyperedges
+
+            return read_hif(graph) if str(graph).endswith((".json", ".json.gz")) else read_hyperedges(graph)
+        from netfold.data.graph import Graph
+        from netfold.io.edges import read_edges
+
+        is_folder = (Path(graph) / "graph.json").exists()
+        return Graph.load(graph) if is_folder else read_edges(graph, directed=directed)
 
     # ---------------------------------------------------------------- for models: five places, and random numbers
 

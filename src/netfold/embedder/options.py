@@ -12,10 +12,11 @@ import inspect
 import reprlib
 import textwrap
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from netfold.data.checks import is_number, is_whole
+from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 
 __all__ = [
@@ -175,8 +176,11 @@ class Configured:
     __signature__ = _Signature()
 
     def __new__(cls, *args: Any, **params: Any) -> typing.Self:
-        """Refuse options by the names that they had before."""
+        """Refuse options by the names that they had before, or never had."""
         _check_names(cls, params)
+        if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.init:  # type: ignore[attr-defined]
+            known = [f.name for f in dataclasses.fields(cls) if f.init]
+            _check_known(cls, params, known, error=_UnexpectedOptionError)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -192,9 +196,8 @@ class Configured:
         """Set hyper-parameters; an unknown name or a value that is not allowed changes nothing."""
         known = {o.name: o for o in options(type(self))}
         _check_names(type(self), params)
+        _check_known(type(self), params, known)
         for name, value in params.items():
-            if name not in known:
-                raise InputError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(known)}")
             known[name].check(value)
         for name, value in params.items():
             setattr(self, name, value)
@@ -225,9 +228,7 @@ def config_from_json(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
     """Hyper-parameters read from json or toml, where tuples are lists; unknown names are refused, old ones are read."""
     known = {o.name: o for o in options(cls)}
     config = new_names(cls, config)
-    unknown = [name for name in config if name not in known]
-    if unknown:
-        raise InputError(f"{cls.__name__} has no option {reprlib.repr(unknown[0])}; it has {', '.join(known)}")
+    _check_known(cls, config, known)
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
@@ -285,6 +286,37 @@ def _check_names(cls: type, params: Mapping[str, Any]) -> None:
     for name, value in params.items():
         if (o := renamed_option(cls, name, value)) is not None:
             raise InputError(f"{name} is now called {o.name}; {o.accepted()}")
+
+
+_ELSEWHERE = {
+    "dim": ("dimensions", "dimension", "d", "n_components", "vector_size", "embedding_dim", "size"),
+    "seed": ("random_state", "rng"),
+    "epochs": ("n_epochs", "max_iter", "iter", "iterations"),
+    "lr": ("learning_rate", "rate"),
+    "length": ("walk_length",),
+    "walks": ("num_walks", "n_walks", "walk_number"),
+    "window": ("window_size", "context_size"),
+    "n_negatives": ("negative", "num_negative_samples"),
+    "hidden": ("hidden_layers", "layers", "hidden_size"),
+}
+"""What options of ours are called in scikit-learn, gensim, karateclub and PyG."""
+
+
+class _UnexpectedOptionError(InputError, TypeError):
+    """An unknown name given to a constructor, of which Python makes a TypeError."""
+
+
+def _check_known(
+    cls: type, params: Mapping[str, Any], known: Iterable[str], error: type[InputError] = InputError
+) -> None:
+    """Refuse a name that no option has, with the one that was meant where that can be told."""
+    names = list(known)
+    unknown = next((name for name in params if name not in names), None)
+    if unknown is None:
+        return
+    here = [name for name, others in _ELSEWHERE.items() if unknown in others and name in names]
+    hint = f"here it is called {here[0]}" if here else did_you_mean(str(unknown), names, f"it has {', '.join(names)}")
+    raise error(f"{cls.__name__} has no option {reprlib.repr(unknown)}; {hint}")
 
 
 # -------------------------------------------------------------------- what `help` shows

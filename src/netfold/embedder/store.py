@@ -7,7 +7,7 @@ import os
 import reprlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from netfold._version import version
 from netfold.embedder.embedder import Embedder
@@ -17,6 +17,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     import torch
 
+    from netfold.data.embedding import Embedding
     from netfold.data.nodes import Nodes
 
 __all__ = ["load", "save"]
@@ -44,45 +45,76 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
         store.write_manifest(folder, "model", facts, [folder / TENSORS, folder / METRICS])
 
 
-def load(path: str | os.PathLike[str]) -> Embedder:
-    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed."""
-    import torch
+@overload
+def load(path: str | os.PathLike[str], *, only: None = None) -> Embedder: ...
+@overload
+def load(path: str | os.PathLike[str], *, only: Literal["embedding"]) -> Embedding: ...
+def load(path: str | os.PathLike[str], *, only: str | None = None) -> Embedder | Embedding:
+    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed.
 
-    from netfold.data.embedding import Embedding
-    from netfold.data.nodes import Nodes
+    With `only="embedding"` it is the model's `embedding_` alone, which is read without importing torch.
+    """
     from netfold.io import tensors as store
 
+    if only not in (None, "embedding"):
+        raise InputError(f"only={only!r} is no part that can be read alone; it is 'embedding', or None for the model")
     folder = Path(path)
     manifest = store.read_manifest(folder, "model")
+    if {entry["name"] for entry in manifest["files"]} != {TENSORS, METRICS}:
+        raise InputError(f"{folder} is damaged: its manifest does not list {TENSORS} and {METRICS}")
+    try:
+        return _model(folder, manifest) if only is None else _embedding(folder, manifest)
+    except (KeyError, TypeError, AttributeError, RuntimeError) as e:
+        raise InputError(
+            f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
+        ) from None
+
+
+def _embedding(folder: Path, manifest: dict[str, Any]) -> Embedding:
+    """The vectors of a model, which may be of a class that is not known here."""
+    from netfold.io import tensors as store
+
+    tensors = store.read_tensors(folder / TENSORS, lambda name: not name.startswith("network."))
+    store.check_finite(folder / TENSORS, tensors)
+    embedding, _ = _vectors(manifest, tensors, reads="any")
+    _check_names(tensors, [], embedding.nodes)
+    return embedding
+
+
+def _vectors(manifest: dict[str, Any], tensors: dict[str, Any], reads: str) -> tuple[Embedding, dict[str, Any]]:
+    """The embedding, and the facts of the graph that it is of."""
+    from netfold.data.embedding import Embedding
+    from netfold.data.nodes import Nodes
+
+    nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+    nodes.check_distinct()
+    embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
+    facts = _graph_facts(manifest["graph"], len(nodes), reads)
+    return dataclasses.replace(embedding, fitted_to=manifest.get("fitted_to", facts.get("fingerprint"))), facts
+
+
+def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
+    import torch
+
+    from netfold.io import tensors as store
+
     name = manifest.get("model")
     cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
         raise InputError(
             f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
         )
-    if {entry["name"] for entry in manifest["files"]} != {TENSORS, METRICS}:
-        raise InputError(f"{folder} is damaged: its manifest does not list {TENSORS} and {METRICS}")
-    try:
-        model = cls(**config_from_json(cls, manifest["config"]))
-        tensors = store.read_tensors(folder / TENSORS)
-        nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
-        nodes.check_distinct()
-        store.check_finite(folder / TENSORS, tensors)
-        _check_layers(model, len(tensors))
-        embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
-        model.graph_facts_ = _graph_facts(manifest["graph"], len(nodes), cls)
-        fitted_to = manifest.get("fitted_to", model.graph_facts_.get("fingerprint"))
-        model.embedding_ = dataclasses.replace(embedding, fitted_to=fitted_to)
-        with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
-            model.network_ = model._network(model.graph_facts_)
-        state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
-        _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], nodes)
-        model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
-        model.history_ = store.read_records(folder / METRICS)
-    except (KeyError, TypeError, AttributeError, RuntimeError) as e:
-        raise InputError(
-            f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
-        ) from None
+    model = cls(**config_from_json(cls, manifest["config"]))
+    tensors = store.read_tensors(folder / TENSORS)
+    store.check_finite(folder / TENSORS, tensors)
+    _check_layers(model, len(tensors))
+    model.embedding_, model.graph_facts_ = _vectors(manifest, tensors, cls.reads)
+    with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
+        model.network_ = model._network(model.graph_facts_)
+    state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
+    _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], model.embedding_.nodes)
+    model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
+    model.history_ = store.read_records(folder / METRICS)
     dim = model.dim or model.graph_facts_["dim"]  # a model that extends an embedding has that one's
     if model.embedding_.dim != dim:
         raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={dim}")
@@ -111,8 +143,8 @@ def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -
     return state
 
 
-def _graph_facts(facts: Any, n_nodes: int, cls: type[Embedder]) -> dict[str, Any]:
+def _graph_facts(facts: Any, n_nodes: int, reads: str) -> dict[str, Any]:
     whole = isinstance(facts, dict) and facts.get("n_nodes") == n_nodes
-    if not whole or not (cls.reads != "graph" or isinstance(facts["directed"], bool)):
+    if not whole or not (reads != "graph" or isinstance(facts["directed"], bool)):
         raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
     return dict(facts)

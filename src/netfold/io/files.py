@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any
 
 from netfold.errors import InputError
 
-__all__ = ["check_room", "check_writable", "recover", "sha256", "staged_file", "staged_folder"]
+__all__ = ["check_room", "check_writable", "read_facts", "recover", "sha256", "staged_file", "staged_folder"]
 
 
 try:
@@ -338,3 +339,34 @@ def _fsync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+_MAX_FACTS = 1 << 24
+"""No json beside our arrays is longer than this many bytes."""
+
+
+def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
+    """The json beside stored arrays, its size bounded and its version known."""
+    try:
+        status = path.lstat()
+    except OSError:
+        raise InputError(
+            f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would never end
+        raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
+    if status.st_size > _MAX_FACTS:
+        raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is damaged: it is not json") from None
+    if not isinstance(facts, dict) or facts.get("kind") != kind:
+        raise InputError(f"{path} does not describe a {kind}")
+    if facts.get("format") != version:
+        raise InputError(
+            f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold"
+        )
+    return facts

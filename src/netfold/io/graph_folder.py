@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.interop import read_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
-from netfold.io.files import recover, staged_folder
+from netfold.io.files import read_facts, recover, staged_folder
 from netfold.io.tensors import check_files, file_facts
 
 __all__ = ["read_graph_folder", "write_graph_folder"]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.interop import read_facts
 from netfold.errors import InputError
-from netfold.io.files import recover, sha256
+from netfold.io.files import read_facts, recover, sha256
 
 __all__ = [
     "check_files", "check_finite", "check_records", "file_facts", "read_manifest", "read_records", "read_tensors",
@@ -142,14 +141,14 @@ def _check_length(path: Path) -> None:
         raise InputError(f"{path} is damaged: it is longer than {_MAX_RECORDS:,} bytes")
 
 
-def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a file by name."""
+def read_tensors(path: Path, wanted: Callable[[str], bool] = lambda name: True) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file by name, those that are `wanted`."""
     from safetensors import SafetensorError, safe_open
 
     _check_header(path)
     try:
         with safe_open(path, framework="numpy") as reader:
-            tensors = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
+            tensors = {name: reader.get_tensor(name) for name in reader.keys() if wanted(name)}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, ValueError) as e:  # the last: numbers that numpy does not know
         raise InputError(f"{path} is damaged: {e}") from None
     for name, array in tensors.items():

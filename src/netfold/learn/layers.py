@@ -22,12 +22,17 @@ from netfold.learn.sparse_rows import PIECE, SparseRows
 __all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "add_half_squares", "rows_times", "take_rows", "xavier_"]
 
 
+def _identity(x: Tensor) -> Tensor:
+    return x
+
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "leaky_relu": functional.leaky_relu,
-    "linear": lambda x: x,
+    "linear": _identity,
 }
+"""What a layer ends with. Networks hold these: functions that have names, which pickle asks for."""
 
 
 def _grad(table: Tensor) -> Tensor:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.text import did_you_mean
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
-from netfold.models import MODELS
+from netfold.models import MODELS, name_of_model
 from netfold.studies.compare.table import Comparison, Entry
 from netfold.studies.machine import Meter
 
@@ -63,11 +62,7 @@ def contenders(models: Any, seed: int) -> list[Contender]:
 
 def model_named(name: str, **options: Any) -> Embedder:
     """An unfitted model by its name on the command line."""
-    cls = MODELS.get(name.lower())
-    if cls is None:
-        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
-        raise InputError(f"no model is called {name!r}; {hint}")
-    return cls(**options)
+    return MODELS[name_of_model(name)](**options)
 
 
 def _called(model: Embedder, *, several: bool) -> str:
