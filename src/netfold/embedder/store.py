@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import reprlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,8 @@ from netfold.embedder.options import config_from_json, config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    import torch
 
-    from netfold.data.nodes import Nodes
+    pass
 
 __all__ = ["estimated_size", "load", "save"]
 
