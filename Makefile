@@ -2,6 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+AUDIT ?= pypi
 PYTHON ?= python3.11
 PYTHON := $(shell command -v $(PYTHON) >/dev/null 2>&1 && echo $(PYTHON) || echo python3)
 
@@ -10,11 +11,15 @@ PYTHON := $(shell command -v $(PYTHON) >/dev/null 2>&1 && echo $(PYTHON) || echo
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+# Everything is installed by its hash but torch, whose wheel differs by index; the project is built by tools that are.
+$(READY): pyproject.toml constraints.txt requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --require-hashes --requirement requirements-dev.txt
+	$(PIP) --constraint constraints.txt torch
+	$(PIP) --no-build-isolation --no-deps --editable .
+	$(BIN)/python -m pip --disable-pip-version-check check
 	@touch $(READY)
 
 install: $(READY)  ## make .venv with the project, its tools and its pins
@@ -45,7 +50,15 @@ format: $(READY)  ## format the code
 	$(BIN)/ruff check --fix src tests benchmarks examples docs/conf.py
 	$(BIN)/ruff format src tests benchmarks examples docs/conf.py
 
+pins:  ## write requirements-dev.txt: the pins of constraints.txt with their hashes, by the index
+	$(PYTHON) .ci/pins.py
+
+audit:  ## ask an index of known vulnerabilities about the pins (AUDIT=pypi or osv); needs the network
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt pip-audit
+	build/audit/bin/pip-audit --vulnerability-service $(AUDIT) --strict --require-hashes --disable-pip -r requirements-dev.txt
+
 clean:  ## remove what the targets made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help install demo test test-slow fuzz check docs format clean
+.PHONY: help install demo test test-slow fuzz check docs format pins audit clean

@@ -153,6 +153,8 @@ def test_a_disk_without_room_for_the_model_is_refused_before_training(monkeypatc
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=50))
     monkeypatch.setattr(nf.SDNE, "fit", broken)
     assert "there is no room for m: about" in refuse("fit", "sdne", "edges.csv", "-o", "m")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1 << 20))
+    assert "there is no room for m: about" in refuse("fit", "sdne", "edges.csv", "-o", "m", "--hidden", "100000")
 
 
 def test_a_folder_that_is_not_ours_is_refused_before_training(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import netfold as nf
 import zoo
 import zoo_hypergraphs
 from netfold.embedder.options import options, parameters_table
+from netfold.embedder.store import estimated_size
 from netfold.evaluate import centrality, hyperedges, reconstruction
 from netfold.learn import losses
 
@@ -266,3 +267,14 @@ def test_a_device_that_is_not_there_is_refused(name):
         pytest.skip("this machine has CUDA")
     with pytest.raises(nf.InputError, match="cuda"):
         fit(name, usual(name), device="cuda")
+
+
+@models
+def test_the_size_on_disk_is_estimated_before_training(name: str, tmp_path: Path):
+    graph = usual(name)
+    estimate = estimated_size(make(name), graph, given(name, graph).get("embedding"))
+    fit(name, graph, epochs=1).save(tmp_path / "model")
+    size = (tmp_path / "model" / "tensors.safetensors").stat().st_size
+    assert 0.7 * size < estimate <= size, (
+        "all of the network; the header, and deviations where there are any, come on top"
+    )

@@ -60,6 +60,37 @@ def test_bounds_are_looked_at_before_anything_is_hashed(
     assert said in refusal(saved_model)
 
 
+@pytest.mark.parametrize(
+    ("name", "shape", "said"),
+    [
+        ("more", [1 << 34], "'more' is no part of it"),
+        ("vectors", [5, (1 << 34) // 5 * 5], "its vectors have"),
+        ("vectors", [1 << 34, 1], "rows for 5 nodes"),
+        ("network.first.bias", [1 << 34], "size mismatch"),
+        ("labels.offsets", [1 << 33], "for 5 nodes"),
+    ],
+)
+def test_a_huge_file_that_accounts_for_its_bytes_is_not_hashed(
+    name: str, shape: list[int], said: str, saved_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """64 GiB that take no room: what the file holds is more than the model that the manifest describes."""
+    path = saved_model / "tensors.safetensors"
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header, end = json.loads(raw[8 : 8 + length]), len(raw) - 8 - length
+    kind = header.get(name, {"dtype": "F32"})["dtype"]
+    size = int(np.prod(shape, dtype=np.int64)) * (8 if kind == "I64" else 4)
+    header[name] = {"dtype": kind, "shape": shape, "data_offsets": [end, end + size]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + raw[8 + length :])
+    os.truncate(path, 8 + len(text) + end + size)
+    manifest = json.loads((saved_model / "manifest.json").read_text())
+    manifest["files"][0]["size"] = path.stat().st_size
+    (saved_model / "manifest.json").write_text(json.dumps(manifest))
+    monkeypatch.setattr(store, "sha256", lambda path: pytest.fail("hashed"))
+    assert said in refusal(saved_model)
+
+
 def test_more_layers_than_tensors_are_refused_before_a_network_is_built(saved_model: Path) -> None:
     reseal(saved_model, lambda m: m["config"].update(hidden=[1] * 100_000))
     start = time.perf_counter()

@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -326,6 +327,59 @@ with staged_folder({str(tmp_path / "x")!r}), staged_file({str(tmp_path / "y.csv"
     with pytest.warns(UserWarning, match=r"y\.csv\.netfold-"):
         write("file", tmp_path / "y.csv", "text")
     assert sorted(os.listdir(tmp_path)) == [".x.settings", "y.csv"]
+
+
+def early_stage(home: Path, name: str, *parts: str, age: float = 7200.0) -> Path:
+    """What a killed save of netfold 0.1 left: a private folder `.NAME.XXXXXXXX`."""
+    stage = home / f".{name}.k3x_9abz"
+    stage.mkdir(mode=0o700)
+    for part in parts:
+        (stage / part).parent.mkdir(parents=True, exist_ok=True)
+        (stage / part).write_text('{"format": 1, "kind": "model", "files": [{"name": "a.txt"}]}')
+    os.utime(stage, (time.time() - age,) * 2)
+    return stage
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [["new/tensors.safetensors"], ["new/manifest.json", "new/a.txt", "old/manifest.json"], ["keep"]],
+    ids=["killed while writing", "killed after the exchange", "a file"],
+)
+def test_what_killed_saves_of_early_versions_left_is_swept(parts: list[str], tmp_path: Path) -> None:
+    if parts != ["keep"]:
+        write("folder", tmp_path / "keep", "first")
+    early_stage(tmp_path, "keep", *parts)
+    with pytest.warns(UserWarning, match=r"\.keep\.k3x_9abz was removed: a save that was killed had left it"):
+        files.recover(tmp_path / "keep")
+    assert os.listdir(tmp_path) == ([] if parts == ["keep"] else ["keep"])
+
+
+def test_a_folder_that_an_early_version_was_replacing_comes_back(tmp_path: Path) -> None:
+    early_stage(tmp_path, "keep", "old/manifest.json", "old/a.txt")
+    with pytest.warns(UserWarning, match="is back"):
+        files.recover(tmp_path / "keep")
+    assert os.listdir(tmp_path) == ["keep"] and (tmp_path / "keep" / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("parts", "age", "mode"),
+    [
+        (["new/manifest.json"], 60.0, 0o700),
+        (["new/manifest.json"], 7200.0, 0o755),
+        (["new/thesis.tex"], 7200.0, 0o700),
+        (["new/manifest.json", "notes.txt"], 7200.0, 0o700),
+        (["old/deep/manifest.json"], 7200.0, 0o700),
+        (["other"], 7200.0, 0o700),
+        ([], 7200.0, 0o700),
+    ],
+    ids=["young", "not private", "a stranger's file", "more beside", "deeper", "another file", "empty"],
+)
+def test_what_may_be_somebody_elses_is_not_swept(parts: list[str], age: float, mode: int, tmp_path: Path) -> None:
+    stage = early_stage(tmp_path, "keep", *parts, age=age)
+    stage.chmod(mode)
+    os.utime(stage, (time.time() - age,) * 2)
+    files.recover(tmp_path / "keep")
+    assert sorted(str(x.relative_to(stage)) for x in stage.rglob("*") if x.is_file()) == sorted(parts)
 
 
 def test_a_save_that_is_under_way_is_not_swept(tmp_path: Path) -> None:

@@ -29,7 +29,10 @@ def artefacts() -> dict[str, tuple[Callable[[Path, int], None], Callable[[Path],
     import numpy as np
 
     import netfold as nf
+    from netfold.cli.tuples import write_table
     from netfold.io.hif import read_hif, write_hif
+    from netfold.studies import reproduce
+    from published_tables import TEXT, recorded
 
     graphs = {k: nf.Graph.from_edges([(f"n{i}", f"n{i + 1}") for i in range(k)]) for k in (3, 4)}
     models = {k: nf.SDNE(dim=2, hidden=(), epochs=1).fit(graph, progress=False) for k, graph in graphs.items()}
@@ -42,11 +45,25 @@ def artefacts() -> dict[str, tuple[Callable[[Path, int], None], Callable[[Path],
         sheets = [nf.report.Sheet("SDNE", models[k])]
         nf.report.write(sheets, path, title=f"{k}", method="pca", evaluate=False, force=True)
 
+    def table(path: Path, k: int) -> None:
+        if not path.exists():
+            path.write_text(TEXT)
+        reproduce.record(reproduce.read_table(path), recorded(vectors=reproduce.RecordedRow("ab", {"MAP": float(k)})))
+
+    def in_table(path: Path) -> int:
+        found = reproduce.read_table(path).recorded
+        return int(found.rows["vectors"].mean["MAP"]) if found is not None else 0
+
     made: dict[str, Any] = {
         "model": (lambda p, k: models[k].save(p, force=True), lambda p: len(nf.load(p).embedding_) - 1),
         "graph": (lambda p, k: graphs[k].save(p, force=True), lambda p: nf.Graph.load(p).n_edges),
         "hif.json": (lambda p, k: write_hif(tuples[k], p), lambda p: read_hif(p).n_edges),
         "report.html": (report, lambda p: 3 if "<title>3" in p.read_text() else 4),
+        "table.toml": (table, in_table),
+        "scores.csv": (
+            lambda p, k: write_table(str(p), ["node"], [[i] for i in range(k)]),
+            lambda p: len(p.read_text().split()) - 1,
+        ),
     }
     endings = (".npz", ".csv", ".txt", ".bin", ".parquet")
     made |= {f"v{ending}": (vectors, lambda p: len(nf.Embedding.load(p))) for ending in endings}
@@ -103,7 +120,9 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "name", ["model", "graph", "hif.json", "report.html", "v.npz", "v.csv", "v.txt", "v.bin", "v.parquet"]
+    "name",
+    ["model", "graph", "hif.json", "report.html", "table.toml", "scores.csv"]
+    + ["v.npz", "v.csv", "v.txt", "v.bin", "v.parquet"],
 )
 def test_killed_at_every_step(name: str, facts: dict[str, Any]) -> None:
     found = facts[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 
 import netfold as nf
 from dhne_networks import epoch_of, mixed, prepared
+from netfold.data.columns import Roles, edge_roles
 from netfold.evaluate.ranking import Ranking
 from netfold.io.interning import Interner
 from netfold.io.layout import likely_delimiter
@@ -22,6 +24,8 @@ from netfold.models.drne import batches as drne_batches
 from netfold.models.drne.batches import Sequences, colors
 from netfold.models.drne.network import DRNENetwork
 from netfold.models.sdne.network import SDNENetwork
+from netfold.studies.choose.facts import Facts
+from netfold.studies.choose.rules import rule_for
 
 # -------------------------------------------------------------------- reading
 
@@ -40,6 +44,17 @@ def test_a_key_at_its_third_look_keeps_its_number_when_the_table_grows() -> None
 def test_semicolons_separate_before_commas_do() -> None:
     assert likely_delimiter([(1, b"a;b;1,5")]) == b";"
     assert likely_delimiter([(1, b"a,b"), (2, b"c,d")]) == b","
+
+
+@pytest.mark.parametrize("name", ["count", "weight", "value"])
+def test_a_second_column_that_is_called_like_a_weight_is_an_end_alone(name: str, tmp_path: Path) -> None:
+    rows = [["ann", "3"], ["bob", "3"], ["cid", "4"]]
+    assert edge_roles(["user", name], rows, 2) == Roles(source=0, target=1)
+    path = tmp_path / "edges.csv"
+    path.write_text(f"user,{name}\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    graph = nf.read_edges(path)
+    assert list(graph.nodes) == ["ann", "3", "bob", "cid", "4"] and not graph.is_weighted
+    assert graph.reading is not None and graph.reading.roles == {"source": "user", "target": name}
 
 
 # -------------------------------------------------------------------- starts
@@ -161,7 +176,50 @@ def test_completing_without_hyperedges_of_a_node_that_the_model_does_not_know() 
     assert sorted(names) == ["t0", "t1", "t3"]
 
 
+# -------------------------------------------------------------------- choosing
+
+
+@pytest.mark.parametrize(
+    ("task", "facts", "case"),
+    [
+        ("link", {"edges": 10_000, "hyperedges": True}, "10,000 hyperedges or more"),
+        ("link", {"edges": 9_999, "hyperedges": True}, "fewer hyperedges"),
+        ("link", {"nodes": 200_000, "two_steps": 1e8}, "paths of two steps can be listed"),
+        ("link", {"nodes": 200_001, "two_steps": 1e8}, "large, or too many paths of two steps"),
+        ("link", {"nodes": 200_000, "two_steps": 1e8 + 1}, "large, or too many paths of two steps"),
+        ("classify", {"nodes": 200_000}, "up to 200,000 nodes"),
+        ("classify", {"nodes": 200_001}, "more than 200,000 nodes"),
+        ("near", {"nodes": 200_000}, "up to 200,000 nodes"),
+        ("near", {"nodes": 200_001}, "more than 200,000 nodes"),
+        ("roles", {"nodes": 1_000}, "1,000 nodes or more"),
+        ("roles", {"nodes": 999}, "fewer than 1,000 nodes"),
+        ("classify", {"nodes": 200_001, "hyperedges": True}, "hyperedges"),
+        ("near", {"nodes": 200_001, "hyperedges": True}, "hyperedges"),
+        ("new-nodes", {"hyperedges": True}, "hyperedges"),
+        ("new-nodes", {"nodes": 10**7}, "a graph"),
+        ("uncertainty", {"nodes": 10**7}, "a graph"),
+    ],
+)
+def test_the_rule_that_a_graph_gets_at_and_beside_each_bound(task: str, facts: dict[str, Any], case: str) -> None:
+    rule = rule_for(task, Facts(**{"nodes": 50, "edges": 500} | facts))
+    assert (rule.task, rule.case) == (task, case)
+
+
 # -------------------------------------------------------------------- others
+
+
+def test_the_protocol_of_new_nodes_counts_them_and_what_is_held_out_of_them() -> None:
+    rng = np.random.default_rng(0)
+    graph = nf.Graph.from_edges(rng.integers(0, 60, (300, 2)), nodes=range(60))
+    split = nf.evaluate.split_nodes(graph, 7, seed=3)
+    new = set(split.new.tolist())
+    touching = {(u, v) for u in range(60) for v in graph.neighbors(u) if u < v and {u, v} & new}
+    held_out = nf.evaluate.hold_out_half(split, seed=3)
+    assert held_out.split.protocol["held-out edges of new nodes"] == len(held_out.pairs) == round(len(touching) / 2)
+    assert split.protocol["new"] == 7
+    base = nf.Embedding(split.known.nodes, rng.normal(size=(53, 4)))
+    found = nf.evaluate.out_of_sample("LocalAvg", split, base=base, seed=3)
+    assert found.protocol["new nodes"] == len(split.new) == 7 and found.protocol["positives"] == len(held_out.pairs)
 
 
 def test_the_width_of_a_confidence_interval() -> None:

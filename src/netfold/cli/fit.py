@@ -7,7 +7,7 @@ import re
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,13 +15,10 @@ from netfold.cli.flags import ModelFlag, flags, from_toml
 from netfold.cli.inputs import INPUTS, embedding_at, named_as
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
 from netfold.embedder.embedder import Embedder
+from netfold.embedder.store import estimated_size
 from netfold.errors import InputError
 from netfold.io.files import check_room
 from netfold.models import MODELS, name_of_model
-
-if TYPE_CHECKING:
-    from netfold.data.embedding import Embedding
-    from netfold.data.nodes import Nodes
 
 __all__ = ["fit", "hyper_parameters", "name_typed"]
 
@@ -123,7 +120,7 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     graph = source.read(edges, **{name: options[name] for name in source.names})
     embedding = embedding_at(options["embedding"]) if cls.extends else None
     graph = graph if embedding is None else named_as(graph, embedding.nodes)
-    check_room(Path(out), _least_size(model, graph.nodes, embedding))
+    check_room(Path(out), estimated_size(model, graph, embedding))
     start = time.perf_counter()
     training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
     model.fit(graph, embedding, **training, progress=not options["quiet"])
@@ -133,12 +130,6 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
     say(facts, _summary(facts, source.noun), as_json=options["as_json"])
-
-
-def _least_size(model: Embedder, nodes: Nodes, embedding: Embedding | None) -> int:
-    """Bytes that the model will take on the disk at least: its nodes and their vectors. The network comes on top."""
-    dim = model.dim if embedding is None else embedding.dim
-    return 4 * dim * len(nodes) + sum(array.nbytes for array in nodes.arrays().values())
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import reprlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -15,12 +14,9 @@ from netfold.embedder.options import config_from_json, config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    import torch
-
     from netfold.data.embedding import Embedding
-    from netfold.data.nodes import Nodes
 
-__all__ = ["load", "save"]
+__all__ = ["estimated_size", "load", "save"]
 
 TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
 """The files of a saved model beside its manifest."""
@@ -45,6 +41,18 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
         store.write_manifest(folder, "model", facts, [folder / TENSORS, folder / METRICS])
 
 
+def estimated_size(model: Embedder, graph: Any, embedding: Any = None) -> int:
+    """Bytes that `save` will write, at least, of a model that is fitted to this: nodes, vectors and the network."""
+    import torch
+
+    data = model._read(graph, embedding)
+    with torch.device("meta"):
+        network = model._network(data.facts).state_dict()
+    dim = model.dim or data.facts["dim"]
+    nodes = sum(array.nbytes for array in data.graph.nodes.arrays().values())
+    return nodes + 4 * dim * data.graph.n_nodes + sum(x.numel() * x.element_size() for x in network.values())
+
+
 @overload
 def load(path: str | os.PathLike[str], *, only: None = None) -> Embedder: ...
 @overload
@@ -59,7 +67,7 @@ def load(path: str | os.PathLike[str], *, only: str | None = None) -> Embedder |
     if only not in (None, "embedding"):
         raise InputError(f"only={only!r} is no part that can be read alone; it is 'embedding', or None for the model")
     folder = Path(path)
-    manifest = store.read_manifest(folder, "model")
+    manifest = store.read_manifest(folder, "model", hashed=False)
     if {entry["name"] for entry in manifest["files"]} != {TENSORS, METRICS}:
         raise InputError(f"{folder} is damaged: its manifest does not list {TENSORS} and {METRICS}")
     try:
@@ -68,29 +76,6 @@ def load(path: str | os.PathLike[str], *, only: str | None = None) -> Embedder |
         raise InputError(
             f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
         ) from None
-
-
-def _embedding(folder: Path, manifest: dict[str, Any]) -> Embedding:
-    """The vectors of a model, which may be of a class that is not known here."""
-    from netfold.io import tensors as store
-
-    tensors = store.read_tensors(folder / TENSORS, lambda name: not name.startswith("network."))
-    store.check_finite(folder / TENSORS, tensors)
-    embedding, _ = _vectors(manifest, tensors, reads="any")
-    _check_names(tensors, [], embedding.nodes)
-    return embedding
-
-
-def _vectors(manifest: dict[str, Any], tensors: dict[str, Any], reads: str) -> tuple[Embedding, dict[str, Any]]:
-    """The embedding, and the facts of the graph that it is of."""
-    from netfold.data.embedding import Embedding
-    from netfold.data.nodes import Nodes
-
-    nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
-    nodes.check_distinct()
-    embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
-    facts = _graph_facts(manifest["graph"], len(nodes), reads)
-    return dataclasses.replace(embedding, fitted_to=manifest.get("fitted_to", facts.get("fingerprint"))), facts
 
 
 def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
@@ -105,20 +90,77 @@ def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
             f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
         )
     model = cls(**config_from_json(cls, manifest["config"]))
+    model.network_ = _check_shapes(model, manifest["graph"], store.tensor_shapes(folder / TENSORS))
+    store.check_hashes(folder, manifest["files"])
     tensors = store.read_tensors(folder / TENSORS)
     store.check_finite(folder / TENSORS, tensors)
-    _check_layers(model, len(tensors))
     model.embedding_, model.graph_facts_ = _vectors(manifest, tensors, cls.reads)
-    with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
-        model.network_ = model._network(model.graph_facts_)
     state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
-    _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], model.embedding_.nodes)
-    model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
+    model.network_.load_state_dict(state, assign=True)
     model.history_ = store.read_records(folder / METRICS)
-    dim = model.dim or model.graph_facts_["dim"]  # a model that extends an embedding has that one's
-    if model.embedding_.dim != dim:
-        raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={dim}")
     return model
+
+
+def _embedding(folder: Path, manifest: dict[str, Any]) -> Embedding:
+    """The vectors of a model, which may be of a class that is not known here."""
+    from netfold.io import tensors as store
+
+    n, shapes = manifest["graph"]["n_nodes"], store.tensor_shapes(folder / TENSORS)
+    own = {name: shape for name, (_, shape) in shapes.items() if not name.startswith("network.")}
+    for name, shape in own.items():
+        _check_part(name, shape, n, own["vectors"][-1])
+    store.check_hashes(folder, manifest["files"])
+    tensors = store.read_tensors(folder / TENSORS, own.__contains__)
+    store.check_finite(folder / TENSORS, tensors)
+    return _vectors(manifest, tensors, reads="any")[0]
+
+
+def _vectors(manifest: dict[str, Any], tensors: dict[str, Any], reads: str) -> tuple[Embedding, dict[str, Any]]:
+    """The embedding, and the facts of the graph that it is of."""
+    from netfold.data.embedding import Embedding
+    from netfold.data.nodes import Nodes
+
+    nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+    nodes.check_distinct()
+    embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
+    facts = _graph_facts(manifest["graph"], len(nodes), reads)
+    return dataclasses.replace(embedding, fitted_to=manifest.get("fitted_to", facts.get("fingerprint"))), facts
+
+
+def _check_shapes(model: Embedder, facts: Any, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Any:
+    """The network that a model of these facts has, without its numbers, if the file has tensors of just its shapes.
+
+    This is looked at before anything is hashed or read: what a file holds is no more than the model that it describes.
+    """
+    import torch
+
+    _check_layers(model, len(shapes))
+    n = facts["n_nodes"]
+    with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
+        network = model._network(_graph_facts(facts, n, type(model).reads))
+    wanted = {f"network.{name}": x for name, x in network.state_dict().items()}
+    for name, (kind, shape) in shapes.items():
+        if name in wanted:
+            if shape != tuple(wanted[name].shape):
+                raise TypeError(f"size mismatch: {name} is {shape}, not {tuple(wanted[name].shape)}")
+            if f"torch.{kind}" != str(wanted[name].dtype):
+                raise TypeError(f"{name} holds torch.{kind}, not {wanted[name].dtype}")
+        else:
+            _check_part(name, shape, n, model.dim or facts["dim"])
+    return network
+
+
+_NODE_ARRAYS = ("labels.ints", "labels.offsets", "labels.bytes")
+
+
+def _check_part(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
+    """Refuse a tensor that is none of nodes and vectors, or of another shape."""
+    if name in ("vectors", "std"):
+        _check_table(name, shape, n, dim)
+    elif name not in _NODE_ARRAYS:
+        raise TypeError(f"{reprlib.repr(name)} is no part of it")
+    elif name != "labels.bytes" and shape not in ((n,), (n + 1,)):
+        raise TypeError(f"{name} has the shape {shape} for {n:,} nodes")
 
 
 def _check_layers(model: Embedder, n_tensors: int) -> None:
@@ -128,19 +170,13 @@ def _check_layers(model: Embedder, n_tensors: int) -> None:
         raise TypeError(f"{longest:,} layers of {n_tensors:,} tensors")
 
 
-def _check_names(tensors: Iterable[str], network: list[str], nodes: Nodes) -> None:
-    known = {*network, *(f"labels.{k}" for k in nodes.arrays()), "vectors", "std"}
-    unknown = [name for name in tensors if name not in known]
-    if unknown:
-        raise TypeError(f"{reprlib.repr(unknown[0])} is no part of it")
-
-
-def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The state, if it holds the kinds of numbers that the network does: `assign` would take any."""
-    for name, x in state.items():
-        if name in wanted and x.dtype != wanted[name].dtype:
-            raise TypeError(f"{name} holds {x.dtype}, not {wanted[name].dtype}")
-    return state
+def _check_table(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
+    if len(shape) != 2:
+        raise TypeError(f"{name} has the shape {shape}")
+    if shape[0] != n:
+        raise TypeError(f"{name} has {shape[0]:,} rows for {n:,} nodes")
+    if shape[1] != dim:
+        raise TypeError(f"its vectors have {shape[1]} numbers where dim={dim}")
 
 
 def _graph_facts(facts: Any, n_nodes: int, reads: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import shutil
 import socket
 import stat
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,15 +21,15 @@ from typing import Any
 
 from netfold.errors import InputError
 
-__all__ = ["check_room", "check_writable", "read_facts", "recover", "sha256", "staged_file", "staged_folder"]
-
-
 try:
     import fcntl
 except ImportError:  # Windows: nothing is locked there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["check_free", "locked_file", "try_lock"]
+__all__ = [
+    "check_free", "check_room", "check_writable", "locked_file", "read_facts", "recover", "sha256", "staged_file",
+    "staged_folder", "try_lock",
+]  # fmt: skip
 
 
 def try_lock(fd: int) -> bool | None:
@@ -104,8 +105,11 @@ _ARRAYS_OF_A_GRAPH = tuple(
     f"{x}.npy" for x in ("indptr", "indices", "weights", "label_ints", "label_offsets", "label_bytes")
 )
 """What lies beside a graph.json that lists no files."""
+_FILES_OF_A_MODEL = ("manifest.json", "tensors.safetensors", "metrics.jsonl")
 _STAGE = "netfold-"
 """Marks the folders in which something is being written."""
+_IDLE = 3600.0
+"""Seconds after which nobody writes any more into a stage of an early version, which are without that mark and lock."""
 _LONG = 100
 """Bytes of a name above which a stage has a shorter one."""
 _NOT_HERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
@@ -265,10 +269,12 @@ def recover(path: Path) -> None:
 def _left_stages(path: Path) -> Iterator[Path]:
     """The stages beside a name whose process has ended, each locked while it is looked at."""
     pattern = re.compile(re.escape(_prefix(path)) + "[a-z0-9_]{8}")
+    early = re.compile(re.escape(f".{path.name}.") + "[a-z0-9_]{8}")
     try:
-        beside = [e.name for e in os.scandir(path.absolute().parent) if pattern.fullmatch(e.name)]
+        names = [e.name for e in os.scandir(path.absolute().parent) if e.name.startswith(".")]
     except OSError:
         return
+    beside = [x for x in names if pattern.fullmatch(x) or (early.fullmatch(x) and _is_early_stage(path, x))]
     for name in beside:
         try:
             fd = os.open(path.absolute().parent / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -279,6 +285,29 @@ def _left_stages(path: Path) -> Iterator[Path]:
                 yield path.absolute().parent / name
         finally:
             os.close(fd)
+
+
+def _is_early_stage(path: Path, name: str) -> bool:
+    """Whether `.NAME.XXXXXXXX` is a stage as they were before they had a mark: private, idle, and all of it ours."""
+    stage = path.absolute().parent / name
+    try:
+        facts = stage.lstat()
+        private = stat.S_ISDIR(facts.st_mode) and stat.S_IMODE(facts.st_mode) == 0o700
+        if not private or time.time() - facts.st_mtime < _IDLE:
+            return False
+        entries = {e.name: e for e in os.scandir(stage)}
+        if set(entries) == {path.name}:
+            return entries[path.name].is_file(follow_symlinks=False)
+        return bool(entries) and entries.keys() <= {"new", "old"} and all(_holds_ours(stage / x) for x in entries)
+    except OSError:
+        return False
+
+
+def _holds_ours(folder: Path) -> bool:
+    """Whether a folder holds nothing but files that a model or a graph has."""
+    names = {*_described(folder)[1], *_FILES_OF_A_MODEL, *_ARRAYS_OF_A_GRAPH, "graph.json"}
+    whole = stat.S_ISDIR(folder.lstat().st_mode)
+    return whole and all(e.name in names and e.is_file(follow_symlinks=False) for e in list(os.scandir(folder)))
 
 
 def sha256(path: Path) -> str:

@@ -16,8 +16,8 @@ from netfold.errors import InputError
 from netfold.io.files import read_facts, recover, sha256
 
 __all__ = [
-    "check_files", "check_finite", "check_records", "file_facts", "read_manifest", "read_records", "read_tensors",
-    "write_manifest", "write_records", "write_tensors",
+    "check_files", "check_finite", "check_hashes", "check_records", "file_facts", "read_manifest", "read_records",
+    "read_tensors", "tensor_shapes", "write_manifest", "write_records", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -63,12 +63,18 @@ def file_facts(path: Path) -> dict[str, Any]:
     return {"name": path.name, "size": path.stat().st_size, "sha256": sha256(path)}
 
 
-def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
-    """The manifest of a folder, of a known version, whose files lie in the folder and are what it says."""
+def read_manifest(folder: Path, kind: str, *, hashed: bool = True) -> dict[str, Any]:
+    """The manifest of a folder, of a known version, whose files lie in the folder and are what it says.
+
+    With `hashed=False` the files are there, as long as it says, and hold no more than they say; `check_hashes` is left
+    to who knows more of what they should hold, and looks at that first.
+    """
     if not folder.exists():
         recover(folder)
     manifest = read_facts(folder / "manifest.json", FORMAT, kind)
-    check_files(folder, manifest.get("files"))
+    _checked_files(folder, manifest.get("files"))
+    if hashed:
+        check_hashes(folder, manifest["files"])
     return manifest
 
 
@@ -84,6 +90,12 @@ def check_files(folder: Path, files: Any, names: Sequence[str] = ()) -> None:
 
     All that is cheap is looked at before anything is hashed: a file that is refused in the end costs nothing.
     """
+    _checked_files(folder, files, names)
+    check_hashes(folder, files)
+
+
+def _checked_files(folder: Path, files: Any, names: Sequence[str] = ()) -> None:
+    """All of `check_files` but the hashes."""
     if not isinstance(files, list) or not files:
         raise InputError(f"{folder} is damaged: its manifest lists no files")
     listed = [_listed(folder, entry) for entry in files]
@@ -91,9 +103,13 @@ def check_files(folder: Path, files: Any, names: Sequence[str] = ()) -> None:
         raise InputError(f"{folder} is damaged: its manifest does not list {', '.join(names)}")
     for path in listed:
         _check_bounds(path)
-    for path, entry in zip(listed, files, strict=True):
-        if sha256(path) != entry.get("sha256"):
-            raise InputError(f"{folder} is damaged: {path.name} is not the file that was saved (its hash differs)")
+
+
+def check_hashes(folder: Path, files: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse files whose content is not what the manifest says; they are those of `read_manifest`."""
+    for entry in files:
+        if sha256(folder / entry["name"]) != entry.get("sha256"):
+            raise InputError(f"{folder} is damaged: {entry['name']} is not the file that was saved (its hash differs)")
 
 
 def _listed(folder: Path, entry: Any) -> Path:
@@ -121,19 +137,33 @@ def _check_bounds(path: Path) -> None:
 
 def _check_header(path: Path) -> None:
     """Refuse a safetensors file whose header is too long, or does not account for each of its bytes."""
+    tensor_shapes(path)
+
+
+def tensor_shapes(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The kind of numbers (as numpy calls it) and the shape of each tensor of a file, by its header alone.
+
+    A header that is too long, or does not account for each of the file's bytes, is refused.
+    """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > _MAX_HEADER:
             raise InputError(f"{path} is not safe to open: its header claims {length:,} bytes")
         text = file.read(length)
     try:
-        header = json.loads(text)
-        ends = [x["data_offsets"][1] for name, x in header.items() if name != "__metadata__"]
-        held = 8 + length + max(ends, default=0)
-    except (ValueError, RecursionError, AttributeError, KeyError, TypeError, IndexError):
+        header = {name: x for name, x in json.loads(text).items() if name != "__metadata__"}
+        held = 8 + length + max((x["data_offsets"][1] for x in header.values()), default=0)
+        shapes = {name: (str(x["dtype"]), tuple(map(int, x["shape"]))) for name, x in header.items()}
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError, IndexError, OverflowError):
         raise InputError(f"{path} is damaged: its header does not describe tensors") from None
     if held != path.stat().st_size:
         raise InputError(f"{path} is damaged: its header accounts for {held:,} bytes of {path.stat().st_size:,}")
+    kinds = {kind: name for name, kind in _DTYPES.items()}
+    odd = next((name for name, (kind, _) in shapes.items() if kind not in kinds), None)
+    if odd is not None:
+        said = f"{reprlib.repr(odd)} holds {reprlib.repr(shapes[odd][0])}"
+        raise InputError(f"{path} is damaged: {said}, which no model does")
+    return {name: (kinds[kind], shape) for name, (kind, shape) in shapes.items()}
 
 
 def _check_length(path: Path) -> None:
@@ -151,9 +181,6 @@ def read_tensors(path: Path, wanted: Callable[[str], bool] = lambda name: True) 
             tensors = {name: reader.get_tensor(name) for name in reader.keys() if wanted(name)}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, ValueError) as e:  # the last: numbers that numpy does not know
         raise InputError(f"{path} is damaged: {e}") from None
-    for name, array in tensors.items():
-        if array.dtype.name not in _DTYPES:
-            raise InputError(f"{path} is damaged: {name!r} holds {array.dtype}, which no model does")
     return tensors
 
 

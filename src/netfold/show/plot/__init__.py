@@ -18,6 +18,7 @@ from netfold.data.checks import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import printable
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.plot.kinds import REST, Kinds, Range, by_core, by_degree, caption, heading, named
@@ -247,6 +248,7 @@ def draw_points(axes: Any, points: Floats, kinds: Kinds) -> None:
 
 def write_around(axes: Any, heading: str, kinds: Kinds) -> None:
     """The heading, and a legend where there are two kinds or more."""
+    heading = "\n".join(printable(line) for line in heading.split("\n"))
     axes.set_title(heading, loc="left", fontsize=15, color=_INK, family=_fonts(), parse_math=False, pad=12)
     if len(kinds.names) < 2:
         return

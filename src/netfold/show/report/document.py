@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.text import printable
+
 __all__ = ["Blocks", "html_page"]
 
 
@@ -77,13 +79,22 @@ def html_page(title: str, facts: dict[str, Any], blocks: Blocks) -> str:
     style, script = _asset("report.css"), "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
     parts = {
         "policy": html.escape(_policy(script, style)),
-        "title": html.escape(title),
+        "title": html.escape(printable(title)),
         "style": style,
         "script": script,
-        "facts": _json(facts),
+        "facts": _json(_printable(facts)),
         "blocks": "\n".join(blocks.html()),
     }
     return _filled(_asset("report.html"), parts)
+
+
+def _printable(value: Any) -> Any:
+    """The same with every text in it as it may be shown: no name turns a line around, wherever it stands."""
+    if isinstance(value, dict):
+        return {_printable(name): _printable(x) for name, x in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_printable(x) for x in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def _policy(script: str, style: str) -> str:
