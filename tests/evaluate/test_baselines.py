@@ -55,10 +55,9 @@ def naive_walks(near: list[set[int]]) -> dict[str, Matrix]:
     """Path by path, and walkers step by step."""
     n = len(near)
     three, visits, walks = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
-    for i, u, v in ((i, u, v) for i in range(n) for u in near[i] for v in near[u]):
-        for j in near[v]:
-            if len({i, u, v, j}) == 4:
-                three[i, j] += 1 / math.sqrt(len(near[u]) * len(near[v]))
+    for path in [(i, u, v, j) for i in range(n) for u in near[i] for v in near[u] for j in near[v]]:
+        if len(set(path)) == 4:
+            three[path[0], path[3]] += 1 / math.sqrt(len(near[path[1]]) * len(near[path[2]]))
     dense = np.array([[float(j in near[i]) for j in range(n)] for i in range(n)])
     beta = 0.5 / max(np.linalg.eigvalsh(dense).max(), 1)
     for i in range(n):

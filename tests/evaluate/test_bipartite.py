@@ -46,7 +46,7 @@ def test_sides_are_those_of_networkx_but_a_forest_has_none(seed: int) -> None:
     n, m = (int(x) for x in rng.integers([3, 2], [30, 40]))
     pairs = rng.integers(0, n, (m, 2))
     if seed % 2:
-        pairs = rng.permutation(2 * n)[pairs + [0, n]]
+        pairs = rng.permutation(2 * n)[pairs + np.array([0, n])]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     graph = Graph.from_edges(pairs, nodes=range(2 * n + 1), directed=seed % 3 == 0)
     plain = nx.Graph([tuple(x) for x in pairs.tolist()])
@@ -77,9 +77,7 @@ def test_a_self_loop_and_an_odd_cycle_leave_no_sides() -> None:
 
 @pytest.mark.parametrize("few", [0, negatives._FEW])
 @pytest.mark.parametrize("directed", [False, True])
-def test_negatives_are_all_pairs_between_the_sides(
-    directed: bool, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_negatives_are_all_pairs_between_the_sides(directed: bool, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(negatives, "_FEW", few)
     graph = shoppers(directed=directed)
     dense, side, n = graph.adjacency.toarray(), side_of(graph), graph.n_nodes
