@@ -120,4 +120,4 @@ def _parities(links: sparse.csr_array, roots: npt.NDArray[np.int64]) -> npt.NDAr
     parity = (above != np.arange(n)).astype(np.int8)
     while not np.array_equal(higher := above[above], above):  # each round joins twice as many steps
         parity, above = parity ^ parity[above], higher
-    return parity
+    return np.asarray(parity, np.int8)

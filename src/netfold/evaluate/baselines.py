@@ -95,7 +95,7 @@ def katz(near: sparse.csr_array) -> RowScores:
     """Σ_{1 ≤ l ≤ 10} β^l (A^l)_ij, walks of all lengths, with β = 1 / 2λ₁ of the largest eigenvalue of A."""
 
     @cache  # the eigenvalue is not looked for unless a row is wanted
-    def prepared() -> tuple[sparse.csr_array, npt.NDArray[np.float64]]:
+    def prepared() -> tuple[sparse.csr_array, npt.NDArray[Any]]:
         largest = largest_eigenpair(near)[0] if near.nnz else 1.0
         weights = (_KATZ / max(largest, 1.0)) ** np.arange(_KATZ_WALK + 1)
         weights[0] = 0
@@ -133,7 +133,7 @@ def paths_of_three(near: sparse.csr_array) -> RowScores:
     return RowScores(rows, n, cost=2 * near.nnz)
 
 
-def _walk_sums(step: sparse.csr_array, rows: Ints, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def _walk_sums(step: sparse.csr_array, rows: Ints, weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     """Some rows of Σ_l weights[l] step^l, `step` symmetric: m x n."""
     sums = np.empty((len(rows), step.shape[0]), np.float32)
     for part in _columns(len(rows)):
