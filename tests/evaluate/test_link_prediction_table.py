@@ -18,12 +18,13 @@ def test_baselines_see_the_training_graph_alone() -> None:
     split = split_edges(graph, 0.2, seed=3)
     found = link_prediction(perfect, split, k=[20], seed=2)
     assert list(found.baselines) == [
-        "common neighbors", "Adamic-Adar", "preferential attachment", "shortest path", "spectral", "normalised SVD",
+        "common neighbors", "Adamic-Adar", "resource allocation", "preferential attachment", "shortest path",
+        "paths of three", "personalised PageRank", "Katz", "spectral", "normalised SVD",
     ]  # fmt: skip
     for name, row in found.baselines.items():
         assert list(row) == list(found.figures), name
     # whoever is in the same clique shares neighbors in training, and nobody else does
-    for name in ("common neighbors", "Adamic-Adar", "shortest path"):
+    for name in ("common neighbors", "Adamic-Adar", "resource allocation", "shortest path", "paths of three"):
         assert found.baselines[name]["AUC"] == found.baselines[name]["MAP"] == 1.0
     assert found.baselines["preferential attachment"]["AUC"] < 0.8
     assert found.baselines["spectral"]["AUC"] > 0.99

@@ -41,7 +41,7 @@ def test_1_there_are_at_most_12_names_at_the_top() -> None:
     assert len(names | {"serve", "cluster"}) <= 12
 
 
-MOST_FILES = 156
+MOST_FILES = 160
 """Of modules. The plan is about 130; new rooms bring new ones, and the rest is not to grow."""
 
 
@@ -143,6 +143,7 @@ DEFINED_TWICE = {
     "choose": "the verb is called as the function that it calls",
     "compare": "the verb is called as the function that it calls",
     "load": "nf.load and nf.datasets.load: each is what a user looks for there",
+    "suggest": "the verb is called as the function that it calls",
     "options": "nf.datasets.options, beside those of a model: each is what a user looks for there",
 }
 """Public names with several definitions, and why."""

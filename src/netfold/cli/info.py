@@ -98,6 +98,9 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
     counts = graph_counts(graph)
     facts: dict[str, Any] = {"kind": "graph", "nodes": counts.nodes, "edges": counts.edges}
     facts |= {"directed": counts.directed, "weighted": counts.weighted, "self_loops": counts.self_loops}
+    facts |= {"bipartite": counts.sides is not None}
+    if counts.sides is not None:
+        facts["sides"] = {"first": counts.sides[0], "second": counts.sides[1]}
     facts |= {"isolated": counts.isolated, "components": counts.components, **_degrees(counts)}
     if counts.weights is not None:
         facts["weights"] = {"min": counts.weights.least, "max": counts.weights.largest}

@@ -140,16 +140,28 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
         if known is not None and graph.reading is not None and graph.reading.undecided:
             cells = [graph.reading.roles[end] for end in ("source", "target")]
             graph = read_edges(path, **flags | {"header": False}) if any(map(known.__contains__, cells)) else graph
-    say_reading(path, graph.reading)
+    say_reading(path, graph.reading, graph)
     return graph
 
 
-def say_reading(path: str, reading: Reading | HyperedgeReading | None) -> None:
+_MOST_COLORED = 5_000_000
+"""Edges of a file up to which reading it looks for two sides, a second's work; `netfold info` always does."""
+
+
+def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Graph | None = None) -> None:
     """Say on standard error what was read; --quiet leaves that out, unless a header was guessed."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
     if reading is not None and (not quiet or reading.undecided):
-        click.echo(f"read {path}: {reading}", err=True)
+        click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
+
+
+def _sides(graph: Graph | None) -> str:
+    """That a graph is bipartite, which changes what it is asked."""
+    if graph is None or graph.n_edges > _MOST_COLORED or graph.sides is None:
+        return ""
+    left, right = (int((graph.sides == side).sum()) for side in (0, 1))
+    return f"; bipartite: {left:,} and {right:,} nodes, and all edges between them"
 
 
 def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from netfold.cli.demo import demo
 from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
 from netfold.cli.fit import fit
+from netfold.cli.groups import groups
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
@@ -27,6 +28,7 @@ from netfold.cli.output import exit_code, one_line, sigterm_like_ctrl_c
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
+from netfold.cli.suggest import suggest
 from netfold.cli.transform import transform
 from netfold.errors import InputError
 
@@ -73,6 +75,8 @@ for verb in (
     fit,
     transform,
     nearest,
+    suggest,
+    groups,
     score,
     complete,
     export,

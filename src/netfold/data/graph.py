@@ -227,6 +227,31 @@ class Graph:
         return bool(np.any(self.adjacency.data != 1))
 
     @cached_property
+    def sides(self) -> npt.NDArray[np.int8] | None:
+        """Of a bipartite graph the side of each node, 0 or 1 (-1 where it has no links); None where it has no sides.
+
+        Bipartite is a graph whose links, in either direction, all go between two sets of nodes (buyers and goods), and
+        that has a cycle: every tree can be so divided. In each component the first node is on side 0; where all edges
+        of a directed graph go from one side to the other, those that they start from are.
+
+        >>> Graph.from_edges([("ann", "tea"), ("ann", "rice"), ("bob", "tea"), ("bob", "rice")]).sides.tolist()
+        [0, 1, 1, 0]
+        """
+        from netfold.data.edges import links
+        from netfold.data.paths import two_sides
+
+        if self.n_self_loops:
+            return None
+        either = links(self, directed=False, weights=False, loops="drop") if self.directed else self.adjacency
+        sides = two_sides(either)
+        if sides is None or not self.directed:
+            return sides
+        starts, ends = np.diff(self.adjacency.indptr) > 0, np.zeros(self.n_nodes, bool)
+        ends[self.adjacency.indices] = True
+        one_way = np.where(starts, 0, np.where(ends, 1, -1)).astype(np.int8)
+        return sides if (starts & ends).any() else one_way
+
+    @cached_property
     def degrees(self) -> npt.NDArray[np.int64]:
         """The number of neighbors of each node (that it links to, where directed)."""
         return np.diff(self.adjacency.indptr).astype(np.int64)

@@ -134,6 +134,17 @@ class Embedder(Configured, Generic[N]):
             return Embedding(later.graph.nodes.take(new), none, None if self.embedding_.std is None else none)
         return self._extend(later, new, known)
 
+    def suggest(self, graph: Any, k: int = 1000, *, node: Any = None, score: str | None = None) -> list[Any]:
+        """The k best pairs that `graph` does not link: (node, node, score), the best first, by the model's own score.
+
+        Both directions of a directed graph; between the sides alone of a bipartite one; with `node`, pairs of that
+        one. `nf.evaluate.suggest` says more, and does the same for an `Embedding`.
+        """
+        from netfold.evaluate.suggestions import suggest
+
+        self._check_fitted()
+        return suggest(self, graph, k, node=node, score=score)
+
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back."""
         from netfold.embedder.store import save

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from netfold.evaluate.result import Result
     from netfold.evaluate.role_tasks import centrality, regular_equivalence, roles, vs_similarity
     from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
+    from netfold.evaluate.suggestions import suggest
     from netfold.evaluate.uncertainty_tasks import calibration, calibration_error, uncertainty
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
     "average_precision", "calibration", "calibration_error", "centrality", "classification", "clustering",
     "held_out_hyperedges", "hold_out_half", "hyperedges", "label_propagation", "link_prediction", "local_average",
     "noise_robustness", "out_of_sample", "reconstruction", "regular_equivalence", "roles", "sample_negatives",
-    "split_edges", "split_hyperedges", "split_nodes", "uncertainty", "visualization", "visualization_points",
+    "split_edges", "split_hyperedges", "split_nodes", "suggest", "uncertainty", "visualization", "visualization_points",
     "vs_similarity",
 ]  # fmt: skip
 
@@ -48,6 +49,7 @@ _MODULES = {
     "result": ("Result",),
     "role_tasks": ("centrality", "regular_equivalence", "roles", "vs_similarity"),
     "splits": ("EdgeSplit", "NodeSplit", "split_edges", "split_nodes"),
+    "suggestions": ("suggest",),
     "uncertainty_tasks": ("calibration", "calibration_error", "uncertainty"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}

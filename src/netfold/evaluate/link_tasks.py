@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import mean_of, percent
-from netfold.evaluate.negatives import Negatives, sample_negatives
+from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, chosen_score, finite, of_vectors, pair_scores, separation
@@ -29,6 +29,10 @@ __all__ = ["check_unseen", "link_prediction", "noise_robustness", "reconstructio
 
 _MOST_STEPS = 10**10
 """Starts times links, above which shortest paths are not looked for."""
+_MOST_PRODUCTS = 3 * 10**10
+"""Multiplications, above which walks are followed from some random nodes only: about half a minute of one core."""
+_FEWEST_PAIRS = 1000
+"""Test pairs that a figure of a sample is made of at least."""
 
 
 def link_prediction(
@@ -54,8 +58,11 @@ def link_prediction(
     Equal scores share their places.
 
     `score` is one of `pair_scores`, by default the cosine. Above `nodes` nodes, MAP, hits and MRR are over the test
-    edges from that many random nodes, without precision@k. The baselines see the training graph alone: four scores of
-    pairs, and spectral vectors.
+    edges from that many random nodes, without precision@k. The baselines see the training graph alone: scores of pairs
+    (`pair_scorers`), and spectral vectors.
+
+    Where the whole graph is bipartite (`Graph.sides`), only pairs between its sides are drawn and ranked, and no
+    baseline counts shared neighbors: two linked nodes have none.
 
     >>> from netfold.data.embedding import Embedding
     >>> from netfold.evaluate import split_edges
@@ -75,14 +82,20 @@ def link_prediction(
     questions = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
     ranking = questions.rank(scores)
     figures = questions.compared(scores) | questions.ranked(ranking)
-    others = questions.baselines(embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
+    dim = embedding_of(model).dim
+    others, sampled = questions.baselines(dim, of_vectors(score), seed) if baselines else ({}, {})
     protocol = _protocol(questions, ranking, {"score": score, **drawn.protocol})
     if others and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
     if others and others["shortest path"].keys() != figures.keys():
         left_out = [x for x in figures if x not in others["shortest path"]]
         protocol["shortest path left out (too many steps) of"] = left_out
+    protocol |= {f"{name} by a sample": words for name, words in sampled.items()}
     return Result("link prediction", name_of(model), figures, protocol, others, ranking.interval)
+
+
+Cheap = tuple[dict[str, dict[str, float]], dict[str, str]]
+"""The figures of each baseline and, of those that were measured on a sample, of what."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,29 +122,49 @@ class _Questions:
 
     def rank(self, scores: PairScores) -> Ranking:
         """All pairs from the rows but the diagonal and training pairs."""
-        return rank(scores, self.wanted, self.rows, k=max(self.k), without=self.split.train.adjacency)
+        train, sides = self.split.train, self.split.whole.sides
+        return rank(scores, self.wanted, self.rows, k=max(self.k), without=train.adjacency, sides=sides)
 
     def ranked(self, ranking: Ranking) -> dict[str, float]:
         """MAP, precision@k, hits@k and MRR."""
         hit_rates = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
         return ranking.figures(self.k) | hit_rates | {"MRR": float((1 / ranking.places).mean())}
 
-    def baselines(self, dim: int, score: str, seed: int) -> dict[str, dict[str, float]]:
-        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width."""
+    def baselines(self, dim: int, score: str, seed: int) -> Cheap:
+        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width.
+
+        Also, of those that had to be sampled, what of.
+        """
         train = self.split.train
         vectors = baseline_embeddings(train, dim, seed)
-        cheap = pair_scorers(train) | {name: pair_scores(x, train, score) for name, x in vectors.items()}
-        return {name: self._cheaply(name, x) for name, x in cheap.items()}
+        cheap = pair_scorers(train, bipartite=self.split.whole.sides is not None)
+        cheap |= {name: pair_scores(x, train, score) for name, x in vectors.items()}
+        sampled: dict[str, str] = {}
+        return {name: self._cheaply(name, x, seed, sampled) for name, x in cheap.items()}, sampled
 
-    def _cheaply(self, name: str, scores: PairScores) -> dict[str, float]:
-        """A baseline's figures, without those for which paths would be followed for minutes."""
-        cost = self.split.train.adjacency.nnz if name == "shortest path" else 0
-        figures: dict[str, float] = {}
-        if len(np.unique(self._pairs[:, 0])) * cost <= _MOST_STEPS:
-            figures |= self.compared(scores)
-        if len(self.rows) * cost <= _MOST_STEPS:
-            figures |= self.ranked(self.rank(scores))
+    def _cheaply(self, name: str, scores: PairScores, seed: int, sampled: dict[str, str]) -> dict[str, float]:
+        """A baseline's figures, of a sample where all would take minutes; shortest paths are then left out."""
+        steps = self.split.train.adjacency.nnz if name == "shortest path" else 0
+        most = _MOST_PRODUCTS // max(getattr(scores, "cost", 0), 1)
+        few, figures = self._sampled(most, seed), dict[str, float]()
+        if few is not self:
+            sampled[name] = f"{len(few._pairs):,} pairs, {len(few.rows):,} nodes"
+        if len(np.unique(few._pairs[:, 0])) * steps <= _MOST_STEPS and (few is self or len(few._pairs) > _FEWEST_PAIRS):
+            figures |= few.compared(scores)
+        if len(few.rows) * steps <= _MOST_STEPS:
+            figures |= few.ranked(few.rank(scores))
         return figures
+
+    def _sampled(self, most: int, seed: int) -> _Questions:
+        """The same about the pairs from so many random nodes, and the rankings from so many."""
+        starts, rng = np.unique(self._pairs[:, 0]), np.random.default_rng(seed)
+        if max(len(starts), len(self.rows)) <= most:
+            return self
+        chosen = rng.choice(starts, min(most, len(starts)), replace=False)
+        test, wrong = (pairs[np.isin(pairs[:, 0], chosen)] for pairs in (self.split.test, self.negatives))
+        some = np.flatnonzero(np.diff(self.wanted.indptr))
+        rows = np.sort(rng.choice(some, min(most, len(some)), replace=False))
+        return replace(self, split=replace(self.split, test=test), negatives=wrong, rows=rows)
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -160,6 +193,10 @@ def _matrix(split: EdgeSplit) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(ends[0]), np.float32), ends), shape=split.train.adjacency.shape)
 
 
+def _of_sides(graph: Graph) -> str:
+    return "" if graph.sides is None else f": {sides_in_words(graph)}"
+
+
 def _protocol(questions: _Questions, ranking: Ranking, chosen: Mapping[str, Any]) -> dict[str, Any]:
     split = questions.split
     protocol = {"split seed" if name == "seed" else name: fact for name, fact in split.protocol.items()}
@@ -168,7 +205,7 @@ def _protocol(questions: _Questions, ranking: Ranking, chosen: Mapping[str, Any]
         **chosen,
         "negative pairs": len(questions.negatives),
         "negatives are no edges of": "the whole graph",
-        "ranked": "ordered pairs but the diagonal and training pairs",
+        "ranked": f"ordered pairs but the diagonal and training pairs{_of_sides(split.whole)}",
         "hits and MRR": "without the other test edges of the node",
         "ties": "share their places",
         "nodes ranked from": len(questions.rows),
@@ -199,9 +236,9 @@ def reconstruction(
 
     `score`: `cosine` by default, `dot`, `distance`, `w2`, `decoder` or `own`, see `pair_scores`. Blocks of rows at a
     time; above `nodes` nodes, MAP is over that many random ones, with half of its 95% confidence interval in
-    `deviations`. Equal scores share their places. The baselines are scores of pairs (but not the shortest path, which
-    is the edge itself), and spectral vectors of the same width, scored alike (w2 by distance, the decoder by their
-    product).
+    `deviations`. Equal scores share their places. The baselines are scores of pairs (but not those that follow walks of
+    one step, which are the edges), and spectral vectors of the same width, scored alike (w2 by distance, the decoder by
+    their product). Of a bipartite graph, only pairs between its sides are ranked.
 
     >>> from netfold.data.embedding import Embedding
     >>> graph = Graph.from_edges([("a", "b"), ("c", "d")])
@@ -215,7 +252,7 @@ def reconstruction(
     rows, drawn = sampled_rows(known.adjacency, nodes, seed), _negatives(known, negatives, per_positive, seed)
 
     def ranked(scores: PairScores) -> Ranking:
-        return rank(scores, known.adjacency, rows, k=max(k))
+        return rank(scores, known.adjacency, rows, k=max(k), sides=known.sides)
 
     def separated(scores: PairScores) -> dict[str, float]:
         if drawn is None:
@@ -226,11 +263,11 @@ def reconstruction(
     score = chosen_score("reconstruction", model, score)
     scores = pair_scores(model, known, score)
     own = ranked(scores)
-    cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
+    cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed, len(rows)) if baselines else {}
     others = {name: ranked(x).figures(k) | separated(x) for name, x in cheap.items()}
     protocol: dict[str, Any] = {
         "score": score,
-        "ranked": "all ordered pairs but the diagonal",
+        "ranked": f"all ordered pairs but the diagonal{_of_sides(known)}",
         "ties": "share their places",
     }
     protocol |= {} if drawn is None else dict(drawn.protocol)
@@ -250,15 +287,25 @@ def _negatives(graph: Graph, kind: str, per_positive: int, seed: int) -> Negativ
     return sample_negatives(graph, count, kind=kind, seed=seed)
 
 
-def _baselines(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairScores]:
-    scorers = {name: x for name, x in pair_scorers(graph).items() if name != "shortest path"}
+_EDGE_ITSELF = ("shortest path", "personalised PageRank", "Katz")
+"""Whose walks of one step are the edges."""
+
+
+def _baselines(graph: Graph, dim: int, score: str, seed: int, nodes: int) -> dict[str, PairScores]:
+    """Those that can be asked from so many nodes in about half a minute and do not read off the edge itself."""
+    scorers = {
+        name: x
+        for name, x in pair_scorers(graph, bipartite=graph.sides is not None).items()
+        if name not in _EDGE_ITSELF and nodes * getattr(x, "cost", 0) <= _MOST_PRODUCTS
+    }
     vectors = baseline_embeddings(graph, dim, seed)
     return scorers | {name: pair_scores(x, graph, score) for name, x in vectors.items()}
 
 
 # -------------------------------------------------------------------- noise
 
-_HEURISTIC = "Adamic-Adar"
+_HEURISTICS = ("Adamic-Adar", "resource allocation", "paths of three", "personalised PageRank")
+"""Of pairs, that noise is tried on; of a bipartite graph, those that there are."""
 
 GraphScorer = Callable[[Graph], PairScores]
 """From a training graph to the scores of its pairs."""
@@ -285,7 +332,8 @@ def noise_robustness(
     without noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where
     there is `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
 
-    The baselines are Adamic-Adar and spectral vectors of the same width, made of the same graphs.
+    The baselines are heuristics of pairs and spectral vectors of the same width, made of the same graphs. A decline is
+    read beside its AUC: what knows little loses little.
     """
     whole, parts = Graph.of(graph), _fractions(fractions)
     check_at_least_one(repeats=repeats)
@@ -301,7 +349,7 @@ def noise_robustness(
     figures, deviations = mean_of(round_of(own))
     used = chosen_score("noise-robustness", fitted[0], score)
     rows = (
-        {name: mean_of(round_of(x))[0] for name, x in _noise_baselines(fitted[0], used, seed).items()}
+        {name: mean_of(round_of(x))[0] for name, x in _noise_baselines(fitted[0], whole, used, seed).items()}
         if baselines
         else {}
     )
@@ -341,13 +389,17 @@ def _auc(scores: PairScores, split: EdgeSplit, wrong: Pairs) -> float:
     return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (split.test, wrong)))["AUC"]
 
 
-def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, GraphScorer]:
+def _noise_baselines(model: Any, graph: Graph, used: str, seed: int) -> dict[str, GraphScorer]:
     dim, score = embedding_of(model).dim, used if used in SCORES_OF_VECTORS else "dot"
 
     def vectors(name: str) -> GraphScorer:
         return lambda train: pair_scores(baseline_embeddings(train, dim, seed)[name], train, score)
 
-    scorers: dict[str, GraphScorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
+    def heuristic(name: str) -> GraphScorer:
+        return lambda train: pair_scorers(train)[name]
+
+    known = pair_scorers(graph, bipartite=graph.sides is not None)
+    scorers = {name: heuristic(name) for name in _HEURISTICS if name in known}
     return scorers | {name: vectors(name) for name in ("spectral", "normalised SVD")}
 
 

@@ -97,8 +97,10 @@ class VectorScores:
 class RowScores:
     """Of whatever gives the scores of whole rows."""
 
-    def __init__(self, of_rows: Callable[[Ints], Tensor], n: int):
+    def __init__(self, of_rows: Callable[[Ints], Tensor], n: int, cost: int = 0):
         self._of_rows, self._n = of_rows, n
+        self.cost = cost
+        """Multiplications that a row takes, where it takes more than writing it."""
 
     def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""

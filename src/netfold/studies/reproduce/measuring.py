@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["FittedRow", "Measured", "Run", "arguments_of_row", "fitted_to", "groups", "key", "measured", "sources"]
+__all__ = [
+    "FittedRow",
+    "Measured",
+    "Run",
+    "arguments_of_row",
+    "fitted_to",
+    "key",
+    "measured",
+    "rows_together",
+    "sources",
+]
 
 
 def arguments_of_row(table: Table, row: Row, *, quick: bool) -> dict[str, Any]:
@@ -33,7 +43,7 @@ def fitted_to(table: Table, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: arguments[name] for name in task_named(table.task.name).held_out(arguments)}
 
 
-def groups(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
+def rows_together(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
     """The rows, together where they share a fit: one model or base, set alike, fitted to the same part of the data.
 
     Rows of different groups have no fit in common, so that they can be run apart.
