@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from netfold.data.checks import Floats32, Ints, check_choice
 from netfold.data.gaussians import widths
+from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
-from netfold.data.text import is_typed, printable
+from netfold.data.text import as_typed, counted, is_typed, printable
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +117,17 @@ class Embedding:
 
     def __repr__(self) -> str:
         spread = "" if self.std is None else ", Gaussian"
-        return f"Embedding({len(self):,} nodes, {self.dim:,} dimensions{spread})"
+        return f"Embedding({counted(len(self), 'node')}, {counted(self.dim, 'dimension')}{spread})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first nodes and the first numbers of each."""
+        rows, columns = min(len(self), 5), min(self.dim, 6)
+        more = ["..."] if columns < self.dim else []
+        head = ["", *(str(j) for j in range(columns)), *more]
+        vectors = [[f"{x:.3f}" for x in self.vectors[i, :columns].tolist()] for i in range(rows)]
+        shown = [[as_typed(self.nodes[i]), *vectors[i], *more] for i in range(rows)]
+        shown += [["..."] + [""] * (len(head) - 1)] if rows < len(self) else []
+        return html_box(repr(self), html_table(head, shown))
 
     def take(self, nodes: Iterable[Any]) -> Embedding:
         """The embedding of these nodes, in this order."""

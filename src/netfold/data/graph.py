@@ -20,8 +20,10 @@ from netfold.data import interop
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
 from netfold.data.edges import adjacency, entry_times, in_float32
+from netfold.data.html import html_box, html_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
+from netfold.data.text import as_typed, counted
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -261,7 +263,20 @@ class Graph:
         weighted = ", weighted" if self.is_weighted else ""
         over = self.reading.unused if self.reading is not None else ()
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
-        return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted}{passed_over})"
+        sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
+        return f"Graph({sizes}, {kind}{weighted}{passed_over})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: nothing that takes longer than counting."""
+        degrees = self.degrees
+        rows: list[tuple[str, Any]] = [("nodes", f"{self.n_nodes:,}: {', '.join(map(as_typed, self.nodes[:4]))}, ...")]
+        rows += [("edges", f"{self.n_edges:,}, {'directed' if self.directed else 'undirected'}")]
+        if self.is_weighted:
+            rows += [("weights", f"{self.adjacency.data.min():g} to {self.adjacency.data.max():g}")]
+        if len(degrees):
+            rows += [("degrees", f"{degrees.min():,} to {degrees.max():,}, {degrees.mean():,.1f} in the mean")]
+        rows += [("read as", self.reading)] if self.reading is not None else []
+        return html_box("Graph", html_facts(rows))
 
     def positions(self, nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The row of each node."""

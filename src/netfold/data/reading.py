@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from netfold.data.columns import ROLES, Roles
+from netfold.data.text import counted
 
 __all__ = ["HyperedgeReading", "Reading"]
 
@@ -66,7 +67,7 @@ amount; line 1 is a header
 
     def __str__(self) -> str:
         if self.format:
-            return f"{self.format}, {_count(self.edges, 'edge', 'edges')}"
+            return f"{self.format}, {counted(self.edges, 'edge', 'edges')}"
         parts = [self._columns(), self._rows()]
         if self.unused:
             parts.append(f"passed over: {', '.join(self.unused)}")
@@ -84,12 +85,12 @@ amount; line 1 is a header
         notes = []
         if self.repeated:
             what = "weights summed" if self.summed else "one edge each"
-            notes.append(f"{_count(self.repeated, 'row repeats', 'rows repeat')} an edge: {what}")
+            notes.append(f"{counted(self.repeated, 'row repeats', 'rows repeat')} an edge: {what}")
         if self.dropped:
-            notes.append(f"{_count(self.dropped, 'row', 'rows')} of weight 0 dropped")
+            notes.append(f"{counted(self.dropped, 'row', 'rows')} of weight 0 dropped")
         files = f" of {self.files:,} files" if self.files > 1 else ""
         beside = f" ({'; '.join(notes)})" if notes else ""
-        return f"{_count(self.rows, 'row', 'rows')}{files}, {_count(self.edges, 'edge', 'edges')}{beside}"
+        return f"{counted(self.rows, 'row', 'rows')}{files}, {counted(self.edges, 'edge', 'edges')}{beside}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
@@ -135,9 +136,9 @@ class HyperedgeReading:
 
     def __str__(self) -> str:
         files = f" of {self.files:,} files" if self.files > 1 else ""
-        counts = f"{_count(self.rows, 'row', 'rows')}{files}, {_count(self.edges, 'hyperedge', 'hyperedges')}"
+        counts = f"{counted(self.rows, 'row', 'rows')}{files}, {counted(self.edges, 'hyperedge', 'hyperedges')}"
         skipped = self.rows - self.edges
-        notes = f" ({_count(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
+        notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
         return f"{', '.join(self.roles)}; {counts}{notes}{over}"
 
@@ -147,7 +148,3 @@ class HyperedgeReading:
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "time": self.time, "files": self.files,
         }  # fmt: skip
-
-
-def _count(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}"

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["as_typed", "did_you_mean", "enumerated", "is_typed", "listed", "printable", "text_table"]
+__all__ = ["as_typed", "counted", "did_you_mean", "enumerated", "is_typed", "listed", "printable", "text_table"]
 
 _LISTED = 5
 """How many nodes an error message names."""
@@ -43,6 +43,15 @@ def listed(nodes: Sequence[Any]) -> str:
     """
     more = f" and {len(nodes) - _LISTED:,} more" if len(nodes) > _LISTED else ""
     return ", ".join(repr(x) for x in nodes[:_LISTED]) + more
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "node"), counted(2000, "node"), counted(0, "row names", "rows name")
+    ('1 node', '2,000 nodes', '0 rows name')
+    """
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
 def enumerated(words: Iterable[str]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from netfold._version import version
+from netfold.data.html import html_box, html_facts, svg_curves
 from netfold.data.text import listed
 from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
 from netfold.embedder.problem import Input, N, Problem
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
+    from netfold.show.report import Page
 
-__all__ = ["Embedder", "option"]
+__all__ = ["Embedder", "loss_curves", "option"]
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -168,6 +171,30 @@ class Embedder(Configured, Generic[N]):
         is_folder = (Path(graph) / "graph.json").exists()
         return Graph.load(graph) if is_folder else read_edges(graph, directed=directed)
 
+    def show(
+        self, graph: Any = None, classes: Mapping[str, Mapping[Any, Any]] | None = None, *, evaluate: bool = False
+    ) -> Page:
+        """The report in the cell of a notebook: a map to move about in, losses, parameters; no network is needed.
+
+        With the `graph` (or hypergraph) nodes can be coloured by degree and, if `evaluate`, the model is measured
+        beside cheap baselines; `classes` has columns of {node: class} by name. `nf.report.write` makes a file of it.
+        """
+        from netfold.show.report import Page, Sheet
+
+        self._check_fitted()
+        sheet = Sheet(type(self).__name__, self, graph, classes or {})
+        return Page([sheet], evaluate=evaluate)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the options that were set, what was learned of what, and the curves of the loss."""
+        if not hasattr(self, "embedding_"):
+            return html_box(repr(self), html_facts([("fitted", "not yet: call fit(graph)")]))
+        curves, last = loss_curves(self.history_), self.history_[-1] if self.history_ else {}
+        rows: list[tuple[str, Any]] = [("vectors", repr(self.embedding_)), ("epochs", f"{len(self.history_):,}")]
+        rows += [(name, f"{last[name]:.4g} after the last epoch") for name in curves if name in last]
+        rows += [("seconds", f"{sum(x.get('seconds', 0.0) for x in self.history_):.1f}")]
+        return html_box(repr(self), html_facts(rows), svg_curves(curves))
+
     # ---------------------------------------------------------------- for models: five places, and random numbers
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input[Any]:
@@ -238,6 +265,17 @@ class Embedder(Configured, Generic[N]):
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
+
+
+def loss_curves(history: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """The objective by epoch and, where it has several, its terms; NaN where a record lacks one.
+
+    >>> loss_curves([{"epoch": 1, "loss": 3.0, "objective": 3.0, "seconds": 0.1}])
+    {'objective': [3.0]}
+    """
+    names = [name for name in history[-1] if name not in ("epoch", "seconds")] if history else []
+    names = names if len(names) > 2 else ["objective"]  # one term is the objective
+    return {name: [row.get(name, math.nan) for row in history] for name in reversed(names)}
 
 
 def _device(name: str) -> torch.device:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.html import html_box, html_table
 from netfold.data.text import text_table
 from netfold.errors import InputError
 
@@ -65,10 +66,22 @@ class Result:
             "protocol": dict(self.protocol),
         }
 
-    def __repr__(self) -> str:
+    def _cells(self) -> list[list[str]]:
+        """The table: a head, what was evaluated, and the baselines."""
         cells = [[self.task, *self.figures], [self.name, *(self._cell(x) for x in self.figures)]]
-        for name, row in self.baselines.items():
-            cells.append([name, *(_number(row.get(x)) for x in self.figures)])
+        return cells + [[name, *(_number(row.get(x)) for x in self.figures)] for name, row in self.baselines.items()]
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook, the best of each figure in bold, and the protocol below."""
+        head, *rows = self._cells()
+        names = [row[0] for row in rows]
+        best = {(names.index(self.best(x)), j) for j, x in enumerate(self.figures, 1) if self.has_winner(x)}
+        protocol = [f"protocol: {facts_in_words(self.protocol)}"] if self.protocol else []
+        caption = "\n".join([*self._verdict(), *protocol])
+        return html_box(self.task, html_table(["", *head[1:]], rows, best=best, caption=caption))
+
+    def __repr__(self) -> str:
+        cells = self._cells()
         lines = text_table(cells, right=range(1, len(cells[0])))
         protocol = [f"protocol: {facts_in_words(self.protocol)}"] if self.protocol else []
         return "\n".join([lines, *self._verdict(), *protocol])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.html import html_box, html_table
 from netfold.data.text import text_table
 from netfold.errors import InputError
 from netfold.evaluate.task import SCORES, task_named
@@ -105,6 +106,20 @@ class Comparison:
         return "\n".join(
             [f"{self.data}, seed {self.seed}", *self._table(), *self._scores(), *self._reasons(), *self._verdicts()]
         )
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook, the best of each figure in bold, and who wins below."""
+        groups = [(task, figure) for task in self.tasks for figure in self._headline(task)]
+        several = len(self.tasks) > 1
+        head = ["", *(f"{_words(task)}: {x}" if several else x for task, x in groups), "fit s", "fit MiB"]
+        best = {
+            (self.methods.index(self.best(task, x).method), j)
+            for j, (task, x) in enumerate(groups, 1)
+            if self.has_winner(task, x)
+        }
+        rows = [self._row(name, groups) for name in self.methods]
+        caption = "\n".join([*self._scores(), *self._reasons(), *self._verdicts()])
+        return html_box(f"{self.data}, seed {self.seed}", html_table(head, rows, best=best, caption=caption))
 
     # ---------------------------------------------------------------- as text
 
