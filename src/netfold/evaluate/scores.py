@@ -13,18 +13,21 @@ from torch import Tensor
 
 from netfold.data.arrays import Ints
 from netfold.data.checks import check_choice
+from netfold.data.edges import neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of
-from netfold.evaluate.task import SCORES, TASKS
+from netfold.evaluate.task import SCORES, SCORES_OF_VECTORS, TASKS
 
 __all__ = [
     "PairScores",
     "RowScores",
     "VectorScores",
+    "available_scores",
     "blocks",
     "chosen_score",
     "finite",
+    "isolated_as_average",
     "of_vectors",
     "own_score",
     "pair_scores",
@@ -114,6 +117,47 @@ class RowScores:
         return out
 
 
+_SAMPLE = 200
+"""Nodes from which, and to which, pairs are drawn for the score of an average pair."""
+
+
+class _AverageIsolated:
+    """Scores in which every pair with a node without links has the score of an average pair."""
+
+    def __init__(self, scores: PairScores, isolated: npt.NDArray[np.bool_], average: float):
+        self._scores, self._isolated, self._average = scores, torch.from_numpy(isolated), average
+
+    def rows(self, rows: Ints) -> Tensor:
+        """As `PairScores.rows`."""
+        values = self._scores.rows(rows)
+        values[:, self._isolated] = self._average
+        values[self._isolated[rows]] = self._average
+        return values
+
+    def at(self, u: Ints, v: Ints) -> Tensor:
+        """As `PairScores.at`."""
+        values = self._scores.at(u, v)
+        values[self._isolated[u] | self._isolated[v]] = self._average
+        return values
+
+
+def isolated_as_average(scores: PairScores, graph: Graph) -> PairScores:
+    """The scores, but for pairs with a node that has no links in the graph: those count as an average pair.
+
+    Nothing is known of such a node, so that no place of it is right: at the origin, where models leave it, it would
+    rank last with everybody under a product or a cosine. The average is the mean over pairs of linked nodes: up to 200
+    random ones with 200 others, the same for every score.
+    """
+    linked = neighbor_counts(graph) > 0
+    rng, known = np.random.default_rng(0), np.flatnonzero(linked)
+    if linked.all() or len(known) < 2:
+        return scores
+    some = rng.choice(known, min(len(known), 2 * _SAMPLE), replace=False)
+    u, v = some[: len(some) // 2], some[len(some) // 2 :]
+    values = finite(scores.at(np.repeat(u, len(v)), np.tile(v, len(u)))).astype(np.float64)
+    return _AverageIsolated(scores, ~linked, float(values.mean()))
+
+
 def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
     """The scores that a fitted model or an embedding gives to pairs of a graph's nodes.
 
@@ -156,6 +200,13 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
     if wanted == "gaussian":
         return "cosine" if embedding_of(model).std is None else "w2"
     return own_score(model) if wanted == "own" else wanted
+
+
+def available_scores(model: Any) -> tuple[str, ...]:
+    """The scores that pairs of a fitted model, or of an embedding, can have, its own first."""
+    embedding, own = embedding_of(model), own_score(model)
+    some = [*SCORES_OF_VECTORS, *(["w2"] if embedding.std is not None else [])]
+    return (own, *(x for x in [*some, *(["decoder"] if hasattr(model, "pair_decoder") else [])] if x != own))
 
 
 def finite(scores: Tensor) -> npt.NDArray[np.float32]:
