@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from netfold.data.arrays import Floats, Ints
+from netfold.data.checks import Floats, Ints
 from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -29,7 +29,7 @@ from netfold.evaluate.role_tasks import predicted_roles
 from netfold.evaluate.scores import available_scores, finite, isolated_as_average, pair_scores
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
 from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
-from netfold.studies.choose.choice import neighborhood
+from netfold.studies.choose import neighborhood
 
 __all__ = ["Measured", "Part", "Questions", "difference", "figure_of", "questions"]
 
