@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
     from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, DepthLGP, Node2Vec, Node2VecPlus
+    from netfold.studies.auto import auto
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
-    "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
+    "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "auto", "choose", "compare", "datasets", "evaluate", "load",
     "option", "plot", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
@@ -53,6 +54,7 @@ _WHERE = {
     "Node2VecPlus": "netfold.models",
     "SDNE": "netfold.models",
     "TrainingError": "netfold.errors",
+    "auto": "netfold.studies.auto",
     "choose": "netfold.studies.choose",
     "compare": "netfold.studies.compare",
     "load": "netfold.models",

@@ -38,6 +38,8 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
     facts: dict[str, Any] = {"model": type(model).__name__, "config": config_to_json(model)}
     facts |= {"graph": model.graph_facts_, "fitted_to": emb.fitted_to}
     facts |= {"labels": emb.nodes.kind, "versions": {p: version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
+    facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
+    facts |= {"trials": model.trials_.to_dict()} if hasattr(model, "trials_") else {}
     with staged_folder(path, force=force) as folder:
         store.write_tensors(folder / TENSORS, tensors)
         store.write_records(folder / METRICS, model.history_)
@@ -79,6 +81,7 @@ def load(path: str | os.PathLike[str]) -> Embedder:
         _check_names(tensors, [f"network.{k}" for k in model.network_.state_dict()], nodes)
         model.network_.load_state_dict(_of_kinds(state, model.network_.state_dict()), assign=True)
         model.history_ = store.read_records(folder / METRICS)
+        _chosen(model, manifest)
     except (KeyError, TypeError, AttributeError, RuntimeError) as e:
         raise InputError(
             f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
@@ -87,6 +90,21 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     if model.embedding_.dim != dim:
         raise InputError(f"{folder} is damaged: its vectors have {model.embedding_.dim} numbers where dim={dim}")
     return model
+
+
+_PAIR_SCORES = ("dot", "cosine", "distance", "w2", "decoder")
+
+
+def _chosen(model: Embedder, manifest: dict[str, Any]) -> None:
+    """What was chosen on the data, where anything was: the score of pairs, and the table of trials."""
+    from netfold.embedder.trials import Trials
+
+    if "pair_score" in manifest:
+        if manifest["pair_score"] not in _PAIR_SCORES:
+            raise TypeError(f"pairs are scored by {reprlib.repr(manifest['pair_score'])}")
+        model.pair_score_ = manifest["pair_score"]
+    if "trials" in manifest:
+        model.trials_ = Trials.from_dict(manifest["trials"])
 
 
 def _check_layers(model: Embedder, n_tensors: int) -> None:

@@ -54,8 +54,8 @@ _RANKED = 1000
 class Measured:
     """A figure, what it is without each group of what was asked, and how pairs were scored, where there are pairs.
 
-    >>> Measured(0.5, np.array([0.4, 0.6])).deviation
-    0.1
+    >>> Measured(0.5, np.array([0.25, 0.75])).deviation
+    0.25
     """
 
     figure: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,13 +84,19 @@ def _model(model: Any, seed: int) -> Embedder:
     return type(model)(**model.get_params())
 
 
-def fit_with_base(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+def fit_with_base(
+    model: Embedder,
+    graph: Any,
+    *,
+    progress: bool = False,
+    on_epoch: Callable[[dict[str, float]], object] | None = None,
+) -> Embedder:
     """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
     if not model.extends:
-        return model.fit(graph, progress=progress)
+        return model.fit(graph, progress=progress, on_epoch=on_epoch)
     options = {"seed": model.seed, "device": model.device} | ({"dim": model.dim} if model.dim else {})
-    known = model_named(BASE, **options).fit(graph, progress=progress)
-    return model.fit(graph, known.embedding_, progress=progress)
+    known = model_named(BASE, **options).fit(graph, progress=progress, on_epoch=on_epoch)
+    return model.fit(graph, known.embedding_, progress=progress, on_epoch=on_epoch)
 
 
 @renamed(labels="classes")
