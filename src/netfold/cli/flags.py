@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,29 @@ from netfold.cli.inputs import check_there
 from netfold.data.text import did_you_mean
 from netfold.embedder.options import Option, options, renamed_option
 from netfold.errors import InputError
+from netfold.evaluate.task import TASKS, task_named
 
-__all__ = ["ModelFlag", "OptionValue", "flags", "from_toml", "renamed_flag"]
+__all__ = ["ModelFlag", "OptionValue", "TaskName", "flags", "from_toml", "renamed_flag"]
 
 _NONE = "none"
 _METAVAR = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class TaskName(click.Choice[str]):
+    """The name of a task, or one of its other names, which becomes the name."""
+
+    def __init__(self, known: Iterable[str] = tuple(TASKS)):
+        super().__init__(list(known))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The one among those known that is meant."""
+        try:
+            task = task_named(value)
+        except InputError as e:
+            self.fail(str(e), param, ctx)
+        name = next((x for x in (task.name, *task.aliases) if x in self.choices), value)
+        return super().convert(name, param, ctx)
 
 
 class ModelFlag(click.Option):

@@ -64,7 +64,9 @@ class Embedder(Configured, Generic[N]):
         "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); every "
         "later command scores them so"
     )
-    trials_: Trials = attribute("what was tried before this model was chosen (auto), as a table; not set by `fit` alone")
+    trials_: Trials = attribute(
+        "what was tried before this model was chosen (auto), as a table; not set by `fit` alone"
+    )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Register a model by its name, unless it is abstract."""

@@ -191,11 +191,15 @@ def own_score(model: Any) -> str:
 
 
 def chosen_score(task: str, model: Any, score: str | None = None) -> str:
-    """How the pairs of a model are scored in a task: as is asked for or, by default, as the table of tasks has it.
+    """How the pairs of a model are scored in a task: as is asked for, as was chosen with the model, as the task has it.
 
-    This is the one rule for every command: `evaluate`, `compare`, `report` and `reproduce` leave `score` None.
+    This is the one rule for every command: `evaluate`, `compare`, `report` and `reproduce` leave `score` None. What was
+    chosen on the data (`pair_score_`) is for tasks that take any score, which are those that have the cosine.
     """
-    wanted = score or TASKS[task].score
+    chosen = getattr(model, "pair_score_", None) if TASKS[task].score == "cosine" else None
+    if task == "out-of-sample" and chosen not in SCORES_OF_VECTORS:
+        chosen = None  # new nodes have vectors, and nothing else
+    wanted = score or chosen or TASKS[task].score
     if wanted == "gaussian":
         return "cosine" if embedding_of(model).std is None else "w2"
     return own_score(model) if wanted == "own" else wanted

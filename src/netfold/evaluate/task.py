@@ -30,6 +30,7 @@ __all__ = [
     "CLASSIFIERS",
     "CLASS_RULES",
     "EDGES_BY",
+    "ISOLATED",
     "KEEP",
     "LINKED",
     "NEGATIVES",
@@ -59,6 +60,8 @@ AGGREGATES = ("mean", "min")
 EDGES_BY = ("random", "time")
 """Which edges are held out."""
 KEEP = ("none", "connected")
+ISOLATED = ("average", "own")
+"""How pairs with a node that has no links in training are scored: as an average pair, or by its own vector."""
 CLASSIFIERS = ("logistic", "svm")
 CLASS_RULES = ("top-k", "threshold")
 NORMALIZE = ("none", "rows", "centred", "columns")
@@ -192,7 +195,7 @@ _ALL = (
         "link-prediction",
         "How well held-out edges are found: AUC, average precision, precision@k, MAP, hits@k and MRR",
         ("AUC", "MAP"),
-        (*_OF_EDGES, "score", "negatives", "per_positive", "k", "hits", "nodes"),
+        (*_OF_EDGES, "score", "isolated", "negatives", "per_positive", "k", "hits", "nodes"),
         aliases=("link",),
         split="edges",
         score="cosine",

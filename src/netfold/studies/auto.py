@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,17 @@ from netfold.studies.choose.facts import facts_of, in_words, stand_in
 from netfold.studies.choose.rules import Entrant, entrants
 from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Meter
-from netfold.studies.questions import FOLDS, Measured, Part, Questions, difference, figure_of, questions
+from netfold.studies.questions import (
+    FOLDS,
+    GROUPS,
+    Measured,
+    Part,
+    Questions,
+    check_question,
+    difference,
+    figure_of,
+    questions,
+)
 
 __all__ = ["Budget", "auto"]
 
@@ -209,14 +220,14 @@ def auto(
     """The best model for a task on these data that a budget allows, fitted to all of them; `trials_` is the table.
 
     `task` is one of `nf.evaluate.TASKS` ("link", "classify", "cluster", "near", "new-nodes", "roles", "tuples", ...),
-    `classes` are {node: class} where it needs them. `budget`: seconds on the clock from here to the fitted model ("60s",
-    "5m"), CPU seconds ("60cpu"), or "20 trials", which gives the same model for the same seed. `memory` ("4GiB") leaves
-    out what is estimated to need more.
+    `classes` are {node: class} where it needs them. `budget`: seconds on the clock from here to the fitted model
+    ("60s", "5m"), CPU seconds ("60cpu"), or "20 trials", which gives the same model for the same seed. `memory`
+    ("4GiB") leaves out what is estimated to need more.
 
     Candidates are those of `netfold.studies.choose.rules.SPACE` and what `nf.choose` recommends, the cheap first. They
     are compared on inner parts of the data; the better go on with more epochs, more nodes and more parts. One that is
-    level with the best, within the standard error of their difference, and cheaper, is taken. The figure that is said in
-    the end is of data that chose nothing. Ctrl-C ends the race, and the best so far is fitted.
+    level with the best, within the standard error of their difference, and cheaper, is taken. The figure that is said
+    in the end is of data that chose nothing. Ctrl-C ends the race, and the best so far is fitted.
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
@@ -226,16 +237,22 @@ def auto(
     """
     clock, limit = _Clock(Budget.of(budget)), _bytes(memory)
     data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
-    known, facts = task_named(task), facts_of(data, seed=seed)
+    known = task_named(task)
+    check_question(known, data, classes)
+    facts = facts_of(data, seed=seed)
     some = _candidates(entrants(known.name, facts), seed)
     if not some:
         raise InputError(f"there is no model to race for {known.name} on {data!r}")
     say = _Saying(progress)
     fit_with_base(_with_epochs(some[0].model, 0), stand_in(data, _WARM_UP, seed))
     _check_possible(some[0], data, clock, known.name)
-    race = _Race(questions(data, known, classes, seed), some, clock, limit, seed, say)
-    race.run()
-    return race.finish()
+    gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
+    try:
+        race = _Race(questions(data, known, classes, seed), some, clock, limit, seed, say)
+        race.run()
+        return race.finish()
+    finally:
+        gc.unfreeze()
 
 
 def _check_possible(cheapest: _Candidate, data: Any, clock: _Clock, task: str) -> None:
@@ -320,7 +337,7 @@ class _Race:
         alive = list(self._candidates)
         for level in range(len(_EPOCHS)):
             for candidate in alive:
-                if self._clock.left(_SHARES[level]) <= 0:
+                if self._clock.left(_SHARES[level]) <= 0 and any(x.runs for x in self._candidates):
                     self._drop(candidate, level, "the budget was spent before its turn")
                 elif candidate.why == "":
                     self._try(candidate, level)
@@ -368,6 +385,8 @@ class _Race:
             return f"about {held:.1f} GiB estimated, more than is allowed"
         if not self._clock.timed or self._pays(candidate, wanted, nodes, level):
             return wanted
+        if self._leader() is None and self._last_fits(candidate.cost.of(1, self._whole)[0], nodes) < self._clock.left():
+            return 1  # some answer is better than none
         least = 1 if not candidate.runs else math.ceil(1.5 * before)
         while candidate.trained and wanted > least:
             wanted = max(least, wanted * 2 // 3)
@@ -385,7 +404,9 @@ class _Race:
         last = self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes)
         leader = self._leader()
         if leader is not None and leader.candidate.cost is not None:
-            last = max(last, self._last_fits(leader.candidate.cost.of(leader.epochs or 0, self._whole)[0], leader.nodes))
+            last = max(
+                last, self._last_fits(leader.candidate.cost.of(leader.epochs or 0, self._whole)[0], leader.nodes)
+            )
         return trial <= self._clock.left(_SHARES[level]) and trial + last <= _MARGIN * self._clock.left()
 
     def _last_fits(self, seconds: float, nodes: int) -> float:
@@ -429,10 +450,11 @@ class _Race:
                 cut.append(record)
             return bool(cut)
 
-        copy, start = run.model, time.process_time()
+        copy = run.model
         with Meter() as meter:
+            start = time.process_time()
             fit_with_base(copy, graph, on_epoch=late)
-        cpu = time.process_time() - start
+            cpu = time.process_time() - start
         epochs, unit = len(copy.history_), cpu if self._clock.budget.unit == "cpu" else meter.seconds
         inside = sum(x["seconds"] for x in copy.history_) * unit / max(meter.seconds, 1e-9)
         candidate.cost = _Cost(graph.n_nodes, max(0.0, unit - inside), inside / max(epochs, 1), meter.bytes)
@@ -455,7 +477,9 @@ class _Race:
         return Trial(name, run.epochs, run.nodes, folds, value, spread, run.cpu, run.bytes, run.score)
 
     def _note(self, row: Trial) -> None:
-        self._rows = [x for x in self._rows if (x.candidate, x.epochs, x.nodes) != (row.candidate, row.epochs, row.nodes)]
+        self._rows = [
+            x for x in self._rows if (x.candidate, x.epochs, x.nodes) != (row.candidate, row.epochs, row.nodes)
+        ]
         self._rows.append(row)
         self._say.row(row)
 
@@ -487,7 +511,7 @@ class _Race:
     def _decided(self, alive: list[_Candidate]) -> bool:
         """Whether nothing that is left can win: all are out, one without epochs is left, or the best is perfect."""
         leader = self._leader()
-        perfect = leader is not None and not self._asked.smaller and figure_of(leader.parts)[0] >= 1 - 1e-9
+        perfect = leader is not None and all(_is_perfect(x) for x in leader.parts.values())
         if perfect:
             self._ended = "nothing can be better than the best"
         return perfect or not alive or (len(alive) == 1 and not alive[0].trained)
@@ -575,6 +599,10 @@ def _is_level(best: _Run, run: _Run) -> bool:
     """Whether the best is ahead by no more than the standard error of the difference, and not by much."""
     gap, error = difference(best.parts, run.parts)
     return run is best or (math.isfinite(error) and gap <= min(error, _LEVEL))
+
+
+def _is_perfect(x: Measured) -> bool:
+    return x.figure >= 1 - 1e-9 and len(x.without) == GROUPS
 
 
 def _times(costly: float, cheap: float) -> str:

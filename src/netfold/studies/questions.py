@@ -31,7 +31,7 @@ from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nod
 from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
 from netfold.studies.choose import neighborhood
 
-__all__ = ["Measured", "Part", "Questions", "difference", "figure_of", "questions"]
+__all__ = ["FOLDS", "GROUPS", "Measured", "Part", "Questions", "check_question", "difference", "figure_of", "questions"]
 
 GROUPS = 10
 """Into so many groups what is asked is divided; a figure's deviation is by leaving out each (the jackknife)."""
@@ -153,12 +153,13 @@ def questions(
     (Graph(30 nodes, 38 edges, undirected), Graph(30 nodes, 48 edges, undirected))
     """
     known = task if isinstance(task, Task) else task_named(task)
-    _check(known, graph, classes)
+    check_question(known, graph, classes)
     make = _MAKERS.get(known.name) or (_of_splits if known.split == "edges" and not known.refits else _of_draws)
     return make(known, graph, classes, seed)
 
 
-def _check(task: Task, graph: Any, classes: Any) -> None:
+def check_question(task: Task, graph: Any, classes: Any) -> None:
+    """Refuse data that a task cannot be asked of, before anything is made of them."""
     kind = "hypergraph" if isinstance(graph, Hypergraph) else "graph"
     if kind not in task.reads:
         other = "; for its hyperedges there is the task tuples" if kind == "hypergraph" else ""
@@ -402,7 +403,8 @@ def _of_tuples(task: Task, graph: Hypergraph, classes: Any, seed: int) -> Questi
         split = split_hyperedges(train, _share(train.n_edges, "hyperedges"), seed=seed + 1 + fold)
         return part(f"{train.n_nodes}/{fold}", split, seed + 1 + fold)
 
-    held = f"{whole_split.figures['test hyperedges']:,} hyperedges that no candidate was chosen by, after a fit to the others"
+    count = whole_split.figures["test hyperedges"]
+    held = f"{count:,} hyperedges that no candidate was chosen by, after a fit to the others"
     return Questions(task, "AUC", graph, inner, lambda nodes: part("outer", whole_split, seed), False, held)
 
 

@@ -18,7 +18,18 @@ from netfold.studies.choose.facts import Facts
 from netfold.studies.reproduce.parsing import folder_of_tables, table_named
 from netfold.studies.reproduce.table import RecordedRow, Row, Table, number, ranked_baselines
 
-__all__ = ["PURPOSES", "RULES", "SPACE", "Entrant", "Evidence", "Rule", "entrants", "purpose_named", "rule_for", "rules_table"]
+__all__ = [
+    "PURPOSES",
+    "RULES",
+    "SPACE",
+    "Entrant",
+    "Evidence",
+    "Rule",
+    "entrants",
+    "purpose_named",
+    "rule_for",
+    "rules_table",
+]
 
 
 @dataclass(frozen=True)
