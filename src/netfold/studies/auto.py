@@ -176,9 +176,12 @@ class _Candidate:
     kind: str
     runs: list[_Run] = field(default_factory=list)
     cost: _Cost | None = None
-    trained: bool = True
-    """Whether it has epochs; known after its first fit."""
     why: str = ""
+
+    @property
+    def trained(self) -> bool:
+        """Whether it has epochs."""
+        return self.model.epochs > 0
 
     @property
     def name(self) -> str:
@@ -191,7 +194,9 @@ def _plain(model: Embedder) -> Embedder:
 
 
 def _with_epochs(model: Embedder, epochs: int | None) -> Embedder:
-    return type(model)(**model.get_params() | ({} if epochs is None else {"epochs": epochs}))
+    """A copy with so many epochs; one that has no such option is computed, and a copy is all."""
+    params = model.get_params()
+    return type(model)(**params | ({"epochs": epochs} if epochs is not None and "epochs" in params else {}))
 
 
 def _candidates(some: Iterable[Entrant], seed: int) -> list[_Candidate]:
@@ -277,7 +282,7 @@ def _probe(model: Embedder, data: Any) -> _Cost:
     with Meter() as meter:
         fit_with_base(copy, data)
     spent = time.process_time() - start
-    epochs = sum(record["seconds"] for record in copy.history_)
+    epochs = sum(record["seconds"] for record in copy.history_) if model.epochs else 0.0
     return _Cost(data.n_nodes, max(0.0, spent - epochs), min(epochs, spent), meter.bytes)
 
 
@@ -421,10 +426,10 @@ class _Race:
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else _Run(candidate, epochs, nodes)
         limit = _MARGIN * (self._clock.budget.amount - self._reserve(candidate))
-        for fold in range(folds):
-            part = self._part(fold, nodes)
-            if part.key in run.parts:
-                continue
+        parts = [part for part in (self._part(fold, nodes) for fold in range(folds)) if part.key not in run.parts]
+        if not parts:
+            return  # more epochs and more parts are what a level brings, and here it brings none
+        for fold, part in enumerate(parts):
             if fold and self._clock.timed and self._clock.spent() > limit:
                 break
             fitted = run.fitted or self._fit(run, part.graph, limit)
@@ -455,11 +460,11 @@ class _Race:
             start = time.process_time()
             fit_with_base(copy, graph, on_epoch=late)
             cpu = time.process_time() - start
-        epochs, unit = len(copy.history_), cpu if self._clock.budget.unit == "cpu" else meter.seconds
-        inside = sum(x["seconds"] for x in copy.history_) * unit / max(meter.seconds, 1e-9)
+        epochs, unit = len(copy.history_) if candidate.trained else 0, meter.seconds
+        unit = cpu if self._clock.budget.unit == "cpu" else unit
+        inside = sum(x["seconds"] for x in copy.history_[:epochs]) * unit / max(meter.seconds, 1e-9)
         candidate.cost = _Cost(graph.n_nodes, max(0.0, unit - inside), inside / max(epochs, 1), meter.bytes)
-        candidate.trained = epochs > 0
-        run.epochs = (epochs if cut else run.epochs) if epochs else None
+        run.epochs = (epochs if cut else run.epochs) if candidate.trained else None
         run.cpu, run.bytes = cpu, meter.bytes
         return copy
 

@@ -323,6 +323,11 @@ class Entrant:
     tasks: tuple[str, ...]
     when: Callable[[Facts], bool] = lambda facts: True
 
+    @property
+    def words(self) -> str:
+        """The model and its settings, as Python has them."""
+        return f"{MODELS[self.model].__name__}({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
+
 
 _PLACES = (
     "link-prediction", "reconstruction", "classification", "clustering", "visualization", "noise-robustness",
