@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from netfold.studies.auto import auto
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
+    from netfold.studies.tune import tune
 
     __version__: str
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
     "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "auto", "choose", "compare", "datasets", "evaluate",
-    "load", "option", "plot", "read_edges", "read_hyperedges", "report",
+    "load", "option", "plot", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
@@ -61,6 +62,7 @@ _WHERE = {
     "option": "netfold.embedder.options",
     "read_edges": "netfold.io.edges",
     "read_hyperedges": "netfold.io.hyperedges",
+    "tune": "netfold.studies.tune",
 }
 _MODULES = {
     "datasets": "netfold.studies.datasets",
