@@ -117,6 +117,7 @@ class Embedder(Configured, Generic[N]):
             checkpoint=saved,
             progress=bar,
             on_epoch=on_epoch,
+            before=problem.history,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts

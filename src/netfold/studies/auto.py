@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -456,7 +457,8 @@ class _Race:
             return bool(cut)
 
         copy = run.model
-        with Meter() as meter:
+        with Meter() as meter, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a candidate does not reach its figure says
             start = time.process_time()
             fit_with_base(copy, graph, on_epoch=late)
             cpu = time.process_time() - start

@@ -344,7 +344,7 @@ SPACE = (
     Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
     Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
     Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
-    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", ("classification", "clustering")),
+    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant("spectral", {"matrix": "laplacian"}, "the smoothest functions on the graph", ("clustering",)),
     Entrant(
         "spectral", {"matrix": "normalized", "dim": 32}, "fewer numbers say less, and guess more",
