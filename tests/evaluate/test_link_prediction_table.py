@@ -55,6 +55,7 @@ def test_the_protocol_says_what_was_done() -> None:
         "isolated nodes made": 0,
         "test edges across components": 0,
         "score": "cosine",
+        "nodes without training links": "as an average pair",
         "negatives": "degree",
         "seed": 5,
         "negative pairs": 3 * len(split.test),

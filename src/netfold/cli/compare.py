@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from netfold.cli.flags import renamed_flag
+from netfold.cli.flags import TaskName, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags
 from netfold.cli.output import json_flag, say
-from netfold.evaluate.task import TASKS
 
 __all__ = ["compare"]
 
@@ -17,7 +16,7 @@ __all__ = ["compare"]
 @click.command(epilog="Example: netfold compare edges.csv sdne node2vec --task link-prediction --dim 64")
 @click.argument("edges")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
-@click.option("--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Can be repeated.  [default: "
+@click.option("--task", "tasks", multiple=True, type=TaskName(), help="Can be repeated.  [default: "
               "link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
 @click.option("--classes", metavar="FILE", help=CLASSES_HELP)
 @renamed_flag("--labels", "--classes")

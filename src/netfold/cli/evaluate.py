@@ -24,6 +24,7 @@ from netfold.evaluate.task import (
     CLASS_RULES,
     CLASSIFIERS,
     EDGES_BY,
+    ISOLATED,
     KEEP,
     LINKED,
     NEGATIVES,
@@ -148,15 +149,17 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @click.pass_context
     def command(ctx: click.Context, /, **values: Any) -> None:
-        from netfold.studies.compare import fit_with_base
+        from netfold.studies.compare import fit_choosing_score, fit_with_base
 
         model = cls(**hyper_parameters(ctx, cls, values))
         data, classes = _read(task, cls.reads, values)
+        chooses = task.name == "link-prediction" and values[f"{_PREFIX}score"] is None
+        fit = fit_choosing_score if chooses else fit_with_base
         _measure(
             task,
             data,
             classes,
-            lambda graph: fit_with_base(model, graph, progress=not values["quiet"]),
+            lambda graph: fit(model, graph, progress=not values["quiet"]),
             model.seed,
             values,
         )
@@ -382,6 +385,10 @@ _FLAGS: dict[str, tuple[Any, str]] = {
     "by": (click.Choice(EDGES_BY), "Random edges, or the latest by their time column.  [default: random]"),
     "keep": (click.Choice(KEEP), "connected: no held-out edge may cross components.  [default: none]"),
     "score": (click.Choice(SCORES), "How a pair of nodes is scored; own: as the model means it.  [default: {score}]"),
+    "isolated": (
+        click.Choice(ISOLATED),
+        "How pairs with a node that training leaves without links are scored.  [default: average]",
+    ),
     "negatives": (click.Choice(NEGATIVES), "How pairs that are no edges are drawn.  [default: uniform]"),
     "per_positive": (_COUNT, "So many for each test edge.  [default: 1]"),
     "k": (_Numbers(int, 1), "Precision among so many best pairs.  [default: 100,1000,10000]"),
@@ -438,6 +445,8 @@ _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
 def _flag(task: Task, argument: str) -> Callable[[Any], Any]:
     kind, words = _OF_TASK.get((task.name, argument), _FLAGS[argument])
     score = "w2 of Gaussians, else cosine" if task.score == "gaussian" else task.score
+    if task.name == "link-prediction":
+        score = "the one chosen with the model, or by another fit without a tenth of the links"
     help = words.format(split=task.split, score=score)
     name, spelled = f"{_PREFIX}{argument}", _spelled(argument)
     if kind is None:

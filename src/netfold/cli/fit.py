@@ -94,7 +94,8 @@ def _command(cls: type[Embedder]) -> click.Command:
     epilog = f"Example: netfold fit {name} {source.file} -o {name}.netfold {usual} --checkpoint {name}.state"
     short = str(cls.__doc__).splitlines()[0]
     command = click.command(name, cls=FitCommand, help=_help(cls), short_help=short, epilog=epilog)(run)
-    command.params += [*([_EMBEDDING] if cls.extends else []), *flags(cls)]
+    command.params += [*([_EMBEDDING] if cls.extends else []), *([] if cls.reads != "graph" else [_CHOOSE_SCORE])]
+    command.params += flags(cls)
     return command
 
 
@@ -103,6 +104,13 @@ _EMBEDDING = click.Option(
     required=True,
     metavar="FILE",
     help="The vectors to extend: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .bin, or the folder of a fitted model.",
+)
+
+
+_CHOOSE_SCORE = click.Option(
+    ["--choose-score"],
+    is_flag=True,
+    help="Choose how pairs of nodes are scored, by one more fit without a tenth of the links; later commands use it.",
 )
 
 
@@ -125,11 +133,25 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
     model.fit(graph, embedding, **training, progress=not options["quiet"])
     seconds = time.perf_counter() - start
+    if options.get("choose_score"):
+        _choose_score(model, graph, embedding)
     model.save(out, force=options["force"])
     facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges}
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
+    facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
     say(facts, _summary(facts, source.noun), as_json=options["as_json"])
+
+
+def _choose_score(model: Embedder, graph: Any, embedding: Any) -> None:
+    """The score that suits a model like this one, fitted to all but a tenth of the links."""
+    from netfold.evaluate.link_tasks import choose_pair_score
+
+    copy = type(model)(**model.get_params())
+    score = choose_pair_score(lambda part: copy.fit(part, embedding, progress=False), graph, seed=model.seed)
+    if score is None:
+        raise InputError(f"--choose-score holds out a tenth of the links, and there are {graph.n_edges}; leave it out")
+    model.pair_score_ = score
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:
@@ -156,9 +178,10 @@ def _training(model: Embedder) -> dict[str, Any]:
 def _summary(facts: dict[str, Any], noun: str) -> str:
     terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
     ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
+    scored = f"; pairs are scored by {facts['pair_score']}" if "pair_score" in facts else ""
     return (
         f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} {noun} in {facts['dim']} dimensions: "
-        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}\n{facts['path']}"
+        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}{scored}\n{facts['path']}"
     )
 
 

@@ -39,7 +39,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
     else:
         facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
-    say(facts, text_table(_rows(facts)), as_json=as_json)
+    say(facts, "\n".join([text_table(_rows(facts)), *_table(facts.get("trials"))]), as_json=as_json)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
@@ -55,9 +55,18 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
         facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
         facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
+        facts |= {"pairs_scored_by": str(run["pair_score"])} if "pair_score" in run else {}
+        facts |= _trials(run["trials"]) if "trials" in run else {}
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{folder} is damaged: its manifest does not say what it holds ({e})") from None
     return facts | {"bytes": sum(f["size"] for f in manifest["files"])}
+
+
+def _trials(facts: Any) -> dict[str, Any]:
+    """What was tried before the model was chosen."""
+    from netfold.embedder.trials import Trials
+
+    return {"trials": Trials.from_dict(facts).to_dict()}
 
 
 def _sort(graph: dict[str, Any]) -> dict[str, Any]:
@@ -127,8 +136,17 @@ def _degrees(counts: Counts) -> dict[str, Any]:
     return {} if of is None else {"degrees": {"min": of.least, "mean": of.mean, "max": of.largest}}
 
 
+def _table(trials: Any) -> list[str]:
+    if trials is None:
+        return []
+    from netfold.embedder.trials import Trials
+
+    return ["", f"raced for {trials['task']} within {trials['budget']}:", repr(Trials.from_dict(trials))]
+
+
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    listed = {name: value for name, value in facts.items() if value is not None and name != "reading"}
+    apart = ("reading", "trials")
+    listed = {name: value for name, value in facts.items() if value is not None and name not in apart}
     return [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
 
 

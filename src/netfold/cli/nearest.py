@@ -11,6 +11,7 @@ from netfold.cli.names import node_typed, spelled
 from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import node_types
 from netfold.data.text import is_typed
+from netfold.embedder.store import pair_score_at
 from netfold.errors import InputError
 from netfold.models import DHNE
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["nearest"]
 
 
+_METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
+"""Of a model whose score of pairs was chosen on the data."""
+
+
 @click.command(epilog="Example: netfold nearest sdne.netfold alice -k 5   (a node that begins with a dash: ... -- -7)")
 @click.argument("model")
 @click.argument("node")
@@ -27,7 +32,7 @@ __all__ = ["nearest"]
 @click.option(
     "--metric",
     type=click.Choice(["cosine", "euclidean", "dot"]),
-    help="How near is measured.  [default: cosine; euclidean for Gaussians]",
+    help="How near is measured.  [default: as was chosen with the model; cosine; euclidean for Gaussians]",
 )
 @click.option("--type", "of_type", metavar="TYPE", help="Only nodes of this type, where they are called as user:u1.")
 @json_flag
@@ -44,6 +49,7 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
     query = node_typed(embedding.nodes, node)
     if of_type is not None:
         embedding = _only(model, embedding, of_type, query)
+    metric = metric or _METRICS.get(pair_score_at(model) or "")
     neighbors = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
     facts: dict[str, Any] = {"node": query, "metric": used}

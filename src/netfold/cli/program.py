@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from netfold._version import version
+from netfold.cli.auto import auto
 from netfold.cli.choose import choose
 from netfold.cli.compare import compare
 from netfold.cli.complete import complete
@@ -72,6 +73,7 @@ def main() -> None:
 
 
 for verb in (
+    auto,
     fit,
     transform,
     nearest,

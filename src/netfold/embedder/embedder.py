@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
+    from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
 
@@ -63,6 +64,14 @@ class Embedder(Configured, Generic[N]):
         "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
     )
 
+    pair_score_: str = attribute(
+        "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); every "
+        "later command scores them so"
+    )
+    trials_: Trials = attribute(
+        "what was tried before this model was chosen (auto), as a table; not set by `fit` alone"
+    )
+
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Register a model by its name, unless it is abstract."""
         super().__init_subclass__()
@@ -94,6 +103,8 @@ class Embedder(Configured, Generic[N]):
         from netfold.learn.training import train
 
         data = self._read(self._opened(graph), embedding)
+        for chosen in ("pair_score_", "trials_"):  # on other data than these
+            vars(self).pop(chosen, None)
         device = _device(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
@@ -112,6 +123,7 @@ class Embedder(Configured, Generic[N]):
             checkpoint=saved,
             progress=bar,
             on_epoch=on_epoch,
+            before=problem.history,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts

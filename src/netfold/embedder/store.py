@@ -16,7 +16,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
 
-__all__ = ["estimated_size", "load", "save"]
+__all__ = ["estimated_size", "load", "pair_score_at", "save"]
 
 TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
 """The files of a saved model beside its manifest."""
@@ -35,6 +35,8 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
     facts: dict[str, Any] = {"model": type(model).__name__, "config": config_to_json(model)}
     facts |= {"graph": model.graph_facts_, "fitted_to": emb.fitted_to}
     facts |= {"labels": emb.nodes.kind, "versions": {p: version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
+    facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
+    facts |= {"trials": model.trials_.to_dict()} if hasattr(model, "trials_") else {}
     with staged_folder(path, force=force) as folder:
         store.write_tensors(folder / TENSORS, tensors)
         store.write_records(folder / METRICS, model.history_)
@@ -98,6 +100,7 @@ def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
     state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
     model.network_.load_state_dict(state, assign=True)
     model.history_ = store.read_records(folder / METRICS)
+    _chosen(model, manifest)
     return model
 
 
@@ -161,6 +164,31 @@ def _check_part(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
         raise TypeError(f"{reprlib.repr(name)} is no part of it")
     elif name != "labels.bytes" and shape not in ((n,), (n + 1,)):
         raise TypeError(f"{name} has the shape {shape} for {n:,} nodes")
+
+
+_PAIR_SCORES = ("dot", "cosine", "distance", "w2", "decoder")
+
+
+def pair_score_at(path: str | os.PathLike[str]) -> str | None:
+    """The score of pairs that was chosen with a saved model, read without it; None where none was."""
+    from netfold.io import tensors as store
+
+    if not (Path(path) / "manifest.json").exists():
+        return None
+    score = store.read_manifest(Path(path), "model", hashed=False).get("pair_score")
+    return score if score in _PAIR_SCORES else None
+
+
+def _chosen(model: Embedder, manifest: dict[str, Any]) -> None:
+    """What was chosen on the data, where anything was: the score of pairs, and the table of trials."""
+    from netfold.embedder.trials import Trials
+
+    if "pair_score" in manifest:
+        if manifest["pair_score"] not in _PAIR_SCORES:
+            raise TypeError(f"pairs are scored by {reprlib.repr(manifest['pair_score'])}")
+        model.pair_score_ = manifest["pair_score"]
+    if "trials" in manifest:
+        model.trials_ = Trials.from_dict(manifest["trials"])
 
 
 def _check_layers(model: Embedder, n_tensors: int) -> None:

@@ -27,11 +27,14 @@ from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
 
 __all__ = [
+    "agreement",
     "class_f1",
     "class_figures",
     "classification",
+    "cluster_codes",
     "clustering",
     "linear_scorer",
+    "predicted_classes",
     "visualization",
     "visualization_points",
 ]
@@ -129,12 +132,17 @@ def _measured(
 
 def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
     """micro-F1, macro-F1 and, where every node has one class, the accuracy of one split."""
-    learned, tested = split
-    truth = classes.indicator[tested]
-    scores = scorer(classes.indicator[learned], learned, tested)
-    predicted = scores > 0 if rule == "threshold" else _top_k(scores, truth.sum(axis=1))
+    truth, predicted = classes.indicator[split[1]], predicted_classes(scorer, classes, split, rule)
     exact = {"accuracy": float((truth == predicted).all(axis=1).mean())} if classes.one_each else {}
     return class_f1(truth, predicted) | exact
+
+
+def predicted_classes(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str = "top-k") -> Bools:
+    """What the asked nodes of a split are taken for: asked x classes."""
+    learned, tested = split
+    scores = scorer(classes.indicator[learned], learned, tested)
+    yes: Bools = scores > 0 if rule == "threshold" else _top_k(scores, classes.indicator[tested].sum(axis=1))
+    return yes
 
 
 def _top_k(scores: Floats, k: npt.NDArray[np.int64]) -> Bools:
@@ -206,20 +214,20 @@ def clustering(
     def measured(thing: Any) -> tuple[dict[str, float], dict[str, float]]:
         x = normalized(thing[known.nodes].astype(np.float64), normalize)
         starts = np.random.default_rng(seed).integers(1 << 31, size=repeats).tolist()
-        return mean_of([_agreement(known.codes, _clusters(x, k, start)) for start in starts])
+        return mean_of([agreement(known.codes, cluster_codes(x, k, start)) for start in starts])
 
     figures, deviations = measured(embedding)
     rows = {name: measured(x)[0] for name, x in cheap.items()}
     if baselines:
         rng = np.random.default_rng(seed)
-        shuffled = [_agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
+        shuffled = [agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
         rows["shuffled classes"] = mean_of(shuffled)[0]
     protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | known.facts
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     return Result("clustering", name_of(model), figures, protocol, rows, deviations)
 
 
-def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
+def cluster_codes(vectors: Floats, k: int, seed: int) -> Ints:
     """The cluster of each row; never more clusters than there are different rows."""
     from sklearn.cluster import KMeans
 
@@ -227,7 +235,8 @@ def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
     return np.asarray(KMeans(min(k, different), n_init=10, random_state=seed).fit_predict(vectors), np.int64)
 
 
-def _agreement(truth: Ints, clusters: Ints) -> dict[str, float]:
+def agreement(truth: Ints, clusters: Ints) -> dict[str, float]:
+    """NMI and ARI of clusters and classes."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     figures = {"NMI": normalized_mutual_info_score(truth, clusters), "ARI": adjusted_rand_score(truth, clusters)}

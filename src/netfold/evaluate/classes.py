@@ -56,6 +56,10 @@ class NodeClasses:
         """Whether every node has exactly one class."""
         return bool((self.indicator.sum(axis=1) == 1).all())
 
+    def nodes_at(self, nodes: Nodes) -> Ints:
+        """Where the nodes with a class are among others; -1 for those that are not."""
+        return np.asarray(nodes.find(self.nodes), np.int64)
+
     @property
     def facts(self) -> dict[str, Any]:
         """What a protocol says of them."""

@@ -29,6 +29,7 @@ __all__ = [
     "hyperedges",
     "own_scorer",
     "split_hyperedges",
+    "tuples_asked",
 ]
 
 
@@ -272,6 +273,18 @@ def hyperedges(
         protocol | _how(model, aggregate) | {"seed": seed},
         {name: separation(scorer(positives), scorer(wrong)) for name, scorer in cheap.items()},
     )
+
+
+def tuples_asked(split: HyperedgeSplit, *, per_positive: int = 5, seed: int = 0) -> tuple[Codes, Codes]:
+    """The held-out hyperedges that were never seen, each once, and tuples that are none, as `hyperedges` draws them."""
+    known = split.train
+    test_rows, known_rows, order = coded_like(known, split.test), coded_edges(known), Order(known)
+    seen = TupleIndex(known_rows, known.n_nodes, order).holds(test_rows)
+    positives = test_rows[TupleIndex(test_rows, known.n_nodes, order).first & ~seen]
+    if not len(positives):
+        raise InputError(f"each of the {len(test_rows):,} held-out hyperedges is known too; there is nothing to find")
+    truth = TupleIndex(stacked(known_rows, test_rows), known.n_nodes, order)
+    return positives, _negatives("replaced", positives, known, truth, per_positive, seed)[0]
 
 
 def _negatives(

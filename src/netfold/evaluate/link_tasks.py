@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.checks import Ints, check_at_least_one, check_counts, is_between
+from netfold.data.checks import Ints, check_at_least_one, check_choice, check_counts, is_between
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed
@@ -20,11 +20,20 @@ from netfold.evaluate.classes import mean_of, percent
 from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, chosen_score, finite, of_vectors, pair_scores, separation
+from netfold.evaluate.scores import (
+    PairScores,
+    available_scores,
+    chosen_score,
+    finite,
+    isolated_as_average,
+    of_vectors,
+    pair_scores,
+    separation,
+)
 from netfold.evaluate.splits import EdgeSplit, split_edges
-from netfold.evaluate.task import SCORES_OF_VECTORS
+from netfold.evaluate.task import ISOLATED, SCORES_OF_VECTORS
 
-__all__ = ["check_unseen", "link_prediction", "noise_robustness", "reconstruction", "with_noise"]
+__all__ = ["check_unseen", "choose_pair_score", "link_prediction", "noise_robustness", "reconstruction", "with_noise"]
 
 
 _MOST_STEPS = 10**10
@@ -40,6 +49,7 @@ def link_prediction(
     split: EdgeSplit,
     *,
     score: str | None = None,
+    isolated: str = "average",
     negatives: str = "uniform",
     per_positive: int = 1,
     k: Sequence[int] = (100, 1000, 10_000),
@@ -57,9 +67,11 @@ def link_prediction(
     test edge's end in the ranking from its other end (an undirected edge: from both), other test edges left out.
     Equal scores share their places.
 
-    `score` is one of `pair_scores`, by default the cosine. Above `nodes` nodes, MAP, hits and MRR are over the test
-    edges from that many random nodes, without precision@k. The baselines see the training graph alone: scores of pairs
-    (`pair_scorers`), and spectral vectors.
+    `score` is one of `pair_scores`, by default the one that was chosen with the model (`choose_pair_score`), or else
+    the cosine. A node that has no link in training has no place that is right: its pairs are scored as an average pair
+    (`isolated_as_average`), those of every baseline too; `isolated="own"` leaves them to its vector. Above `nodes`
+    nodes, MAP, hits and MRR are over the test edges from that many random nodes, without precision@k. The baselines see
+    the training graph alone: scores of pairs (`pair_scorers`), and spectral vectors.
 
     Where the whole graph is bipartite (`Graph.sides`), only pairs between its sides are drawn and ranked, and no
     baseline counts shared neighbors: two linked nodes have none.
@@ -73,18 +85,26 @@ def link_prediction(
     1.0
     """
     check_counts(k=k, hits=hits, nodes=nodes, per_positive=per_positive)
+    check_choice(ISOLATED, isolated=isolated)
     check_unseen(model, split)
-    score = chosen_score("link-prediction", model, score)
+    was_chosen, score = score is None, chosen_score("link-prediction", model, score)
+    averaged = isolated == "average" and bool((neighbor_counts(split.train) == 0).any())
     scores = pair_scores(model, split.train, score)
+    scores = isolated_as_average(scores, split.train) if averaged else scores
     count = None if negatives == "all" else per_positive * len(split.test)
     drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
     wanted = _matrix(split)
-    questions = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
+    rows = sampled_rows(wanted, nodes, seed)
+    questions = _Questions(split, drawn.pairs, wanted, rows, tuple(k), tuple(hits), averaged)
     ranking = questions.rank(scores)
     figures = questions.compared(scores) | questions.ranked(ranking)
     dim = embedding_of(model).dim
     others, sampled = questions.baselines(dim, of_vectors(score), seed) if baselines else ({}, {})
-    protocol = _protocol(questions, ranking, {"score": score, **drawn.protocol})
+    chosen: dict[str, Any] = {"score": score}
+    if was_chosen and hasattr(model, "pair_score_"):
+        chosen["score chosen by"] = "a fit without a tenth of the training links"
+    chosen["nodes without training links"] = "as an average pair" if isolated == "average" else "by their own vectors"
+    protocol = _protocol(questions, ranking, chosen | dict(drawn.protocol))
     if others and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
     if others and others["shortest path"].keys() != figures.keys():
@@ -110,6 +130,8 @@ class _Questions:
     """The nodes from which others are ranked."""
     k: tuple[int, ...]
     hits: tuple[int, ...]
+    averaged: bool = False
+    """Whether pairs with a node that training leaves without links are scored as an average pair."""
 
     def compared(self, scores: PairScores) -> dict[str, float]:
         """AUC and AP of test edges against negatives."""
@@ -139,13 +161,18 @@ class _Questions:
         vectors = baseline_embeddings(train, dim, seed)
         cheap = pair_scorers(train, bipartite=self.split.whole.sides is not None)
         cheap |= {name: pair_scores(x, train, score) for name, x in vectors.items()}
+        costs = {name: getattr(x, "cost", 0) for name, x in cheap.items()}
+        if self.averaged:
+            cheap = {name: isolated_as_average(x, train) for name, x in cheap.items()}
         sampled: dict[str, str] = {}
-        return {name: self._cheaply(name, x, seed, sampled) for name, x in cheap.items()}, sampled
+        return {name: self._cheaply(name, x, costs[name], seed, sampled) for name, x in cheap.items()}, sampled
 
-    def _cheaply(self, name: str, scores: PairScores, seed: int, sampled: dict[str, str]) -> dict[str, float]:
+    def _cheaply(
+        self, name: str, scores: PairScores, cost: int, seed: int, sampled: dict[str, str]
+    ) -> dict[str, float]:
         """A baseline's figures, of a sample where all would take minutes; shortest paths are then left out."""
         steps = self.split.train.adjacency.nnz if name == "shortest path" else 0
-        most = _MOST_PRODUCTS // max(getattr(scores, "cost", 0), 1)
+        most = _MOST_PRODUCTS // max(cost, 1)
         few, figures = self._sampled(most, seed), dict[str, float]()
         if few is not self:
             sampled[name] = f"{len(few._pairs):,} pairs, {len(few.rows):,} nodes"
@@ -175,6 +202,40 @@ class _Questions:
         """Whether both ends of a pair keep an edge in training."""
         linked = neighbor_counts(self.split.train) > 0
         return linked[self._pairs[:, 0]] & linked[self._pairs[:, 1]]
+
+
+_TENTH = 0.1
+"""Of the links, held out to choose a score by."""
+_MOST_DECODED = 500_000_000
+"""Entries of rows that a decoder would write to score the pairs, above which it is not asked."""
+
+
+def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0) -> str | None:
+    """The score of pairs that suits a model and these data: the one that finds a tenth of the links best, after a fit
+    to the others.
+
+    `fit` makes a fitted model (or an embedding) of a graph. The score is one of `available_scores`: product, cosine and
+    distance of vectors, W2 of Gaussians, the model's own decoder; the highest AUC against as many non-edges, the
+    model's own where several have it. None where there are too few links to hold some out.
+
+    >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]
+    >>> from netfold.data.embedding import Embedding
+    >>> choose_pair_score(lambda graph: Embedding(range(10), [[1, 0]] * 5 + [[9, 0]] * 5), two)
+    'distance'
+    """
+    whole = Graph.of(graph)
+    if len(edge_pairs(whole)) < 1 / _TENTH:
+        return None
+    split = split_edges(whole, _TENTH, seed=seed)
+    wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
+    model = fit(split.train)
+    many = len(np.unique(np.concatenate([split.test, wrong])[:, 0])) * whole.n_nodes > _MOST_DECODED
+    figures: dict[str, float] = {}
+    for name in available_scores(model):
+        if not (name == "decoder" and many):
+            scores = isolated_as_average(pair_scores(model, split.train, name), split.train)
+            figures[name] = separation(*(finite(scores.at(*x.T.copy())) for x in (split.test, wrong)))["AUC"]
+    return max(figures, key=figures.__getitem__)
 
 
 def check_unseen(model: Any, split: EdgeSplit) -> None:

@@ -19,7 +19,7 @@ from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, chosen_score, of_vectors, pair_scores
 from netfold.evaluate.task import NORMALIZE
 
-__all__ = ["SIMILARITIES", "centrality", "regular_equivalence", "roles", "vs_similarity"]
+__all__ = ["SIMILARITIES", "centrality", "predicted_roles", "regular_equivalence", "roles", "vs_similarity"]
 
 
 _EXACT = 12_000
@@ -300,12 +300,16 @@ def roles(
 
 
 def _accuracy(vectors: Floats, codes: Ints, split: Split, normalize: str) -> float:
-    """Of the asked rows; where all learned rows have one role, that is the answer."""
+    return float((predicted_roles(vectors, codes, split, normalize) == codes[split[1]]).mean())
+
+
+def predicted_roles(vectors: Floats, codes: Ints, split: Split, normalize: str = "columns") -> Ints:
+    """The roles that the asked rows are taken for; where all learned rows have one role, that is the answer."""
     from sklearn.linear_model import LogisticRegression
 
     learned, tested = split
     if len(np.unique(codes[learned])) == 1:
-        return float((codes[tested] == codes[learned[0]]).mean())
+        return np.full(len(tested), codes[learned[0]])
     x = normalized(vectors, normalize, learned)
     fitted = LogisticRegression(tol=1e-6, max_iter=1_000).fit(x[learned], codes[learned])
-    return float((fitted.predict(x[tested]) == codes[tested]).mean())
+    return np.asarray(fitted.predict(x[tested]), np.int64)

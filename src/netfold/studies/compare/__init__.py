@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["BASE", "Comparison", "Contender", "Entry", "compare", "contenders", "fit_with_base", "model_named"]
+__all__ = [
+    "BASE",
+    "Comparison",
+    "Contender",
+    "Entry",
+    "compare",
+    "contenders",
+    "fit_choosing_score",
+    "fit_with_base",
+    "model_named",
+]
 
 
 BASE = "node2vec"
@@ -79,13 +89,36 @@ def _model(model: Any, seed: int) -> Embedder:
     return type(model)(**model.get_params())
 
 
-def fit_with_base(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+def fit_with_base(
+    model: Embedder,
+    graph: Any,
+    *,
+    progress: bool = False,
+    on_epoch: Callable[[dict[str, float]], object] | None = None,
+) -> Embedder:
     """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
     if not model.extends:
-        return model.fit(graph, progress=progress)
+        return model.fit(graph, progress=progress, on_epoch=on_epoch)
     options = {"seed": model.seed, "device": model.device} | ({"dim": model.dim} if model.dim else {})
-    known = model_named(BASE, **options).fit(graph, progress=progress)
-    return model.fit(graph, known.embedding_, progress=progress)
+    known = model_named(BASE, **options).fit(graph, progress=progress, on_epoch=on_epoch)
+    return model.fit(graph, known.embedding_, progress=progress, on_epoch=on_epoch)
+
+
+def fit_choosing_score(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+    """Fit a model, and one like it to all but a tenth of the links, which choose the score of pairs that it keeps.
+
+    This is how a model is fitted where links are predicted and no score is asked for.
+    """
+    from netfold.evaluate.link_tasks import choose_pair_score
+
+    def like(part: Any) -> Embedder:
+        return fit_with_base(type(model)(**model.get_params()), part, progress=progress)
+
+    score = choose_pair_score(like, graph, seed=model.seed)
+    fit_with_base(model, graph, progress=progress)
+    if score is not None:
+        model.pair_score_ = score
+    return model
 
 
 @renamed(labels="classes")
@@ -105,8 +138,8 @@ def compare(
     "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
     {"link_prediction": {"held_out": 0.1}}. `classes` are the classes of nodes, where a task needs them. A model that
     cannot do a task has a row that says why. Figures are those that `nf.evaluate` and `netfold evaluate` give by
-    default; {"link_prediction": {"score": "own"}} scores pairs as each model means it (W2 of Gaussians, SDNE's decoder,
-    else the cosine).
+    default. In link prediction the score of pairs is chosen for each model, by another fit without a tenth of the
+    training links (`nf.evaluate.choose_pair_score`); {"link_prediction": {"score": "cosine"}} says it for all.
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
@@ -139,6 +172,8 @@ class _Question:
 
     task: Task
     case: Case
+    chooses_score: bool = False
+    """Whether the score of pairs is chosen for each model, by another fit to a part of what it is fitted to."""
 
     def baselines(self, dim: int, seed: int) -> Result | None:
         """What costs about a second, under the same protocol, vectors as wide as the widest model's.
@@ -170,7 +205,8 @@ def _questions(tasks: Any, graph: Any, classes: Mapping[Any, Any] | None, seed: 
     questions = []
     for task, own in arguments.items():
         optional = {"classes": classes is not None} if task.takes_classes and not task.needs_classes else {}
-        questions.append(_Question(task, case(task.name, graph, lambda: classes or {}, optional | dict(own), seed)))
+        one = case(task.name, graph, lambda: classes or {}, optional | dict(own), seed)
+        questions.append(_Question(task, one, task.name == "link-prediction" and "score" not in own))
     return questions
 
 
@@ -237,7 +273,10 @@ class _Run:
             graph = question.case.graph
             if graph.fingerprint not in fits:
                 fits[graph.fingerprint] = _fit(contender.model, graph, progress=self.say.bars)
-            yield from self._answers(question, contender, fits[graph.fingerprint])
+            fitted = fits[graph.fingerprint]
+            if question.chooses_score:
+                _choose_score(fitted, graph)
+            yield from self._answers(question, contender, fitted)
 
     def _answers(self, question: _Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
         task = question.task.function
@@ -269,6 +308,19 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
     except Exception as e:
         return _Fitted(why=_why(e))
     return _Fitted(copy, meter.seconds, meter.bytes)
+
+
+def _choose_score(fitted: _Fitted, graph: Any) -> None:
+    """Let a fitted model have the score of pairs that suits it here, as `fit_choosing_score` does."""
+    from netfold.evaluate.link_tasks import choose_pair_score
+
+    model = fitted.model
+    if model is None or hasattr(model, "pair_score_"):
+        return
+    copy = type(model)(**model.get_params())
+    score = choose_pair_score(lambda part: fit_with_base(copy, part), graph, seed=model.seed)
+    if score is not None:
+        model.pair_score_ = score
 
 
 def _why(e: Exception) -> str:

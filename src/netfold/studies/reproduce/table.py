@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES
+from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES, task_named
 
 __all__ = [
     "COST",
@@ -64,6 +64,15 @@ def _first_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: {new: old for old, new in known.items()} for name, known in RENAMED_VALUES.items()}
     now = new_arguments(arguments)
     return {old.get(name, name): _replaced(texts.get(name, {}), value) for name, value in now.items()}
+
+
+def _told_apart(task: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """With how isolated nodes are scored, where links are predicted: "own", as it always was before, is not said."""
+    if task_named(task).name != "link-prediction":
+        return dict(arguments)
+    rule = arguments.get("isolated", "average")
+    rest = {name: x for name, x in arguments.items() if name != "isolated"}
+    return rest if rule == "own" else rest | {"isolated": rule}
 
 
 def _replaced(texts: Mapping[str, str], value: Any) -> Any:
@@ -185,7 +194,7 @@ class Table:
     def settings(self, row: Row) -> str:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
         data = [self.data.name, dict(self.data.options)]
-        task = [self.task.name, _first_arguments({**self.task.arguments, **row.task})]
+        task = [self.task.name, _first_arguments(_told_apart(self.task.name, {**self.task.arguments, **row.task}))]
         of = [row.model, _first_names(row)]
         if row.base:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
