@@ -61,7 +61,7 @@ def read(name: str) -> Hypergraph:
 def run_ours(name: str, epochs: int, device: str = "cpu", hold_out: int = 0) -> None:
     import torch
 
-    from netfold.models.dhne.model import DHNE
+    from netfold.models.dhne import DHNE
 
     hypergraph = read(name)
     options: dict[str, Any] = {"dim": DIM, "hidden": HIDDEN, "n_negatives": NEGATIVES, "hold_out": bool(hold_out)}

@@ -38,8 +38,8 @@ KEPT = 11
 def run_ours(folder: str, dim: int, epochs: int, device: str = "cpu") -> None:
     import torch
 
-    from netfold.models.drne.model import DRNE
-    from netfold.models.drne.sequences import neighbors
+    from netfold.models.drne import DRNE
+    from netfold.models.drne.batches import neighbors
 
     graph = Graph.load(folder)
     meter = Meter(device)
@@ -85,7 +85,7 @@ def run_packed_lstm(folder: str, dim: int, epochs: int) -> None:
     from torch.nn.utils.rnn import PackedSequence
 
     from netfold.learn.progress import Progress
-    from netfold.models.drne.model import DRNE
+    from netfold.models.drne import DRNE
 
     graph, model = Graph.load(folder), DRNE(dim=dim)
     of = model._problem(model._read(graph), torch.device("cpu"), Progress.silent()).batches
@@ -107,8 +107,8 @@ def run_loop(folder: str, dim: int, nodes: int) -> None:
     import torch
     from torch.nn import functional
 
-    from netfold.models.drne.model import DRNE
-    from netfold.models.drne.sequences import Sequences, colors
+    from netfold.models.drne import DRNE
+    from netfold.models.drne.batches import Sequences, colors
 
     graph, model = Graph.load(folder), DRNE(dim=dim)
     data = model._read(graph)

@@ -31,7 +31,7 @@ from netfold.data.graph import Graph
 def run_ours(folder: str, epochs: int, device: str = "cpu") -> None:
     import torch
 
-    from netfold.models.dvne.model import DVNE
+    from netfold.models.dvne import DVNE
 
     graph = Graph.load(folder)
     meter = Meter(device)
@@ -48,7 +48,7 @@ def run_dense(folder: str, steps: int, per_triplet: int) -> None:
 
     from netfold.learn import losses
     from netfold.learn.progress import Progress
-    from netfold.models.dvne.model import DVNE
+    from netfold.models.dvne import DVNE
     from netfold.models.dvne.network import deviation, w2_of_rows
 
     graph, model = Graph.load(folder), DVNE()

@@ -14,8 +14,8 @@ import time
 
 import netfold as nf
 from netfold.studies.choose import TASKS
-from netfold.studies.choose.probe import estimated_cost
-from netfold.studies.compare.running import fit_with_base
+from netfold.studies.choose.facts import estimated_cost
+from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import Meter
 
 HEAD = (

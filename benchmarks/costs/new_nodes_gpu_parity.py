@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import netfold as nf
-from netfold.models.lgp.model import SHARING
+from netfold.models.lgp import SHARING
 
 
 def compare(cls: type, options: dict[str, Any], given: list[Any], numbers: Callable[[Any], Any]) -> None:

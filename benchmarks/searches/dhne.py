@@ -24,7 +24,7 @@ from netfold import datasets, evaluate
 from netfold.data.hypergraph import Hypergraph
 from netfold.evaluate.hyperedge_tasks import cheap_scorers
 from netfold.evaluate.tuples import coded, coded_edges, decoded
-from netfold.models.dhne.model import DHNE
+from netfold.models.dhne import DHNE
 
 Config = dict[str, Any]
 

@@ -21,7 +21,7 @@ from scipy.stats import kendalltau
 import netfold as nf
 from netfold import evaluate
 from netfold.evaluate.role_tasks import vs_similarity
-from netfold.models.drne.sequences import neighbors
+from netfold.models.drne.batches import neighbors
 
 ROUNDS, CENTRALITIES = 8, ("closeness", "betweenness", "eigenvector", "k-core")
 

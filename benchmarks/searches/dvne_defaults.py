@@ -19,7 +19,7 @@ from netfold import datasets, evaluate
 from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
 from netfold.evaluate.scores import pair_scores, separation
-from netfold.models.dvne.model import DVNE
+from netfold.models.dvne import DVNE
 
 TRIED: list[dict[str, Any]] = [
     {},

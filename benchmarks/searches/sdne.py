@@ -27,7 +27,7 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.data.graph import Graph
-from netfold.models.sdne.model import SDNE
+from netfold.models.sdne import SDNE
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Config = dict[str, Any]

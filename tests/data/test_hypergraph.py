@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from hypergraphs import HYPEREDGES
 from memory import peak_memory
-from netfold.data.expansions import clique_expansion, star_expansion
 from netfold.data.graph import Graph
-from netfold.data.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph, clique_expansion, star_expansion
 from netfold.data.nodes import Nodes, typed_nodes
 from netfold.errors import InputError
 from netfold.evaluate.tuples import coded, coded_edges

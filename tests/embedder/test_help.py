@@ -15,7 +15,7 @@ import pytest
 import netfold as nf
 from netfold.embedder.options import Configured, attribute, option, options
 from netfold.models import MODELS
-from netfold.models.lgp.model import LGPEmbedder
+from netfold.models.lgp import LGPEmbedder
 
 models = pytest.mark.parametrize("cls", [*MODELS.values(), nf.Embedder, LGPEmbedder])
 

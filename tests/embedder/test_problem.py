@@ -13,7 +13,7 @@ from test_contract import given, make, usual
 import netfold as nf
 import zoo
 from netfold.data.nodes import Nodes
-from netfold.embedder.new_nodes import check_placed, over_known
+from netfold.embedder.problem import check_placed, over_known
 from problems import problem_of
 
 PLACES = {"_read", "_problem", "_network", "_embed", "_extend"}

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import netfold as nf
 from netfold.errors import InputError
-from netfold.io.hyperedges import read_hyperedges
-from netfold.io.typed_rows import TupleLayout, fast_tuple_rows, slow_tuple_rows
+from netfold.io.hyperedges import TupleLayout, fast_tuple_rows, read_hyperedges, slow_tuple_rows
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -145,7 +144,7 @@ def test_parquet_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     query = "SELECT i % 7 AS a, 'n' || (i * i % 5) AS b, i * 3 % 11 - 5 AS c FROM range(100) AS t(i) ORDER BY i"
     path = parquet(tmp_path, query)
     whole = read_hyperedges(path, columns=["a:x", "b", "c:x"], skip_loops=True)
-    monkeypatch.setattr("netfold.io.hyperedge_files._ROWS", 7)
+    monkeypatch.setattr("netfold.io.hyperedges._ROWS", 7)
     assert read_hyperedges(path, columns=["a:x", "b", "c:x"], skip_loops=True).fingerprint == whole.fingerprint
     expected = [(i % 7, f"n{i * i % 5}", i * 3 % 11 - 5) for i in range(100)]
     expected = [row for row in expected if row[0] != row[2]]

@@ -13,10 +13,9 @@ from edge_files import same, write
 from netfold.data.graph import Graph
 from netfold.io import source as source_module
 from netfold.io.edges import read_edges
-from netfold.io.fields import Layout, Roles, Rows, fast_rows, slow_rows
+from netfold.io.fields import Layout, Roles, Rows, decimals, digits, fast_rows, plain_digits, slow_rows, words_of
 from netfold.io.interning import Interner
-from netfold.io.lines import split_fields
-from netfold.io.numbers import decimals, digits, plain_digits, words_of
+from netfold.io.source import split_fields
 
 # -------------------------------------------------------------------- the whole way
 

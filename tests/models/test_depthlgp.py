@@ -11,7 +11,7 @@ import netfold as nf
 from depthlgp_models import fitted
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.models.depthlgp.model import DepthLGP
+from netfold.models.depthlgp import DepthLGP
 
 
 @pytest.fixture(scope="module")

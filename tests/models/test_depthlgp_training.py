@@ -11,7 +11,7 @@ import zoo
 from depthlgp_models import FAST, fitted
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.models.depthlgp.model import DepthLGP
+from netfold.models.depthlgp import DepthLGP
 
 
 @pytest.mark.parametrize("sharing", ["all", "halves", "weights", "none"])

@@ -14,10 +14,10 @@ import netfold as nf
 from lgp_processes import DIM, precision, random_graph, random_process
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.models.depthlgp.model import DepthLGP
+from netfold.models.depthlgp import DepthLGP
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.posterior import Known
-from netfold.models.node2vecplus.model import Node2VecPlus
+from netfold.models.node2vecplus import Node2VecPlus
 
 WHOLE = {"one_step": 0, "two_step": 0}
 

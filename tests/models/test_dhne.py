@@ -14,7 +14,7 @@ from dhne_models import FAST, ZOO, fit, learned, triples, zoo
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.options import options
 from netfold.evaluate import hyperedges
-from netfold.models.dhne.model import DHNE
+from netfold.models.dhne import DHNE
 from netfold.studies.datasets import planted_triples
 
 # -------------------------------------------------------------------- what every model promises

@@ -12,8 +12,8 @@ import torch
 from allocations import Allocations
 from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepared, sorted_alike, tuples_of
 from netfold.data.hypergraph import Hypergraph
+from netfold.models.dhne import DHNE
 from netfold.models.dhne.batches import _by_column, counts_by_type, tuple_rows
-from netfold.models.dhne.model import DHNE
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 9, 1000, None])

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from netfold.data.hypergraph import Hypergraph
-from netfold.models.dhne.model import DHNE
+from netfold.models.dhne import DHNE
 
 
 def clusters(per: int = 3) -> tuple[list[tuple[str, ...]], dict[str, str], list[tuple[str, ...]]]:

@@ -11,7 +11,7 @@ import torch
 
 import netfold as nf
 from netfold.embedder.options import options
-from netfold.models.drne.model import DRNE
+from netfold.models.drne import DRNE
 from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 

@@ -22,9 +22,9 @@ from drne_networks import (
     summed,
 )
 from netfold.learn.training import Block, train
-from netfold.models.drne.model import DRNE
+from netfold.models.drne import DRNE
+from netfold.models.drne.batches import Sequences
 from netfold.models.drne.network import EPS, Cell, DRNENetwork
-from netfold.models.drne.sequences import Sequences
 from problems import problem_of
 
 cells = pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import torch
 from allocations import Allocations
 from drne_networks import N, all_batches, make_network, neighbors, random_matrix, sequences_of
 from netfold.data.graph import Graph
-from netfold.models.drne.batches import Packed, batches, packed_pieces
-from netfold.models.drne.model import DRNE
-from netfold.models.drne.sequences import Sequences
+from netfold.models.drne import DRNE
+from netfold.models.drne.batches import Packed, Sequences, batches, packed_pieces
 from problems import problem_of
 
 # -------------------------------------------------------------------- packing

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from drne_networks import N, all_batches, make_network, neighbors, random_matrix, sequences_of, summed
 from netfold.learn.training import Block, train
-from netfold.models.drne.sequences import colors
+from netfold.models.drne.batches import colors
 
 
 def test_neighbors_come_by_degree_the_highest_last():

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from drne_networks import CHAPTER, LINEAR, all_batches, connected_graph, gradients, sequences_of, summed
 from netfold.learn.training import Block, train
+from netfold.models.drne.batches import colors
 from netfold.models.drne.network import Cell, DRNENetwork
-from netfold.models.drne.sequences import colors
 
 # -------------------------------------------------------------------- centralities
 

@@ -12,7 +12,7 @@ import netfold as nf
 from netfold.data.gaussians import w2
 from netfold.embedder.options import options
 from netfold.evaluate import split_edges
-from netfold.models.dvne.model import DVNE
+from netfold.models.dvne import DVNE
 from zoo import ZOO, directed, karate, scattered, weighted
 
 FAST = {"dim": 8, "hidden": 16, "epochs": 15}

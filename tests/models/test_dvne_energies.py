@@ -10,7 +10,7 @@ import torch
 
 from dvne_networks import L, energies
 from netfold.data.graph import Graph
-from netfold.models.dvne.model import DVNE
+from netfold.models.dvne import DVNE
 from netfold.models.dvne.network import ENERGIES, LEAST, deviation, kl, w2_of_rows
 
 

@@ -25,10 +25,9 @@ from dvne_networks import (
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn import losses
-from netfold.models.dvne.batches import Batch, batches
-from netfold.models.dvne.model import DVNE
+from netfold.models.dvne import DVNE
+from netfold.models.dvne.batches import Batch, Triplets, batches
 from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2_of_rows
-from netfold.models.dvne.triplets import Triplets
 from problems import problem_of
 
 # -------------------------------------------------------------------- formulas

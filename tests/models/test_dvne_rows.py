@@ -8,7 +8,7 @@ import torch
 
 from dvne_networks import N, dense, random_graph, rows_of
 from netfold.learn.sparse_rows import dropped
-from netfold.models.dvne.rows import steps
+from netfold.models.dvne.batches import steps
 
 
 def test_rows_are_those_of_the_transition_matrix():

@@ -15,8 +15,7 @@ from scipy.stats import chisquare
 from dvne_networks import make_network, nodes_of, random_graph, rows_of, triplets_of, valid_triplets
 from netfold.data.edges import links
 from netfold.data.graph import Graph
-from netfold.models.dvne.batches import batches
-from netfold.models.dvne.triplets import Triplets
+from netfold.models.dvne.batches import Triplets, batches
 
 
 @pytest.mark.parametrize("directed", [False, True])

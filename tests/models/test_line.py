@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import netfold as nf
-from netfold.models.line.model import LINE
+from netfold.models.line import LINE
 from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 

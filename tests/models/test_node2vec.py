@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import netfold as nf
-from netfold.models.node2vec.model import Node2Vec
+from netfold.models.node2vec import Node2Vec
 from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 

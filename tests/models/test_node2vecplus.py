@@ -8,7 +8,7 @@ import torch
 
 import netfold as nf
 from netfold.data.graph import Graph
-from netfold.models.node2vecplus.model import Node2VecPlus
+from netfold.models.node2vecplus import Node2VecPlus
 from problems import problem_of
 
 FAST = {"dim": 8, "epochs": 3, "length": 20, "window": 3, "hidden": 8}

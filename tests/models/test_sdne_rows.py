@@ -10,10 +10,9 @@ from scipy import sparse
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.models import SDNE
-from netfold.models.sdne import weighing
-from netfold.models.sdne.batches import batches
+from netfold.models.sdne import batches as sdne_batches
+from netfold.models.sdne.batches import Damping, batches, overlap
 from netfold.models.sdne.network import SDNENetwork
-from netfold.models.sdne.weighing import Damping, overlap
 
 N = 17
 
@@ -79,7 +78,7 @@ def test_overlap_of_a_graph_without_paths_of_two_steps_is_empty() -> None:
 
 
 def test_overlap_refuses_hubs_with_too_many_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weighing, "MOST_PATHS", 50)
+    monkeypatch.setattr(sdne_batches, "MOST_PATHS", 50)
     star = Graph.from_edges([("hub", f"leaf {i}") for i in range(8)])  # 8 * 8 + 8 * 1 paths
     with pytest.raises(InputError, match="72 paths of two steps, and at most 50 .* use overlap=0"):
         SDNE(dim=2, epochs=1, overlap=1.0).fit(star, progress=False)

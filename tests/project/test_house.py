@@ -41,7 +41,7 @@ def test_1_there_are_at_most_12_names_at_the_top() -> None:
     assert len(names | {"serve", "cluster"}) <= 12
 
 
-MOST_FILES = 185
+MOST_FILES = 155
 """Of modules. The plan is about 130; new rooms bring new ones, and the rest is not to grow."""
 
 
@@ -89,7 +89,8 @@ ONE_IMPORTER = {
     "netfold.show.report.tables": "what the page measures, and the one part of it that evaluates",
     "netfold.show.demo": "the demo itself; the verb beside the others is click alone, and loads nothing",
     "netfold.studies.datasets.built_in": "data that is computed, apart from what is read; a line for each data set",
-    "netfold.studies.choose.choice": "what a choice is; rules, probe and facts are what it is made of",
+    "netfold.studies.choose.rules": "the rules as data, a table that people read and the docs print",
+    "netfold.studies.compare.table": "the comparison as a value and as text; running it is another matter",
     "netfold.studies.reproduce.page": "the page of results; measuring does not need it",
     "netfold.studies.reproduce.parallel": "processes and their failures, which the plan says to leave as they are",
 }
@@ -121,7 +122,7 @@ def is_surface(name: str, used_by: set[str]) -> bool:
     if path.name in ("__init__.py", "__main__.py"):
         return True
     if parts[0] == "models":
-        return (path.parent / "model.py").exists()
+        return len(parts) == 3
     if parts[0] == "io":
         return parts[1] == "vectors" or parts[1] in SURFACES_OF_IO
     surface = {"cli": "netfold.cli.program", "evaluate": "netfold.evaluate"}.get(parts[0])
@@ -210,7 +211,7 @@ WORDS = (
 """Words of an older dialect, see the table of words in the plan. Ordinary uses of others (hidden, start) stay."""
 
 ALLOWED_WORDS: dict[str, str] = {
-    "src/netfold/models/dvne/model.py: doubt": "the old name of a method, which is answered with the new one",
+    "src/netfold/models/dvne/__init__.py: doubt": "the old name of a method, which is answered with the new one",
     "src/netfold/evaluate/task.py: doubt": "the text that tables had before, which is read and hashed still",
 }
 """Places ("FILE: WORD") where such a word is right, and why."""

@@ -19,8 +19,8 @@ from netfold.learn.layers import xavier_
 from netfold.learn.sparse_rows import SparseRows
 from netfold.learn.starts import deep_belief_network, spectral_start
 from netfold.models.drne import batches as drne_batches
+from netfold.models.drne.batches import Sequences, colors
 from netfold.models.drne.network import DRNENetwork
-from netfold.models.drne.sequences import Sequences, colors
 from netfold.models.sdne.network import SDNENetwork
 
 # -------------------------------------------------------------------- reading

@@ -15,8 +15,7 @@ from netfold import plot
 from netfold.cli import main
 from netfold.data import gaussians
 from netfold.errors import InputError
-from netfold.show.plot.ellipses import _MOST, _some, half_axes
-from netfold.show.plot.projection import principal_axes
+from netfold.show.plot.projection import _MOST, _some, half_axes, principal_axes
 
 
 def cloud(n: int = 12, dim: int = 5, seed: int = 0) -> nf.Embedding:

@@ -13,7 +13,7 @@ from netfold.errors import InputError
 from netfold.models import MODELS
 from netfold.studies.choose import PURPOSES, RULES, Cost, Facts, choose
 from netfold.studies.choose.rules import Evidence, purpose_named, rule_for, rules_table
-from netfold.studies.reproduce.verdicts import number
+from netfold.studies.reproduce.table import number
 from zoo import directed, karate, scattered, weighted
 from zoo_hypergraphs import tags
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import netfold as nf
-from netfold.studies.choose import choose
-from netfold.studies.choose.choice import neighborhood
-from netfold.studies.choose.probe import _BUDGET, _EPOCHS, _cost, _Probe, estimated_cost, stand_in
-from netfold.studies.compare.running import fit_with_base
+from netfold.studies.choose import choose, neighborhood
+from netfold.studies.choose.facts import _BUDGET, _EPOCHS, _cost, _Probe, estimated_cost, stand_in
+from netfold.studies.compare import fit_with_base
 from zoo import karate
 from zoo_hypergraphs import facts as two_kinds
 from zoo_hypergraphs import tags
@@ -149,7 +148,7 @@ def test_probes_end_with_the_budget(
     budget: float, fits: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, graph = Clock(), many(3000)
-    monkeypatch.setattr("netfold.studies.choose.probe.time", clock)
+    monkeypatch.setattr("netfold.studies.choose.facts.time", clock)
     monkeypatch.setattr("netfold.studies.machine.time", clock)
     made = estimated_cost(clock.fit, nf.SDNE(epochs=50), graph, budget=budget)
     assert clock.fits == fits

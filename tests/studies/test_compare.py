@@ -13,8 +13,7 @@ from command import netfold, sentences
 from netfold.errors import InputError, TrainingError
 from netfold.evaluate.scores import own_score
 from netfold.evaluate.task import task_named
-from netfold.studies.compare import compare
-from netfold.studies.compare.running import contenders
+from netfold.studies.compare import compare, contenders
 from zoo_hypergraphs import tags
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((20, 20), 0.5, 0.05, seed=3)

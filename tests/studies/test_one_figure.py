@@ -18,8 +18,8 @@ from netfold.evaluate.case import case
 from netfold.evaluate.task import TASKS, Task
 from netfold.models import MODELS
 from netfold.show.report.tables import class_tasks, graph_tasks, tuple_tasks
-from netfold.studies.compare import compare, running
-from netfold.studies.compare.running import fit_with_base
+from netfold.studies import compare as comparing
+from netfold.studies.compare import compare, fit_with_base
 from netfold.studies.reproduce import Row, Run, Table, run
 from netfold.studies.reproduce.table import Asked, Data
 from zoo_hypergraphs import tags
@@ -102,7 +102,7 @@ def split_of(task: Task, graph: Any) -> Any:
 def test_compare_and_reproduce_give_the_figure_of_evaluate(
     task: Task, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running._Question, "baselines", lambda *a: None)  # not what is asked about here
+    monkeypatch.setattr(comparing._Question, "baselines", lambda *a: None)  # not what is asked about here
     fitted, expected = evaluated(task, name)
     graph, classes = data_of(name)
     given = SMALL.get(task.name, {})

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import netfold as nf
-from netfold.data.expansions import clique_expansion
-from netfold.data.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph, clique_expansion
 from netfold.errors import InputError
 from netfold.evaluate import hyperedges
 from netfold.evaluate.case import case, known_of

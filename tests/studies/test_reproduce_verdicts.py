@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netfold.studies.reproduce import verdict
-from netfold.studies.reproduce.verdicts import number, summary
+from netfold.studies.reproduce.table import number, summary
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.models.depthlgp.model import DepthLGP
+from netfold.models.depthlgp import DepthLGP
 
 FAST: dict[str, Any] = {"epochs": 4, "samples": 64, "hidden": 8}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netfold.data.hypergraph import Hypergraph
-from netfold.models.dhne.model import DHNE
+from netfold.models.dhne import DHNE
 from zoo_hypergraphs import facts
 
 FAST = {"dim": 8, "epochs": 4, "batch_size": 32}

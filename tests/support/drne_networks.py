@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from netfold.models.drne.batches import batches
+from netfold.models.drne.batches import Sequences, batches, colors
 from netfold.models.drne.network import Cell, DRNENetwork
-from netfold.models.drne.sequences import Sequences, colors
 
 N, K = 23, 3
 CHAPTER, LINEAR = Cell(), Cell(linear=True, normalized=False)

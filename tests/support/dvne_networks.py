@@ -11,10 +11,8 @@ import torch
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
-from netfold.models.dvne.batches import Batch, batches
+from netfold.models.dvne.batches import Batch, Triplets, batches, steps
 from netfold.models.dvne.network import ENERGIES, DVNENetwork
-from netfold.models.dvne.rows import steps
-from netfold.models.dvne.triplets import Triplets
 
 N, S, L = 15, 6, 3
 energies = pytest.mark.parametrize("energy", sorted(ENERGIES))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from netfold.models.lgp.model import SHARING
+from netfold.models.lgp import SHARING
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.posterior import Known, arrivals
 from netfold.models.lgp.process import Process

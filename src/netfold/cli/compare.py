@@ -36,7 +36,7 @@ def compare(
     of a fit. `netfold evaluate TASK MODEL EDGES` has the flags of one model and of one task.
     """
     from netfold.studies.compare import compare as compared
-    from netfold.studies.compare.running import model_named
+    from netfold.studies.compare import model_named
 
     options = {name: values[name] for name in ("dim", "epochs", "seed") if values[name] is not None}
     chosen = [model_named(name, **options) for name in models]

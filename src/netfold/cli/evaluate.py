@@ -143,7 +143,7 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @click.pass_context
     def command(ctx: click.Context, /, **values: Any) -> None:
-        from netfold.studies.compare.running import fit_with_base
+        from netfold.studies.compare import fit_with_base
 
         model = cls(**hyper_parameters(ctx, cls, values))
         data, classes = _read(task, cls.reads, values)

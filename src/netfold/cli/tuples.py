@@ -108,7 +108,7 @@ class TupleFile:
 
     def refusal_at(self, row: int, problem: str) -> InputError:
         """The error to raise about a tuple, with its line."""
-        from netfold.io.hyperedge_files import opened_file
+        from netfold.io.hyperedges import opened_file
         from netfold.io.roles import Columns
 
         columns = Columns.of(self._given.get("columns"), self._given.get("header", True))

@@ -1,4 +1,4 @@
-"""What arguments must be: whole numbers within bounds, shares, and names among those known; checked before any work."""
+"""What arrays hold, for annotations; and what arguments must be: whole numbers within bounds, shares, known names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ import numbers
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from netfold.errors import InputError
 
 __all__ = [
+    "Bools",
+    "Floats",
+    "Floats32",
+    "Ints",
+    "Ints32",
     "check_at_least_one",
     "check_choice",
     "check_count",
@@ -20,6 +28,13 @@ __all__ = [
     "is_number",
     "is_whole",
 ]
+
+
+Ints = npt.NDArray[np.int64]
+Ints32 = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
 
 
 def is_whole(x: Any) -> bool:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.arrays import Floats32
-from netfold.data.checks import check_choice
+from netfold.data.checks import Floats32, check_choice
 from netfold.data.gaussians import widths
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.arrays import Floats
-from netfold.data.checks import check_at_least_one
+from netfold.data.checks import Floats, check_at_least_one
 from netfold.errors import InputError
 
 __all__ = ["projected", "w2", "widths"]

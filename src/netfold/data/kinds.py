@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.arrays import Ints
+from netfold.data.checks import Ints
 from netfold.data.nodes import Nodes, check_unicode
 from netfold.errors import InputError
 

@@ -1,4 +1,4 @@
-"""`Input` and `Problem`: what a model reads, and what it makes of that to be trained. Each is made once a fit."""
+"""`Input` and `Problem`, each made once a fit: what a model reads, and what it makes of that to be trained."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
+
+from netfold.data.text import listed
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from scipy import sparse
+
+    from netfold.data.nodes import Nodes
+
+__all__ = ["check_placed", "over_known"]
+
 
 if TYPE_CHECKING:
     import torch
@@ -57,3 +70,32 @@ class Problem(Generic[N]):
     """Training has converged when the objective improves by less than this share; 0: never."""
     patience: int = 10
     """Of how many epochs the improvement is asked."""
+
+
+def over_known(rows: Any, known: npt.NDArray[np.int64], n: int) -> sparse.csr_array:
+    """Rows over a later graph's nodes as rows over the n known ones: m x n, sorted.
+
+    `rows` is a sparse matrix; `known` has the place of each of its columns among the known nodes, or -1.
+    """
+    from scipy import sparse
+
+    entries = rows.tocoo()
+    at = known[entries.coords[1]]
+    both = entries.data[at >= 0], (entries.coords[0][at >= 0], at[at >= 0])
+    picked = sparse.coo_array(both, shape=(rows.shape[0], n)).tocsr()
+    picked.sort_indices()
+    return picked
+
+
+def check_placed(
+    model: str,
+    nodes: Nodes,
+    isolated: npt.NDArray[np.int64],
+    *,
+    lack: str = "no links to any known node",
+    by: str = "links",
+) -> None:
+    """Refuse new nodes that a model cannot place: `isolated` are their rows among `nodes`."""
+    if len(isolated):
+        names = listed([nodes[i] for i in isolated])
+        raise InputError(f"{names}: {lack}, and {model} can place a new node only by such {by}")

@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.arrays import Ints
+from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from netfold.data.expansions import clique_expansion
 from netfold.data.graph import Graph
-from netfold.data.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph, clique_expansion
 from netfold.errors import InputError
 from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, split_hyperedges
 from netfold.evaluate.negatives import sampled_negatives

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.arrays import Floats, Ints
+from netfold.data.checks import Floats, Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.paths import breadth_first

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.arrays import Bools, Floats, Ints
-from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.checks import Bools, Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from netfold.data.arrays import Bools, Floats, Ints
+from netfold.data.checks import Bools, Floats, Ints
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 

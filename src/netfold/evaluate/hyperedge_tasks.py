@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.arrays import Floats
-from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.checks import Floats, check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives

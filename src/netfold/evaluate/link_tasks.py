@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.arrays import Ints
-from netfold.data.checks import check_at_least_one, check_counts, is_between
+from netfold.data.checks import Ints, check_at_least_one, check_counts, is_between
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed

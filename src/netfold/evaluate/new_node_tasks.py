@@ -12,8 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
-from netfold.data.arrays import Floats
-from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.checks import Floats, check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError, renamed

@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.arrays import Bools, Floats, Ints
+from netfold.data.checks import Bools, Floats, Ints
 from netfold.evaluate.scores import PairScores, blocks, finite
 
 __all__ = ["Best", "Ranking", "average_precision", "rank", "sampled_rows"]

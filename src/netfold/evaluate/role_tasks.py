@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netfold.data.arrays import Floats, Ints
-from netfold.data.checks import check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed

@@ -11,8 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.arrays import Ints
-from netfold.data.checks import check_choice
+from netfold.data.checks import Ints, check_choice
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from netfold.data.arrays import Ints
-from netfold.data.checks import check_choice, is_between, is_number
+from netfold.data.checks import Ints, check_choice, is_between, is_number
 from netfold.data.edges import (
     Pairs,
     edge_pairs,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.arrays import Bools, Floats
-from netfold.data.checks import check_at_least_one, check_choice
+from netfold.data.checks import Bools, Floats, check_at_least_one, check_choice
 from netfold.data.edges import Pairs, neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError

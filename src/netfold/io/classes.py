@@ -10,8 +10,7 @@ from typing import Any
 from netfold.data.columns import header_verdict
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
-from netfold.io.lines import data_lines, is_integer, split_fields
-from netfold.io.source import chunks, excerpt, file_kind, refusal
+from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, split_fields
 
 __all__ = ["read_classes"]
 

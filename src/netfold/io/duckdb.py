@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from netfold.data.columns import Chosen, edge_roles, times_of
 from netfold.io.fields import Rows, joined_rows
-from netfold.io.lines import weight_of
-from netfold.io.source import BLOCK, MAX_LINE, excerpt, refusal
+from netfold.io.source import BLOCK, MAX_LINE, excerpt, refusal, weight_of
 
 __all__ = []
 

@@ -20,8 +20,7 @@ from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersErr
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
-from netfold.io.lines import LineError
-from netfold.io.source import chunks, file_kind, refusal
+from netfold.io.source import LineError, chunks, file_kind, refusal
 
 _PROBE = 48
 _NEAR = 1 << 16

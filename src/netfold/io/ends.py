@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.nodes import Nodes
-from netfold.io.fields import Rows
+from netfold.io.fields import MOST_DIGITS, Rows, digits, plain_digits, words_of
 from netfold.io.interning import Interner
-from netfold.io.lines import is_integer
-from netfold.io.numbers import MOST_DIGITS, digits, plain_digits, words_of
+from netfold.io.source import is_integer
 
 __all__ = []
 

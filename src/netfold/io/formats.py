@@ -25,8 +25,7 @@ from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
-from netfold.io.lines import data_lines, is_integer
-from netfold.io.source import chunks, excerpt, file_kind, refusal, unpacked
+from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, unpacked
 
 __all__ = ["format_of", "read_format"]
 

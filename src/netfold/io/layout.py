@@ -12,8 +12,7 @@ from netfold.data.columns import Chosen, Roles, edge_roles, header_verdict, occu
 from netfold.errors import InputError
 from netfold.io.fields import Layout
 from netfold.io.formats import format_of
-from netfold.io.lines import data_lines, is_integer, split_fields
-from netfold.io.source import chunks, file_kind, refusal
+from netfold.io.source import chunks, data_lines, file_kind, is_integer, refusal, split_fields
 
 __all__ = ["FileColumns", "file_columns"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from netfold.data.columns import tuple_columns
 from netfold.errors import InputError
-from netfold.io.lines import is_number_text
+from netfold.io.source import is_number_text
 
 __all__ = ["Columns", "Role"]
 

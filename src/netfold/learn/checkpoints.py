@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from netfold.errors import InputError
-from netfold.io.files import check_room, staged_file
-from netfold.io.locks import check_free, locked_file
+from netfold.io.files import check_free, check_room, locked_file, staged_file
 from netfold.io.tensors import (
     FORMAT,
     check_records,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.store import load
-from netfold.models.depthlgp.model import DepthLGP
-from netfold.models.dhne.model import DHNE
-from netfold.models.drne.model import DRNE
-from netfold.models.dvne.model import DVNE
-from netfold.models.line.model import LINE
-from netfold.models.node2vec.model import Node2Vec
-from netfold.models.node2vecplus.model import Node2VecPlus
-from netfold.models.sdne.model import SDNE
+from netfold.models.depthlgp import DepthLGP
+from netfold.models.dhne import DHNE
+from netfold.models.drne import DRNE
+from netfold.models.dvne import DVNE
+from netfold.models.line import LINE
+from netfold.models.node2vec import Node2Vec
+from netfold.models.node2vecplus import Node2VecPlus
+from netfold.models.sdne import SDNE
 
 __all__ = ["DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Node2Vec", "Node2VecPlus", "load"]
 

@@ -2,6 +2,165 @@
 
 from __future__ import annotations
 
-from netfold.models.depthlgp.model import DepthLGP
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from netfold.data.text import listed
+from netfold.embedder.options import attribute, option
+from netfold.embedder.problem import Problem
+from netfold.embedder.training_options import training
+from netfold.errors import InputError
+from netfold.models.lgp import LGPEmbedder, Linked
+
+if TYPE_CHECKING:
+    import torch
+
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.learn.progress import Progress
+    from netfold.models.depthlgp.network import Batch, DepthLGPNetwork
 
 __all__ = ["DepthLGP"]
+
+_MEASURED = 256
+"""Subgraphs from whose errors is learned how sure an answer is."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Embedded(Linked):
+    """A graph, and an embedding that has a vector for each of its nodes, in the same order."""
+
+    embedding: Embedding
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With the width of the vectors, and a hash of them."""
+        vectors = self.embedding.vectors
+        return super().facts | {"dim": self.embedding.dim, "vectors": hashlib.sha256(vectors.tobytes()).hexdigest()}
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
+    """Vectors for nodes that come later, in the space of any embedding of the nodes that were there.
+
+    Each node has a latent state h, whose dimensions follow Gaussian processes over the graph with the kernel
+
+    K = [I + eta L(Â) + zeta L(ÂÂ)]⁻¹,  Â = diag(a) A' diag(a),  a in [0, 1] a weight of each node,
+
+    and its vector is f = g(h), g(x) = x + g̃(x). A new node's h is the mean of the process given those of known nodes,
+    z_* = -M_**⁻¹ M_*x z_x with M = K⁻¹; g, eta, zeta, a and h are learned by holding back known nodes. `fit` takes the
+    graph and the embedding, which stays as it is; `transform` gives new nodes vectors, and in `std` how sure they are.
+
+    >>> from netfold.data.embedding import Embedding
+    >>> from netfold.data.graph import Graph
+    >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e"), ("e", "f"), ("f", "d")])
+    >>> places = Embedding(list("abcdef"), [[0, 1], [1, 0], [1, 1], [5, 5], [5, 6], [6, 5]])
+    >>> model = DepthLGP(epochs=5).fit(graph, places, progress=False)
+    >>> new = model.transform([("g", "a"), ("g", "b")])
+    >>> model.embedding_.nearest(new["g"], k=1, metric="euclidean")[0][0] in "abc"
+    True
+    """
+
+    extends: ClassVar[bool] = True
+
+    dim: int = option(
+        0, "numbers per node: 0 for as many as the given embedding has; any other number must be that", at_least=0
+    )
+    epochs: int = option(10, "in each of which `samples` subgraphs are drawn", at_least=0)
+    prior: str = option(
+        "mean",
+        "what is expected of a node without links: the mean of the given vectors, or the chapter's zero",
+        choices=("mean", "zero"),
+    )
+    roots: int = option(
+        4,
+        "nodes of a subgraph that count as new: the first that a random walk meets; never more than an eighth of all",
+        at_least=1,
+        was="seeds",
+    )
+    samples: int = option(1024, "subgraphs an epoch", at_least=1)
+    batch_size: int = training("batch_size", default=32, help="subgraphs a step")
+    lr: float = training("lr", default=0.003, help="learning rate of Adam, for eta, zeta and g")
+    node_lr: float = option(
+        0.01,
+        "learning rate of row-wise Adagrad, for h and a of each node; 0 keeps h at f, and a where it starts",
+        at_least=0,
+    )
+    schedule: str = training("schedule", help="how the learning rates fall over the epochs")
+
+    embedding_: Embedding = attribute("the vectors that `fit` was given, and those of nodes that `partial_fit` took in")
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Linked:
+        data = super()._read(graph, later=later)
+        return data if later else _Embedded(data.graph, data.unit, self._checked_embedding(data.graph, embedding))
+
+    def _checked_embedding(self, graph: Graph, embedding: Any) -> Embedding:
+        """The embedding that is to be extended, of the nodes of this graph, in order."""
+        from netfold.data.embedding import Embedding
+
+        whole = getattr(embedding, "embedding_", embedding)
+        if not isinstance(whole, Embedding):
+            was = "none was given" if whole is None else f"a {type(whole).__name__} was given"
+            raise InputError(f"DepthLGP extends an embedding and {was}; call fit(graph, embedding)")
+        if self.dim and self.dim != whole.dim:
+            raise InputError(f"the embedding has {whole.dim} numbers a node and dim={self.dim}; leave dim at 0")
+        at = whole.nodes.find(graph.nodes)
+        missing = [graph.nodes[i] for i in (at < 0).nonzero()[0]]
+        if missing:
+            raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
+        return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
+
+    def _problem(
+        self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DepthLGPNetwork]:
+        import torch
+
+        from netfold.learn.training import Block
+
+        network = self._network(data.facts)
+        network.graph.keep(data.links)
+        if not resumed:
+            self._start_kernel(network, data.links)
+            vectors = torch.tensor(data.embedding.vectors)
+            network.start(vectors, self._generator(0), mean=self.prior == "mean")
+        network.to(device)
+        of = self._sampler(network, data.embedding, self.samples, self.batch_size)
+        block = Block(network.shared, "adam", self.lr)
+        if self.node_lr:
+            both = [*network.shared, *network.tables]
+            block = Block(both, "adam_and_rows", self.lr, {"row_lr": self.node_lr})
+        return Problem(network, lambda epoch: of(self._generator(1, epoch)), [block], self.schedule)
+
+    def _sampler(
+        self, network: DepthLGPNetwork, embedding: Embedding, samples: int, batch_size: int
+    ) -> Callable[[torch.Generator], Iterator[Batch]]:
+        """So many subgraphs of the graph that the network keeps, for a generator."""
+        import torch
+
+        from netfold.models.depthlgp.network import batches
+
+        return batches(
+            network.graph.matrix(),
+            torch.tensor(embedding.vectors),
+            samples=samples,
+            roots=max(1, min(self.roots, len(network.latent) // 8)),
+            caps=self._caps(),
+            batch_size=batch_size,
+            device=network.device,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> DepthLGPNetwork:
+        from netfold.models.depthlgp.network import DepthLGPNetwork
+
+        size = facts["n_nodes"], facts["dim"], self._entries(facts)
+        return DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
+
+    def _embed(self, data: _Embedded) -> Embedding:
+        for batch in self._sampler(self.network_, data.embedding, _MEASURED, _MEASURED)(self._generator(2)):
+            self.network_.measure(batch, self._generator(3))
+        return data.embedding

@@ -2,6 +2,276 @@
 
 from __future__ import annotations
 
-from netfold.models.dhne.model import DHNE
+import dataclasses
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import training
+from netfold.errors import InputError, renamed
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import torch
+    from scipy import sparse
+
+    from netfold.data.embedding import Embedding
+    from netfold.data.hypergraph import Hypergraph
+    from netfold.learn.progress import Progress
+    from netfold.models.dhne.network import DHNENetwork
+    from netfold.models.dhne.scores import TupleScorer
+    from netfold.models.dhne.tuples import Places, Schema
 
 __all__ = ["DHNE"]
+
+
+class _Counted(Input["Hypergraph"]):
+    """A hypergraph, its schema, and its counts as DHNE reads them."""
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Which kinds of tuples it has, over nodes of which types."""
+        from netfold.models.dhne.tuples import Schema
+
+        return Schema.of(self.graph)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The hypergraph's fingerprint, its size and its schema."""
+        return {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+
+    @cached_property
+    def places(self) -> Places:
+        """Where its nodes stand."""
+        import numpy as np
+
+        from netfold.models.dhne.tuples import Places
+
+        return Places(np.asarray(self.graph.type_codes, np.int64), self.schema)
+
+    @cached_property
+    def counts(self) -> list[sparse.csr_array]:
+        """A by type: expensive to make."""
+        from netfold.models.dhne.batches import counts_by_type
+
+        return counts_by_type(self.graph, self.places)
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class DHNE(Embedder["DHNENetwork"]):
+    """Vectors that keep which nodes belong together in a tuple, where no pair of them need belong.
+
+    Each type of node has an autoencoder over its rows of A = H Hᵀ - D_v, the counts of hyperedges that two nodes share
+    (second order); each kind of tuple a similarity S = sigmoid(w · L + c), L = σ(Σ_a W_a X_a + b), that is to be 1 for
+    hyperedges and 0 for tuples in which some node was replaced (first order):
+
+    L = -Σ [R log S + (1 - R) log(1 - S)] + alpha Σ_t ‖sign(A_t) ⊙ (A_t - Â_t)‖².
+
+    With `products`, S = sigmoid(w · L + v · q + c), where q = Σ_{a<b} (V_a X_a) ⊙ (V_b X_b): what two nodes have to do
+    with each other need then not be put together from sums.
+
+    The first sum is over hyperedges and what is drawn for each, the second over the non-zeros of A alone; an epoch has
+    both in full, in O(hyperedges · negatives · hidden + steps · non-zeros · dim). With `hold_out`, the encoder sees A
+    as it would be without the hyperedges that a step asks about: their own counts would give them away. Tuples may have
+    any length; positions of one type share W_a unless their roles have names of their own, so that where order means
+    nothing it changes nothing.
+
+    >>> from netfold.data.hypergraph import Hypergraph
+    >>> types = {"ann": "user", "bob": "user", "Alien": "film", "Heat": "film", "space": "tag", "crime": "tag"}
+    >>> liked = [("ann", "Alien", "space"), ("bob", "Heat", "crime"), ("bob", "Alien", "space")]
+    >>> model = DHNE(dim=4, lr=0.05, hold_out=False).fit(Hypergraph.from_tuples(liked, types), progress=False)
+    >>> model.complete(("bob", "Heat", None), k=1)[0][0]
+    'crime'
+    """
+
+    reads: ClassVar[str] = "hypergraph"
+
+    dim: int = option(64, "numbers per node: the width of the embedding, the same for all types", at_least=1)
+    epochs: int = option(60, "passes over all hyperedges, at most", at_least=0)
+    hidden: int | None = option(
+        None, "width of L, a tuple's layer; None takes the sum of its nodes' widths", type=int, at_least=1
+    )
+    products: int = option(
+        0,
+        "how many sums of products of a tuple's nodes, two by two, the similarity takes beside L; 0 is the chapter's",
+        at_least=0,
+    )
+    activation: str = option(
+        "tanh", "σ of the encoder and of L; the chapter prints sigmoid", choices=("tanh", "sigmoid")
+    )
+    alpha: float = option(1.0, "weight of L_2, the reconstruction of rows of A", at_least=0)
+    nu: float = option(0.0, "weight of L_reg, half the squared weights", at_least=0)
+    n_negatives: int = option(5, "tuples drawn for each hyperedge that are none", at_least=0, was="negatives")
+    negatives: str = option(
+        "uniform",
+        "how the node that replaces another is drawn: all alike, or by degree^0.75",
+        choices=("uniform", "degree"),
+        was="noise",
+    )
+    replaced: float = option(
+        1.1,
+        "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases",
+        at_least=1,
+        below=1000,
+    )
+    scale: str = option(
+        "log",
+        "how counts become what a sigmoid can write: column divides by the largest of the column (in rows of one "
+        "type), log does so with log(1 + count), binary takes 1 for all",
+        choices=("column", "log", "binary"),
+    )
+    row_damping: float = option(
+        0.5,
+        "the encoder reads a row divided by its length to this power: 0 leaves it, 1 makes all rows alike",
+        at_least=0,
+        below=3,
+    )
+    hold_out: bool = option(
+        True,
+        "whether the encoder sees rows of A without the hyperedges of the step (a tenth of all at most), as it "
+        "will see those of hyperedges that are not known yet",
+    )
+    dropout: float = option(
+        0.0,
+        "share of a row's entries dropped before encoding, drawn anew each step, which the decoder must write all the "
+        "same",
+        at_least=0,
+        below=1,
+    )
+    optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
+    lr: float = training("lr")
+    schedule: str = training("schedule")
+    batch_size: int | None = training(
+        "batch_size",
+        help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at most",
+    )
+
+    def score(
+        self, tuples: Iterable[Any], *, kind: Sequence[str] | None = None, later: Any = None
+    ) -> npt.NDArray[np.float64]:
+        """S of tuples of nodes, between 0 and 1: how likely each is a hyperedge.
+
+        A tuple's types say of which kind it is; where several kinds have those, `kind` says which, by its roles.
+        Nodes come in the order of the roles where that has a meaning (head, tail), and in any where not. New nodes are
+        those of `later`, a hypergraph as for `transform`.
+        """
+        return self._scorer(later).score(tuples, kind)
+
+    @renamed(given="partial")
+    def complete(
+        self,
+        partial: Sequence[Any],
+        k: int = 10,
+        *,
+        kind: Sequence[str] | None = None,
+        exclude: Hypergraph | None = None,
+        later: Any = None,
+    ) -> list[tuple[Any, float]]:
+        """The k nodes that best take the place of None in a `partial` tuple: (node, S of the tuple), the best first.
+
+        All nodes of the type that belongs there are tried; those are left out that make a hyperedge of `exclude`
+        (the hypergraph that was fitted, where only new tuples are asked for). `kind` and `later` as for `score`.
+        """
+        from netfold.data.checks import check_at_least_one
+
+        check_at_least_one(k=k)
+        return self._scorer(later).complete(partial, k, kind, exclude)
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
+        from netfold.data.hypergraph import Hypergraph
+        from netfold.models.dhne.scores import check_types
+
+        whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
+        if not isinstance(whole, Hypergraph):
+            raise InputError(
+                f"DHNE reads a Hypergraph, not a {type(graph).__name__}; make one with nf.read_hyperedges or "
+                "Hypergraph.from_tuples"
+            )
+        if whole.n_edges == 0:
+            raise InputError("the hypergraph has no hyperedges; there is nothing to learn from")
+        if embedding is not None:
+            raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
+        if later:
+            check_types(whole, self.network_, self.embedding_.nodes)
+        return _Counted(whole)
+
+    def _problem(
+        self, data: _Counted, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DHNENetwork]:
+        import torch
+
+        from netfold.learn.training import Block
+        from netfold.models.dhne.batches import Drawing, batches, source
+
+        network = self._network(data.facts)
+        network.type_codes.copy_(torch.tensor(data.graph.type_codes))
+        coders = [network.autoencoder(t) for t in range(len(data.counts))]
+        for coder, counts in zip(coders, data.counts, strict=True):
+            coder.measure(counts)
+        if not resumed:
+            typical = [coder.typical_squares(counts) for coder, counts in zip(coders, data.counts, strict=True)]
+            network.start(self._generator(0), typical)
+        network.to(device)
+        of = batches(
+            source(
+                data.graph, data.places, data.counts, network, Drawing(self.negatives, self.replaced, self.hold_out)
+            ),
+            self.batch_size,
+            per_positive=self.n_negatives,
+            hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
+            dropout=self.dropout,
+        )
+        blocks = [Block(list(network.parameters()), self.optimizer, self.lr)]
+        return Problem(network, lambda epoch: of(self._generator(1, epoch)), blocks, self.schedule)
+
+    def _network(self, facts: dict[str, Any]) -> DHNENetwork:
+        from netfold.models.dhne.network import DHNENetwork
+        from netfold.models.dhne.tuples import Schema
+
+        schema = Schema.from_facts(facts)
+        if sum(schema.counts) != facts["n_nodes"]:
+            raise TypeError(f"its {facts['n_nodes']} nodes are not those of its types")
+        return DHNENetwork(
+            schema,
+            dim=self.dim,
+            hidden=self.hidden,
+            activation=self.activation,
+            scale=self.scale,
+            row_damping=self.row_damping,
+            alpha=self.alpha,
+            nu=self.nu,
+            products=self.products,
+        )
+
+    def _embed(self, data: _Counted) -> Embedding:
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        vectors = np.empty((data.graph.n_nodes, self.dim), np.float32)
+        for t, counts in enumerate(data.counts):
+            vectors[data.places.members[t]] = self.network_.embed(counts, t)
+        return Embedding(data.graph.nodes, vectors)
+
+    def _extend(self, data: _Counted, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        from netfold.data.embedding import Embedding
+        from netfold.models.dhne.scores import new_vectors
+
+        return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known))
+
+    def _scorer(self, later: Any) -> TupleScorer:
+        from netfold.models.dhne.scores import TupleScorer, type_codes_of
+
+        self._check_fitted()
+        if later is None:
+            return TupleScorer(self.network_, self.embedding_)
+        hypergraph = self._read(later, later=True).graph
+        new = self.transform(hypergraph)
+        types = type_codes_of(hypergraph, self.network_.schema)[hypergraph.nodes.positions(new.nodes)]
+        return TupleScorer(self.network_, self.embedding_, new, types)

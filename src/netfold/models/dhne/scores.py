@@ -12,11 +12,11 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.arrays import Floats, Ints
+from netfold.data.checks import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
-from netfold.embedder.new_nodes import check_placed
+from netfold.embedder.problem import check_placed
 from netfold.errors import InputError
 from netfold.learn.sparse_rows import PIECE
 from netfold.models.dhne.network import DHNENetwork

@@ -18,7 +18,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.arrays import Ints
+from netfold.data.checks import Ints
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph, Kind

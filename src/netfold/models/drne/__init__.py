@@ -2,6 +2,183 @@
 
 from __future__ import annotations
 
-from netfold.models.drne.model import DRNE
+import dataclasses
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem, check_placed, over_known
+from netfold.embedder.training_options import training
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import torch
+    from scipy import sparse
+    from torch import Tensor
+
+    from netfold.data.embedding import Embedding
+    from netfold.learn.progress import Progress
+    from netfold.models.drne.batches import Sequences
+    from netfold.models.drne.network import DRNENetwork
 
 __all__ = ["DRNE"]
+
+
+class _Neighbors(Input):
+    """A graph, and its links as DRNE reads them."""
+
+    @cached_property
+    def linked(self) -> sparse.csr_array:
+        """Who is a neighbor of whom: n x n."""
+        from netfold.models.drne.batches import neighbors
+
+        return neighbors(self.graph)
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class DRNE(Embedder["DRNENetwork"]):
+    """Vectors that keep what role a node plays, wherever in the network it plays it (regular equivalence).
+
+    A node's vector is to be what a layer-normalised LSTM makes of its neighbors' vectors, read in the order of their
+    degrees, the highest last; and a node's degree is to be readable from what it makes:
+
+    L = Σ_v ‖X_v - Agg(N(v))‖² + lambda Σ_v (log(d_v + 1) - MLP(Agg(N(v))))².
+
+    Neighbors are the nodes linked in either direction, and a degree is their number: weights are not read. Neighbors of
+    one degree are ordered by the degrees around them, and where those are the same too, each comes in as the mean of
+    them all: so nodes that an automorphism exchanges, started equal, stay equal (where none has so many neighbors that
+    they are drawn). A node without neighbors gets 0. Each step moves X with the aggregator fixed, and then the
+    aggregator with X fixed. An epoch costs O(neighbors · dim²), in pieces of bounded memory.
+
+    >>> from netfold.data.graph import Graph
+    >>> graph = Graph.from_edges([("hub", leaf) for leaf in "abcd"] + [("center", leaf) for leaf in "wxyz"])
+    >>> model = DRNE(dim=4, epochs=50).fit(graph, progress=False)
+    >>> model.embedding_.nearest("hub", k=1)[0][0]
+    'center'
+    """
+
+    dim: int = option(16, "numbers per node: the width of the embedding, k; 16 is the paper's", at_least=1)
+    epochs: int = option(100, "passes over all nodes, at most", at_least=0)
+    lambda_: float = option(1.0, "weight of L_reg, the error in the degree", at_least=0)
+    max_neighbors: int = option(
+        300,
+        "where a node has more neighbors, so many (the chapter's S) are drawn anew each epoch, without repetition, "
+        "with probability proportional to their degrees",
+        at_least=1,
+    )
+    init: str = option(
+        "degree",
+        "what X is before training: a random vector, the same for all nodes, plus another times the logarithm of the "
+        "degree; the first alone, so that only the network's structure tells nodes apart (common); or a random one for "
+        "each node (the chapter's)",
+        choices=("degree", "common", "random"),
+        was="start",
+    )
+    rounds: int = option(
+        1,
+        "how often X is aggregated to give the vectors, each round reading what the last one made: 0 gives X itself "
+        "(the chapter's); if L_1 were 0 all would be the same",
+        at_least=0,
+    )
+    vectors: str = option(
+        "last",
+        "what a node is given: the last round's vector, or X and those of all rounds side by side, each of them "
+        "dim / (rounds + 1) wide",
+        choices=("last", "all"),
+    )
+    lr: float = training("lr", default=0.0025, help="learning rate of Adam")
+    schedule: str = training("schedule")
+    batch_size: int | None = training("batch_size", help="nodes a step; None takes a sixteenth of all, and at least 64")
+    tolerance: float = training("tolerance")
+    patience: int = training("patience")
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Neighbors:
+        return _Neighbors(super()._read(graph, embedding, later=later).graph)
+
+    def _problem(
+        self, data: _Neighbors, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[DRNENetwork]:
+        import numpy as np
+        import torch
+
+        from netfold.learn.training import Block
+        from netfold.models.drne.batches import Sequences, batches, colors
+
+        network, degrees, color = self._network(data.facts), np.diff(data.linked.indptr), colors(data.linked)
+        network.degrees.copy_(torch.from_numpy(degrees))  # what new nodes will need of the order of neighbors
+        network.colors.copy_(torch.from_numpy(color))
+        if not resumed:
+            network.start(self._generator(0), torch.from_numpy(degrees), self.init)
+        network.to(device)
+        of = batches(
+            Sequences.of(data.linked, color, device),
+            network.colors.clone(),
+            most=self.max_neighbors,
+            batch_size=self.batch_size,
+            piece=network.piece,
+        )
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block([network.table], "adam", self.lr), Block(network.theta, "adam", self.lr)],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> DRNENetwork:
+        from netfold.models.drne.network import DRNENetwork
+
+        parts = self.rounds + 1 if self.vectors == "all" else 1
+        if self.dim % parts:
+            raise InputError(
+                f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors='all' and "
+                f"rounds={self.rounds} take a multiple of {parts}"
+            )
+        return DRNENetwork(facts["n_nodes"], self.dim // parts, lambda_=self.lambda_, rounds=self.rounds)
+
+    def _embed(self, data: _Neighbors) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        drawn = self._drawn(data.linked)
+        rounds = [self.network_.table.detach()]
+        for _ in range(self.rounds):
+            rounds.append(self.network_.aggregate(drawn, rounds[-1]))
+        for passed, vectors in zip(self.network_.passed, rounds[1:], strict=False):
+            passed.copy_(vectors)
+        return Embedding(data.graph.nodes, self._chosen(rounds))
+
+    def _extend(self, data: _Neighbors, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        rows = over_known(data.linked[new], known, len(self.embedding_))
+        check_placed("DRNE", data.graph.nodes, new[np.diff(rows.indptr) == 0])
+        network, drawn = self.network_, self._drawn(rows)
+        rounds = [network.aggregate(drawn, vectors) for vectors in (network.table.detach(), *network.passed)]
+        return Embedding(data.graph.nodes.take(new), self._chosen([rounds[0], *rounds]))
+
+    def _chosen(self, rounds: list[Tensor]) -> npt.NDArray[np.float32]:
+        """What nodes with these vectors are given: X (of a new node what its neighbors make), then each round's."""
+        import torch
+
+        chosen = torch.cat(rounds, dim=1) if self.vectors == "all" else rounds[self.rounds]
+        return chosen.numpy(force=True)
+
+    def _drawn(self, rows: sparse.csr_array) -> Sequences:
+        """The known neighbors that are read of these rows over known nodes, in order.
+
+        One key per known node, so that a node's draw is the same whichever others are asked for with it.
+        """
+        from netfold.models.drne.batches import Sequences, exponential
+
+        network = self.network_
+        sequences = Sequences.of(rows, network.colors.numpy(force=True), network.device)
+        keys = exponential(len(network.degrees), self._generator(2)).to(network.device) / network.degrees
+        return sequences.sampled(self.max_neighbors, lambda nodes: keys[nodes])

@@ -11,8 +11,7 @@ from torch.nn import functional
 
 from netfold.learn.layers import xavier_
 from netfold.learn.sparse_rows import PIECE
-from netfold.models.drne.batches import Batch, Packed, SequencePiece, Ties, distinct, packed_pieces, tied
-from netfold.models.drne.sequences import Sequences
+from netfold.models.drne.batches import Batch, Packed, SequencePiece, Sequences, Ties, distinct, packed_pieces, tied
 
 __all__ = ["EPS", "Cell", "DRNENetwork"]
 

@@ -1,4 +1,4 @@
-"""DVNE's batches: triplets, the rows of the nodes that they name, and nodes whose rows are to be written."""
+"""DVNE's rows P = D⁻¹ S, its triplets, and its batches: triplets and the rows of the nodes that they name."""
 
 from __future__ import annotations
 
@@ -7,13 +7,128 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
+from netfold.data.embedding import Embedding
+from netfold.data.gaussians import widths
+from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
-from netfold.models.dvne.triplets import Triplets
 
-__all__ = ["Batch", "NodeChunk", "batches"]
+__all__ = ["Batch", "NodeChunk", "Triplets", "batches", "steps", "widened"]
+
+
+def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | None = None) -> sparse.csr_array:
+    """P = D⁻¹ S of some nodes, from the weights of the links that leave them and of those that enter: m x n.
+
+    A row that no link leaves is that of the links that enter, if `into` is given: a sink would else have nothing
+    that separates it from others. A row without either is empty; the others sum to 1.
+
+    >>> steps(sparse.csr_array([[0.0, 3.0, 1.0]])).toarray().tolist()
+    [[0.0, 0.75, 0.25]]
+    """
+    weights = out
+    if into is not None:
+        sinks = np.diff(out.indptr) == 0
+        weights = sparse.csr_array(out + sparse.diags_array(sinks.astype(np.float32)) @ into)
+        weights.eliminate_zeros()
+        weights.sort_indices()
+    sums = weights @ np.ones(weights.shape[1])  # in float64, as in Graph.transition
+    data = (weights.data / np.repeat(sums, np.diff(weights.indptr))).astype(np.float32)
+    return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
+
+
+_LARGEST = 10
+"""Of how many variances the mean is a node's uncertainty, see `Embedding.uncertainty`."""
+
+
+def widened(embedding: Embedding, graph: Graph) -> Embedding:
+    """Nodes without links, which share the Gaussian of an empty row, with the largest uncertainty of any other node.
+
+    An empty row is encoded as one of very many links is, which looks certain. Their widest deviations are scaled, and
+    the others left, so that they stay about as far from everybody as they were.
+    """
+    assert embedding.std is not None
+    out, into = np.diff(graph.adjacency.indptr), np.bincount(graph.adjacency.indices, minlength=graph.n_nodes)
+    isolated = out + into == 0
+    if not isolated.any() or isolated.all():
+        return embedding
+    width, rows = widths(embedding.std, _LARGEST), np.flatnonzero(isolated)
+    factor = width[~isolated].max() / width[rows[0]]
+    if factor <= 1:
+        return embedding
+    std, widest = embedding.std.copy(), np.argsort(-embedding.std[rows[0]])[:_LARGEST]
+    std[np.ix_(rows, widest)] *= np.sqrt(factor)
+    return Embedding(embedding.nodes, embedding.vectors, std)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Triplets:
+    """D, all (i, j, k) where i is linked with j, and with k it is not; none of the three is another.
+
+    They are numbered from 0: those of node 0 first, among them those of its first neighbor. So a uniform number is a
+    uniform triplet; nothing is redrawn, however dense the graph. Node i has d_i (n - 1 - d_i) of them: one that is
+    linked with all others has none.
+    """
+
+    starts: Tensor
+    """n + 1: the first number of each node."""
+    crow: Tensor
+    """n + 1: where each node's row of `near` starts."""
+    near: Tensor
+    """Who each node is linked with, itself among them, in order."""
+    own: Tensor
+    """n: how many of those come before the node itself."""
+    keys: Tensor
+    """i n + (e - t) for the t-th node e of row i: e - t nodes before e are not linked with i. In order."""
+
+    @staticmethod
+    def of(links: sparse.csr_array, device: torch.device | str = "cpu") -> Triplets:
+        """Of who is linked with whom, every node with itself (`links(..., directed=False, loops="all")`)."""
+        n, crow = links.shape[0], links.indptr.astype(np.int64)
+        sizes = np.diff(crow)
+        row = np.repeat(np.arange(n), sizes)
+        before = np.arange(links.nnz) - crow[row]
+        own = before[links.indices == row]
+        starts = np.append(0, np.cumsum((sizes - 1) * (n - sizes)))
+        arrays = starts, crow, links.indices.astype(np.int64), own, row * n + links.indices - before
+        return Triplets(*(torch.from_numpy(x).to(device) for x in arrays))
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def at(self, numbers: Tensor) -> Tensor:
+        """The triplets of these numbers: 3 x m, in O(log edges) each."""
+        i = torch.searchsorted(self.starts, numbers, right=True) - 1
+        start, size, n = self.crow[i], self.crow[i + 1] - self.crow[i], len(self.own)
+        number, far = numbers - self.starts[i], n - size
+        which, rank = number // far, number % far
+        j = self.near[start + which + (which >= self.own[i])]
+        k = rank + torch.searchsorted(self.keys, i * n + rank, right=True) - start
+        return torch.stack([i, j, k])
+
+    def walked(self, triplets: Tensor, reach: int, generator: torch.Generator) -> Tensor:
+        """The triplets with j moved on by a walk: it is then 1 to `reach` steps from i, each as likely.
+
+        A step goes to any linked node alike. A walk that ends in i or k is not taken: j stays the neighbor it was.
+        Random numbers are drawn on the generator's device, so that one of the CPU gives the same on all.
+        """
+        i, j, k = triplets
+        more = torch.randint(reach, j.shape, generator=generator, device=generator.device).to(j.device)
+        now = j
+        for step in range(1, reach):
+            uniform = torch.rand(j.shape, dtype=torch.float64, generator=generator, device=generator.device)
+            now = torch.where(more >= step, self._onward(now, uniform.to(j.device)), now)
+        return torch.stack([i, torch.where((now == i) | (now == k), j, now), k])
+
+    def _onward(self, nodes: Tensor, uniform: Tensor) -> Tensor:
+        """A neighbor of each node."""
+        count = self.crow[nodes + 1] - self.crow[nodes] - 1
+        which = torch.minimum((uniform * count).long(), count - 1)
+        return self.near[self.crow[nodes] + which + (which >= self.own[nodes])]
+
 
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""

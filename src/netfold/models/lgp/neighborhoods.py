@@ -15,7 +15,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.arrays import Floats, Ints
+from netfold.data.checks import Floats, Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows

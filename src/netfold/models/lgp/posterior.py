@@ -15,12 +15,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from netfold.data.arrays import Ints
+from netfold.data.checks import Ints
 from netfold.learn.sparse_rows import SparseRows
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.process import Process
-from netfold.models.lgp.solve import posterior_variances, solved
-from netfold.models.lgp.system import System, precision
+from netfold.models.lgp.solve import System, posterior_variances, precision, solved
 
 __all__ = ["Arrivals", "Known", "Placed", "arrivals", "grown", "placed_at_once", "placed_by_component"]
 

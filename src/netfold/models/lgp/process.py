@@ -19,8 +19,7 @@ from netfold.errors import InputError
 from netfold.learn.layers import take_rows, xavier_
 from netfold.learn.sparse_rows import PIECE
 from netfold.models.lgp.neighborhoods import Surroundings
-from netfold.models.lgp.solve import solved
-from netfold.models.lgp.system import System, times
+from netfold.models.lgp.solve import System, solved, times
 
 __all__ = ["Kernel", "Process", "Residual", "Spread", "StoredGraph"]
 

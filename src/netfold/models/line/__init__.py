@@ -2,6 +2,113 @@
 
 from __future__ import annotations
 
-from netfold.models.line.model import LINE
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import skipgram
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+    from netfold.data.embedding import Embedding
+    from netfold.learn.progress import Progress
+    from netfold.models.line.network import LINENetwork
 
 __all__ = ["LINE"]
+
+_LEAST = 10_000
+"""Unless said otherwise, so many links are drawn an epoch where there are fewer: small graphs need as many steps."""
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class LINE(Embedder["LINENetwork"]):
+    """Vectors that tell who is linked with whom (first order), and whose links lead to the same nodes (second).
+
+    Links (i, j) are drawn in proportion to their weights; linked nodes are separated from nodes drawn at random:
+
+    L_1 = -Σ_(i,j) [log σ(u_i · u_j) + k E_v log σ(-u_i · u_v)],
+    L_2 = -Σ_(i,j) [log σ(z_i · c_j) + k E_v log σ(-z_i · c_v)],  v drawn in proportion to degree^¾.
+
+    The orders are trained apart, half of the dimensions each, and set side by side, each of length 1. The first order
+    knows no direction: an arc counts as a link. In the second a node is known by the arcs that leave it; one that none
+    leaves keeps to its random start. Nodes without links get 0. New nodes have no place in this model: DepthLGP gives
+    them one.
+
+    >>> from netfold.data.graph import Graph
+    >>> two = [(a, b) for group in ("abcd", "wxyz") for a in group for b in group if a < b] + [("d", "w")]
+    >>> model = LINE(dim=8).fit(Graph.from_edges(two), progress=False)
+    >>> sorted(node for node, _ in model.embedding_.nearest("a", k=2))
+    ['b', 'c']
+    """
+
+    epochs: int = option(20, "in each of which `samples` links are drawn", at_least=0)
+    order: str = option(
+        "both",
+        "of proximity: first, second, or both, each with half of the dimensions",
+        choices=("first", "second", "both"),
+    )
+    samples: int | None = option(
+        None,
+        "links drawn an epoch, with probability in proportion to weight; None: as many as there are, at least 10,000",
+        type=int,
+        at_least=1,
+    )
+    n_negatives: int = skipgram("n_negatives", help="k: nodes drawn at random against each link, in expectation")
+    lr: float = skipgram("lr", default=0.3)
+    schedule: str = skipgram("schedule")
+    batch_size: int = skipgram("batch_size", default=4096, help="links a step")
+    tolerance: float = skipgram("tolerance")
+    patience: int = skipgram("patience")
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
+        if self.order == "both" and self.dim % 2:
+            raise InputError(f"dim={self.dim} does not halve; order='both' needs an even one, or take order='second'")
+        return super()._read(graph, embedding, later=later)
+
+    def _problem(
+        self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[LINENetwork]:
+        import torch
+
+        from netfold.data.edges import linked_nodes
+        from netfold.learn.skipgram import PRIOR, Noise, pair_batches
+        from netfold.learn.training import Block
+        from netfold.learn.walks import Links
+
+        network, matrix = self._network(data.facts), data.graph.adjacency
+        if not resumed:
+            network.start(self._generator(0), torch.from_numpy(linked_nodes(data.graph)))
+        network.to(device)
+        of = pair_batches(
+            Links.from_scipy(matrix, device),
+            torch.tensor(matrix.data, device=device),
+            Noise.of(matrix, device),
+            samples=self.samples or max(_LEAST, matrix.nnz),
+            n_negatives=self.n_negatives,
+            batch_size=self.batch_size,
+        )
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block(network.tables, "row_adagrad", self.lr, {"prior": PRIOR})],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> LINENetwork:
+        from netfold.models.line.network import LINENetwork
+
+        widths = {"first": (self.dim, 0), "second": (0, self.dim), "both": (self.dim // 2, self.dim // 2)}
+        return LINENetwork(facts["n_nodes"], *widths[self.order])
+
+    def _embed(self, data: Input) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        return Embedding(data.graph.nodes, self.network_.embed().numpy(force=True))

@@ -2,6 +2,117 @@
 
 from __future__ import annotations
 
-from netfold.models.node2vec.model import Node2Vec
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem
+from netfold.embedder.training_options import skipgram
+
+if TYPE_CHECKING:
+    import torch
+
+    from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.learn.progress import Progress
+    from netfold.models.node2vec.network import Node2VecNetwork
 
 __all__ = ["Node2Vec"]
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Node2Vec(Embedder["Node2VecNetwork"]):
+    """Vectors that tell which nodes a random walk meets near one another; DeepWalk is p = q = 1.
+
+    Walks start from every node; a node's vector z is to tell the nodes within a window of it, by their context vectors
+    c, from nodes drawn at random (skip-gram with k negative samples):
+
+    L = -Σ_(i,j) [log σ(z_i · c_j) + k E_v log σ(-z_i · c_v)],  v drawn in proportion to degree^¾.
+
+    From v, having come from t, a walk goes to x in proportion to s_vx alpha(t, x): 1/p for x = t, 1 for x that t links
+    to, 1/q for others; exactly. It follows arcs where they are directed, and ends where there are none. Nodes without
+    links get 0. New nodes have no place in this model: DepthLGP gives them one.
+
+    >>> from netfold.data.graph import Graph
+    >>> ring = [(i, (i + 1) % 12) for i in range(12)]
+    >>> model = Node2Vec(dim=4, length=20, window=2, epochs=20).fit(Graph.from_edges(ring), progress=False)
+    >>> sorted(node for node, _ in model.embedding_.nearest(0, k=2))
+    [1, 11]
+    """
+
+    epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
+    p: float = skipgram("p")
+    q: float = skipgram("q")
+    walks: int = option(
+        1, "walks from each node in an epoch; the papers' number of walks is this times epochs", at_least=1
+    )
+    length: int = skipgram("length")
+    window: int = skipgram("window")
+    n_negatives: int = skipgram("n_negatives")
+    init: str = skipgram("init")
+    lr: float = skipgram("lr")
+    schedule: str = skipgram("schedule")
+    batch_size: int = skipgram("batch_size")
+    tolerance: float = skipgram("tolerance")
+    patience: int = skipgram("patience")
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _problem(
+        self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[Node2VecNetwork]:
+        from netfold.learn.skipgram import PRIOR, Noise, window_batches
+        from netfold.learn.training import Block
+        from netfold.learn.walks import Links
+
+        network, matrix = self._network(data.facts), data.graph.adjacency
+        if not resumed:
+            self._start(network, data.graph)
+        network.to(device)
+        of = window_batches(
+            Links.from_scipy(matrix, device),
+            Noise.of(matrix, device),
+            p=self.p,
+            q=self.q,
+            walks=self.walks,
+            length=self.length,
+            window=self.window,
+            n_negatives=self.n_negatives,
+            batch_size=self.batch_size,
+        )
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            [Block([network.vectors, network.contexts], "row_adagrad", self.lr, {"prior": PRIOR})],
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
+
+    def _start(self, network: Node2VecNetwork, graph: Graph) -> None:
+        """Give vectors and contexts their first values, from links in either direction."""
+        import numpy as np
+        import torch
+
+        from netfold.data.edges import links
+        from netfold.learn.starts import spectral_start
+
+        matrix = links(graph, directed=False, weights=True, loops="keep")
+        if self.init == "none":
+            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
+            return
+        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.n_negatives, self._generator(0))
+        with torch.no_grad():
+            network.vectors.copy_(vectors)
+            network.contexts.copy_(contexts)
+
+    def _network(self, facts: dict[str, Any]) -> Node2VecNetwork:
+        from netfold.models.node2vec.network import Node2VecNetwork
+
+        return Node2VecNetwork(facts["n_nodes"], self.dim)
+
+    def _embed(self, data: Input) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        return Embedding(data.graph.nodes, self.network_.vectors.numpy(force=True))

@@ -2,6 +2,226 @@
 
 from __future__ import annotations
 
-from netfold.models.sdne.model import SDNE
+import dataclasses
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.options import option
+from netfold.embedder.problem import Input, Problem, check_placed, over_known
+from netfold.embedder.training_options import training
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import torch
+
+    from netfold.data.embedding import Embedding
+    from netfold.learn.progress import Progress
+    from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["SDNE"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Weighted(Input):
+    """A graph, and what its weights are multiplied by where they are extreme."""
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With that number, where it is not 1."""
+        from netfold.models.sdne.batches import extreme_unit
+
+        unit = extreme_unit(self.graph.adjacency)
+        return super().facts | ({} if unit == 1 else {"unit": unit})
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class SDNE(Embedder["SDNENetwork"]):
+    """Vectors that keep who is near whom, to the first and to the second order.
+
+    A deep autoencoder reads each node's row of the adjacency matrix and writes it again (second order: nodes with like
+    neighborhoods get like vectors), while linked nodes are drawn together (first order):
+
+    L_mix = ‖(X̂ - X) ⊙ B‖² + alpha Σ_ij s_ij ‖y_i - y_j‖² + nu L_reg, Eq. (5).
+
+    Training costs O(edges · width + nodes · width²) an epoch, exactly, in chunks of bounded memory.
+
+    >>> from netfold.data.graph import Graph
+    >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])
+    >>> model = SDNE(dim=2, hidden=(8,), epochs=20).fit(graph, progress=False)
+    >>> model.embedding_
+    Embedding(4 nodes, 2 dimensions)
+    >>> new = model.transform(Graph.from_edges([("e", "a"), ("e", "b")]))  # wired as c is, but for d
+    >>> "e" in new
+    True
+    """
+
+    hidden: tuple[int, ...] = option(
+        (256,), "widths of the encoder's layers before the embedding; the decoder mirrors them", at_least=1
+    )
+    activation: str = option(
+        "tanh",
+        "after each layer; the chapter's sigmoid saturates without pre-training",
+        choices=("tanh", "sigmoid", "leaky_relu", "linear"),
+    )
+    output: str = option(
+        "linear",
+        "of the last layer: linear (exact in linear time at any size) or the chapter's sigmoid (exact in dense blocks "
+        "up to 20,000 nodes, above that zeros are estimated from a random block of columns)",
+        choices=("linear", "sigmoid"),
+    )
+    alpha: float = option(1.0, "weight of the first-order term, Eq. (5)", at_least=0)
+    beta: float = option(10.0, "weight of a non-zero against a zero in the reconstruction: B of Eq. (3)", at_least=1)
+    nu: float = option(1e-4, "weight of L_reg, half the squared weights", at_least=0)
+    row_damping: float = option(
+        0.0,
+        "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
+        "brought to a mean weight of 1",
+        at_least=0,
+        below=3,
+    )
+    column_damping: float = option(
+        0.0,
+        "the same where it is the column: p; 0 and 0 leave the weights as they are, 0.5 and 0.5 are the symmetric "
+        "normalisation",
+        at_least=0,
+        below=3,
+    )
+    overlap: float = option(
+        0.0,
+        "how much of the overlap of neighborhoods (the products X Xᵀ of the rows, at a mean of 1) the decoder must "
+        "write beside the row itself; for links that are not there yet; costs as much as there are paths of two steps",
+        at_least=0,
+    )
+    dropout: float = option(
+        0.0,
+        "share of a row's entries dropped before encoding, drawn anew each epoch, which the decoder must write all the "
+        "same; makes vectors smoother, and training last for all its epochs",
+        at_least=0,
+        below=1,
+    )
+    init: str = option(
+        "svd",
+        "the start: svd (where a linear autoencoder would end), dbn (the chapter's deep belief network, for sigmoid "
+        "activations) or none (random)",
+        choices=("svd", "dbn", "none"),
+        was="pretrain",
+    )
+    optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
+    lr: float = training("lr", default=0.003)
+    schedule: str = training("schedule")
+    batch_size: int | None = training("batch_size")
+    tolerance: float = training("tolerance")
+    patience: int = training("patience")
+
+    def reconstruct(self, graph: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """What the decoder makes of these rows of a graph: x̂ over the known nodes, in the order of `embedding_.nodes`.
+
+        x̂ is in the weights that the model reads, see the dampings. For a bounded number of rows at a time: the answer
+        is len(rows) x n.
+        """
+        from netfold.data.graph import Graph
+
+        self._check_fitted()
+        whole, nodes = Graph.of(graph), self.embedding_.nodes
+        picked = whole.adjacency[rows]
+        if whole.nodes != nodes:
+            picked = over_known(picked, nodes.find(whole.nodes), len(nodes))
+        return self.network_.reconstruct(picked)
+
+    def pair_decoder(self, graph: Any) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
+        """From some nodes to what the decoder makes of their pairs with all: len(rows) x n.
+
+        That is x̂_ij where the graph is directed, and the mean of x̂_ij and x̂_ji where it is not. The graph has the known
+        nodes, in the order of `embedding_.nodes`; they are encoded once, and n x width numbers kept.
+        """
+        from netfold.data.graph import Graph
+
+        self._check_fitted()
+        whole = Graph.of(graph)
+        if whole.nodes != self.embedding_.nodes:
+            raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
+        return self.network_.pair_decoder(whole.adjacency, both_ways=not whole.directed)
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
+        data = _Weighted(super()._read(graph, embedding, later=later).graph)
+        heaviest = float(data.graph.adjacency.data.max())
+        if self.output == "sigmoid" and heaviest > 1:
+            raise InputError(
+                f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; "
+                "use output='linear', or divide the weights"
+            )
+        if self.output == "sigmoid" and (self.row_damping or self.column_damping or self.overlap):
+            raise InputError(
+                "output='sigmoid' can write weights up to 1, and damping or overlap makes larger ones; "
+                "use output='linear'"
+            )
+        if self.init == "dbn" and self.activation != "sigmoid":
+            raise InputError(f"init='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
+        return data
+
+    def _problem(
+        self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
+    ) -> Problem[SDNENetwork]:
+        from netfold.learn.training import Block
+        from netfold.models.sdne.batches import batches, overlap
+        from netfold.models.sdne.network import start_network
+
+        network = self._network(data.facts)
+        if network.damping is not None:
+            network.damping.measure(data.graph.adjacency)
+        rows = network.weighed(data.graph.adjacency)
+        if not resumed:
+            report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
+            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report)
+        network.to(device)
+        targets = rows + self.overlap * overlap(rows) if self.overlap else None
+        of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout)
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(2, epoch)),
+            [Block(list(network.parameters()), self.optimizer, self.lr)],
+            self.schedule,
+            0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
+            self.patience,
+        )
+
+    def _network(self, facts: dict[str, Any]) -> SDNENetwork:
+        from netfold.models.sdne.network import SDNENetwork
+
+        unit = facts.get("unit", 1.0)
+        if type(unit) is not float or not 0 < unit < 2.0**200:
+            raise TypeError(f"its weights were multiplied by {unit!r}")
+        network = SDNENetwork(
+            facts["n_nodes"],
+            (*self.hidden, self.dim),
+            self.activation,
+            self.output,
+            alpha=self.alpha,
+            beta=self.beta,
+            nu=self.nu,
+            damping=(self.row_damping, self.column_damping),
+        )
+        network.unit = unit
+        return network
+
+    def _embed(self, data: Input) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        return Embedding(data.graph.nodes, self.network_.embed(data.graph.adjacency))
+
+    def _extend(self, data: Input, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        graph = data.graph
+        rows = over_known(graph.adjacency[new], known, len(self.embedding_))
+        lack = f"no {'link' if graph.directed else 'links'} to any known node"
+        check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
+        return Embedding(graph.nodes.take(new), self.network_.embed(rows))

@@ -16,8 +16,7 @@ from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add
 from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, unit_scale
-from netfold.models.sdne.batches import RowBatch
-from netfold.models.sdne.weighing import Damping, in_units
+from netfold.models.sdne.batches import Damping, RowBatch, in_units
 
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 

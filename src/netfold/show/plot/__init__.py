@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netfold.data.arrays import Floats
+from netfold.data.checks import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
-from netfold.show.plot.ellipses import check_uncertainty, draw_ellipses
 from netfold.show.plot.kinds import REST, Kinds, Range, by_core, by_degree, caption, heading, named
-from netfold.show.plot.projection import as_compared, imported, principal_axes, project
+from netfold.show.plot.projection import (
+    as_compared,
+    check_uncertainty,
+    draw_ellipses,
+    imported,
+    principal_axes,
+    project,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.arrays import Floats
-from netfold.data.checks import check_choice
+from netfold.data.checks import Floats, check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected, widths
-from netfold.show.plot.ellipses import half_axes
-from netfold.show.plot.projection import Directions, as_compared, blocks_of_rows, principal_directions, project
+from netfold.show.plot.projection import (
+    Directions,
+    as_compared,
+    blocks_of_rows,
+    half_axes,
+    principal_directions,
+    project,
+)
 from netfold.show.report.document import Blocks
 
 __all__ = ["METHODS", "Points", "lengths_of", "packed_vectors", "placed"]

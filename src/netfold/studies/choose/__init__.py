@@ -1,20 +1,212 @@
-"""Which model for these data and this task: `nf.choose`."""
+"""Which model for these data and this task: `nf.choose`, and the `Choice` that it makes."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.errors import InputError
-from netfold.studies.choose.choice import Choice
-from netfold.studies.choose.facts import Facts, facts_of
-from netfold.studies.choose.probe import Cost, estimated_cost
+from netfold.embedder.embedder import Embedder
+from netfold.errors import InputError, renamed
+from netfold.evaluate.task import task_named
+from netfold.studies.choose.facts import Cost, Facts, estimated_cost, facts_of
 from netfold.studies.choose.rules import PURPOSES, RULES, Rule, purpose_named, rule_for
-from netfold.studies.compare.running import fit_with_base
+from netfold.studies.compare import Comparison, compare, fit_with_base, model_named
 from netfold.studies.machine import machine
 
-__all__ = ["PURPOSES", "RULES", "Choice", "Cost", "Facts", "Rule", "choose"]
+__all__ = ["PURPOSES", "RULES", "Choice", "Cost", "Facts", "Rule", "choose", "neighborhood", "trial"]
+
+
+_UNEVEN = 100
+"""Times the median, from which a weight drowns the others."""
+
+
+@dataclass(frozen=True, repr=False)
+class Choice:
+    """A model for a task on some data, as `nf.choose` gives it; printed, five lines and how to go on."""
+
+    task: str
+    facts: Facts
+    rule: Rule
+    cost: Cost | None
+    """What the fit will cost here; None where nothing was probed."""
+    machine: str
+    seed: int = 0
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The options that differ from the model's defaults."""
+        return dict(self.rule.settings)
+
+    @property
+    def model(self) -> Embedder:
+        """The model that was chosen, not fitted yet: `choice.model.fit(graph)`."""
+        return model_named(self.rule.model, **self.settings, seed=self.seed)
+
+    def commands(self, edges: str = "EDGES", flags: Sequence[str] = ()) -> list[str]:
+        """What to type to fit it to a file of edges that is read with these flags."""
+        name = self.rule.model
+        options = [word for key, value in self.settings.items() for word in (_flag(key), _value(value))]
+        options += ["--seed", str(self.seed)] if self.seed else []
+        own = ["netfold", "fit", name, edges, *flags, "-o", f"{name}.netfold", *options]
+        if not self.rule.over:
+            return [shlex.join(own)]
+        base = f"{self.rule.over}.netfold"
+        before = ["netfold", "fit", self.rule.over, edges, *flags, "-o", base]
+        return [shlex.join(before), shlex.join([*own, "--embedding", base])]
+
+    @renamed(labels="classes")
+    def trial(
+        self,
+        data: Any,
+        *,
+        classes: Mapping[Any, Any] | None = None,
+        nodes: int = 1000,
+        progress: bool = True,
+    ) -> Comparison:
+        """Fit the choice and what else there is to a part of the data of at most so many nodes, and compare them."""
+        return trial(self, data, classes, nodes, progress=progress)
+
+    def lines(self) -> list[str]:
+        """The five lines: the data, the model, why, what speaks against it, and the cost."""
+        model = type(self.model).__name__ + f"({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
+        over = f" over the vectors of {self.rule.over}" if self.rule.over else ""
+        cost = f"{self.cost}" if self.cost else "not probed"
+        return [
+            f"data: {self.facts}",
+            f"for {PURPOSES[self.task]}: {model}{over}",
+            f"why: {self.rule.why}{self._figures()}",
+            f"but: {'; '.join([self.rule.but, *self._notes()])}",
+            f"cost: {cost} on {self.machine}",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return {
+            "task": self.task,
+            "model": self.rule.model,
+            "settings": self.settings,
+            "over": self.rule.over or None,
+            "facts": asdict(self.facts),
+            "why": self.rule.why,
+            "but": [self.rule.but, *self._notes()],
+            "evidence": [str(x) for x in self.rule.evidence],
+            "cost": asdict(self.cost) if self.cost else None,
+            "machine": self.machine,
+        }
+
+    def __repr__(self) -> str:
+        over = f", nf.{model_named(self.rule.over, seed=self.seed)!r}.fit(graph).embedding_" if self.rule.over else ""
+        return "\n".join([*self.lines(), f"fit: nf.{self.model!r}.fit(graph{over})"])
+
+    def _figures(self) -> str:
+        evidence = [str(x) for x in self.rule.evidence if x.measured()]
+        settings = "these settings" if self.rule.measured else "settings of their own"
+        return f"; measured, with {settings}: {'; '.join(evidence)}" if evidence else "; not measured by us yet"
+
+    def _notes(self) -> list[str]:
+        """What in these data speaks against the choice, or must be known with it."""
+        facts, name = self.facts, type(self.model).__name__
+        notes = {
+            f"edges have times ({facts.time_column}): judge by holding out the latest ones, not random ones": (
+                facts.time_column and self.task in ("link", "new-nodes")
+            ),
+            f"isolated nodes ({facts.isolated:,}) get no place of their own": facts.isolated and not facts.hyperedges,
+            f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
+            f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
+                name == "SDNE" and facts.largest_weight >= _UNEVEN
+            ),
+        }
+        return [words for words, holds in notes.items() if holds]
+
+
+def _flag(name: str) -> str:
+    return f"--{name.rstrip('_').replace('_', '-')}"
+
+
+def _value(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+# -------------------------------------------------------------------- trying it
+
+
+def trial(
+    choice: Choice, data: Any, classes: Mapping[Any, Any] | None, nodes: int, *, progress: bool = True
+) -> Comparison:
+    """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
+    if not is_whole(nodes) or nodes < 10:
+        raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
+    whole = data if isinstance(data, Hypergraph) else Graph.of(data)
+    part = neighborhood(whole, nodes, choice.seed)
+    some = None if classes is None else {node: classes[node] for node in part.nodes if node in classes}
+    others = [model_named(name, seed=choice.seed) for name in choice.rule.others]
+    tasks = _tasks(choice.task, whole, classes)
+    return compare([choice.model, *others], part, tasks, classes=some, seed=choice.seed, progress=progress)
+
+
+def _tasks(task: str, data: Any, classes: Any) -> dict[str, dict[str, Any]]:
+    """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
+    if isinstance(data, Hypergraph) and not (task == "classify" and classes is not None):
+        return {"hyperedges": {}}
+    if task == "roles" and classes is None:
+        return {"centrality": {}, "regular-equivalence": {}}
+    if task == "classify" and classes is None:
+        raise InputError("to try models on classes, the classes of nodes are needed; give classes= (--classes FILE)")
+    if task == "uncertainty":
+        return {"calibration": {}, "link-prediction": {"score": "own"}}
+    return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
+
+
+def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
+    """The part of the data among at most so many nodes: those nearest to random ones, step by step.
+
+    >>> neighborhood(Graph.from_edges([(i, i + 1) for i in range(100)]), 10)
+    Graph(10 nodes, 9 edges, undirected)
+    """
+    if nodes >= data.n_nodes:
+        return data
+    if isinstance(data, Hypergraph):
+        from netfold.data.hypergraph import clique_expansion
+
+        return _within(data, _reached(clique_expansion(data), nodes, seed))
+    return data.subgraph(_reached(data, nodes, seed))
+
+
+def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
+    """Breadth first from random nodes that have a link, each start exhausted before the next."""
+    from netfold.data.edges import links
+
+    matrix, rng = links(graph, directed=False, weights=False, loops="drop"), np.random.default_rng(seed)
+    seen, rows = np.zeros(graph.n_nodes, dtype=bool), np.zeros(0, np.int64)
+    for start in rng.permutation(np.flatnonzero(np.diff(matrix.indptr))):
+        front = np.array([start]) if not seen[start] else np.zeros(0, np.int64)
+        while len(front) and len(rows) < nodes:
+            front = front[: nodes - len(rows)]
+            seen[front] = True
+            rows = np.concatenate([rows, front])
+            near = np.unique(matrix[front].indices)
+            front = rng.permutation(near[~seen[near]])
+        if len(rows) >= nodes:
+            break
+    return np.sort(rows)
+
+
+def _within(data: Hypergraph, rows: npt.NDArray[np.int64]) -> Hypergraph:
+    """The hyperedges whose nodes are all among these rows."""
+    kinds = []
+    for kind in data.kinds:
+        inside = np.isin(kind.rows, rows).all(axis=1)
+        kinds.append((kind.roles, kind.types, np.searchsorted(rows, kind.rows[inside])))
+    codes = np.asarray(data.type_codes)[rows]
+    return Hypergraph.from_kinds(kinds, nodes=data.nodes.take(rows), node_types=codes, types=data.types)
 
 
 def choose(

@@ -1,17 +1,25 @@
-"""`Facts`: what is looked at in a graph or a hypergraph before a model is chosen; bounded work at any size."""
+"""What a graph is like, and what a fit to it will cost here: short fits of two sizes, and the line through them."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.nodes import Nodes
+from netfold.embedder.embedder import Embedder
+from netfold.studies.machine import Meter
 
-__all__ = ["Facts", "facts_of"]
+__all__ = ["Cost", "Facts", "estimated_cost", "facts_of", "stand_in"]
+
 
 _WEDGES = 2000
 """So many pairs of neighbors are looked at for the clustering."""
@@ -117,3 +125,163 @@ def _closed(links: Any, neighbors: Any, rng: np.random.Generator) -> bool:
     row = links.indices[slice(*links.indptr[neighbors[first] : neighbors[first] + 2])]
     at = int(np.searchsorted(row, neighbors[second]))
     return at < len(row) and bool(row[at] == neighbors[second])
+
+
+def stand_in(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
+    """A random graph of so many nodes with degrees and weights as these data have; the data, where no larger.
+
+    What a fit costs goes with how many links a node has, which a part of the graph would not keep: of the neighbors of
+    its nodes, most would be outside.
+
+    >>> ring = Graph.from_edges([(i, (i + k) % 1000) for i in range(1000) for k in (1, 2, 3)])
+    >>> small = stand_in(ring, 200)
+    >>> small.n_nodes, bool(5.5 < small.degrees.mean() <= 6.1)
+    (200, True)
+    """
+    if nodes >= data.n_nodes:
+        return data
+    rng = np.random.default_rng(seed)
+    return _hypergraph(data, nodes, rng) if isinstance(data, Hypergraph) else _graph(data, nodes, rng)
+
+
+def _graph(graph: Graph, nodes: int, rng: np.random.Generator) -> Graph:
+    """Each of some nodes sends half of its links (all that leave it, where directed) to nodes drawn by degree."""
+    leaving = graph.degrees
+    entering = np.bincount(graph.adjacency.indices, minlength=graph.n_nodes) if graph.directed else leaving
+    picked = _spread_over(leaving, nodes)
+    sent = leaving[picked] if graph.directed else (leaving[picked] + rng.integers(0, 2, nodes)) // 2
+    u = np.repeat(np.arange(nodes), np.minimum(sent, nodes - 1))
+    v = _drawn(entering[picked], len(u), rng)
+    u, v = (
+        np.append(x[u != v], nodes - k) for x, k in ((u, 1), (v, 2))
+    )  # the largest two are linked: one edge at least
+    weights = rng.choice(graph.adjacency.data, len(u)) if graph.is_weighted else None
+    return Graph.from_codes(u, v, weights, nodes=Nodes.of(range(nodes)), directed=graph.directed)
+
+
+def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hypergraph:
+    """As large a share of the hyperedges as of the nodes, each position a node of its type drawn by degree."""
+    share, degrees = nodes / data.n_nodes, np.asarray(data.degrees)
+    codes = np.asarray(data.type_codes)
+    mine = {t: np.flatnonzero(codes == t) for t in range(len(data.types))}
+    picked = {t: rows[_spread_over(degrees[rows], max(2, round(share * len(rows))))] for t, rows in mine.items()}
+    chosen = np.sort(np.concatenate(list(picked.values())))
+    kinds = []
+    for kind in data.kinds:
+        count = max(2, round(share * len(kind)))
+        columns = [_of_type(picked[data.types.index(t)], degrees, count, rng) for t in kind.types]
+        rows = np.searchsorted(chosen, np.stack(columns, axis=1))
+        whole = np.array([len(set(row)) == len(row) for row in rows.tolist()])
+        kinds.append((kind.roles, kind.types, rows[whole]))
+    return Hypergraph.from_kinds(kinds, nodes=range(len(chosen)), node_types=codes[chosen], types=data.types)
+
+
+def _of_type(rows: Ints, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
+    return rows[_drawn(degrees[rows], count, rng)]
+
+
+def _spread_over(degrees: npt.NDArray[Any], count: int) -> Ints:
+    """Nodes at even places of the order by degree: few of them, and the largest degrees in proportion."""
+    places = ((np.arange(min(count, len(degrees))) + 0.5) * len(degrees) / min(count, len(degrees))).astype(np.int64)
+    order: Ints = np.argsort(degrees, kind="stable")
+    return order[places]
+
+
+def _drawn(degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:
+    sums = np.cumsum(np.maximum(degrees, 1e-9))
+    rows: Ints = np.searchsorted(sums, rng.random(count) * sums[-1], side="right").astype(np.int64)
+    return rows
+
+
+_BUDGET = 9.0
+"""Seconds for all probes."""
+_EPOCHS = 3
+"""Of a probe; one, where there is no time for so many."""
+_FIRST, _GROWTH = 600, 4
+"""Nodes of the first probe, and how much larger the next one is."""
+_WARM_UP = 60
+"""Nodes of a fit that is not counted: the first one loads what the others find loaded."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fit will cost, estimated from short ones."""
+
+    seconds: float
+    """On the clock, for all epochs: at most, as a model may converge earlier."""
+    bytes: int
+    """The peak of memory that the fit adds."""
+    probed: tuple[int, ...]
+    """The nodes of each probe."""
+    nodes: int
+
+    def __str__(self) -> str:
+        on = "all" if self.probed[-1] >= self.nodes else f"{self.probed[-1]:,}"
+        held = f"{self.bytes / 2**20:,.0f} MiB"
+        return f"about {in_words(self.seconds)} and {held} (estimated from short fits, the last to {on} nodes)"
+
+
+def in_words(seconds: float) -> str:
+    """A time that a person can plan with.
+
+    >>> in_words(0.4), in_words(75), in_words(9000)
+    ('1 s', '75 s', '2.5 hours')
+    """
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
+
+
+def estimated_cost(
+    fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, *, budget: float = _BUDGET, seed: int = 0
+) -> Cost:
+    """The cost of `fit(model, data)`, by fits of a few epochs to stand-ins that grow while the budget lasts.
+
+    Where the data themselves fit into the budget, the last probe is of them, and only epochs are extrapolated;
+    otherwise the line through the last two sizes is followed: costs are linear in nodes of given degrees.
+    """
+    end = time.perf_counter() + budget
+    _probe(fit, model, stand_in(data, _WARM_UP, seed), epochs=1)
+    probes = [_probe(fit, model, stand_in(data, _FIRST, seed))]
+    while probes[-1].nodes < data.n_nodes:
+        size, left = min(_GROWTH * probes[-1].nodes, data.n_nodes), end - time.perf_counter()
+        epochs = next((x for x in (_EPOCHS, 1) if _cost(probes, x, size).seconds <= left), None)
+        if epochs is None:
+            break
+        probes.append(_probe(fit, model, stand_in(data, size, seed), epochs))
+    if len(probes) == 1 and probes[0].nodes < data.n_nodes:  # no time for a larger one: the line needs a second point
+        probes.insert(0, _probe(fit, model, stand_in(data, _FIRST // _GROWTH, seed)))
+    return _cost(probes, model.epochs, data.n_nodes)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    nodes: int
+    epoch: float
+    """Seconds of one epoch."""
+    rest: float
+    """Seconds of all that comes before and after the epochs."""
+    bytes: float
+
+
+def _probe(fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, epochs: int = _EPOCHS) -> _Probe:
+    copy = type(model)(**model.get_params() | {"epochs": min(epochs, model.epochs)})
+    with Meter() as meter:
+        fit(copy, data)
+    spent = sorted(record["seconds"] for record in copy.history_)
+    epoch = spent[(len(spent) - 1) // 2] if spent else 0.0
+    return _Probe(data.n_nodes, epoch, max(0.0, meter.seconds - sum(spent)), meter.bytes)
+
+
+def _cost(probes: list[_Probe], epochs: int, nodes: int) -> Cost:
+    one, two = (probes[0], probes[-1]) if len(probes) < 3 else (probes[-2], probes[-1])
+    epoch, rest, held = (_line(one, two, name, nodes) for name in ("epoch", "rest", "bytes"))
+    return Cost(epochs * epoch + rest, round(held), tuple(x.nodes for x in probes), nodes)
+
+
+def _line(one: _Probe, two: _Probe, name: str, nodes: int) -> float:
+    """The value at `nodes` on the line through two probes; through 0, where they are one, or the line falls."""
+    low, high = float(getattr(one, name)), float(getattr(two, name))
+    if one.nodes == two.nodes or high <= low:
+        return high * nodes / two.nodes
+    return high + (high - low) / (two.nodes - one.nodes) * (nodes - two.nodes)

@@ -16,8 +16,7 @@ from netfold.evaluate.task import TASKS, task_named
 from netfold.models import MODELS
 from netfold.studies.choose.facts import Facts
 from netfold.studies.reproduce.parsing import folder_of_tables, table_named
-from netfold.studies.reproduce.table import RecordedRow, Row, Table
-from netfold.studies.reproduce.verdicts import number, ranked_baselines
+from netfold.studies.reproduce.table import RecordedRow, Row, Table, number, ranked_baselines
 
 __all__ = ["PURPOSES", "RULES", "Evidence", "Rule", "purpose_named", "rule_for", "rules_table"]
 

@@ -1,8 +1,289 @@
-"""Several models, the same questions, one table: `nf.compare`."""
+"""`nf.compare`: fit each model to what each task leaves, measure all of them alike, time it; one table."""
 
 from __future__ import annotations
 
-from netfold.studies.compare.running import compare
-from netfold.studies.compare.table import Comparison, Entry
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Comparison", "Entry", "compare"]
+from netfold.data.text import did_you_mean
+from netfold.embedder.embedder import Embedder
+from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
+from netfold.evaluate.task import TASKS, Task, task_named
+from netfold.models import MODELS
+from netfold.studies.compare.table import Comparison, Entry
+from netfold.studies.machine import Meter
+
+if TYPE_CHECKING:
+    from netfold.evaluate.case import Case
+    from netfold.evaluate.result import Result
+
+__all__ = ["BASE", "Comparison", "Contender", "Entry", "compare", "contenders", "fit_with_base", "model_named"]
+
+
+BASE = "node2vec"
+"""Whose vectors a model that extends those of another is given."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An unfitted model, and what a table calls it."""
+
+    name: str
+    model: Embedder
+
+    @property
+    def width(self) -> int:
+        """How many numbers its vectors will have; 0 stands for as many as those that it extends."""
+        return self.model.dim or MODELS[BASE]().dim
+
+
+def contenders(models: Any, seed: int) -> list[Contender]:
+    """Copies of the models given, by name (then with this seed) or as instances; their classes' names, where one each.
+
+    >>> from netfold.models import SDNE
+    >>> [x.name for x in contenders(["drne", SDNE(dim=8), SDNE(dim=16)], seed=0)]
+    ['DRNE', 'SDNE(dim=8)', 'SDNE(dim=16)']
+    """
+    one = isinstance(models, (str, Embedder))
+    if not one and not isinstance(models, Iterable):
+        raise InputError(f"models is a {type(models).__name__}; give names ({', '.join(MODELS)}) or models")
+    copies = [_model(x, seed) for x in ([models] if one else models)]
+    if not copies:
+        raise InputError(f"there is no model to compare; give one or more of {', '.join(MODELS)}")
+    kinds = Counter(type(model).__name__ for model in copies)
+    names = [_called(m, several=kinds[type(m).__name__] > 1) for m in copies]
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice:
+        raise InputError(f"{twice} is given twice with the same options; leave one out, or change an option")
+    return [Contender(name, model) for name, model in zip(names, copies, strict=True)]
+
+
+def model_named(name: str, **options: Any) -> Embedder:
+    """An unfitted model by its name on the command line."""
+    cls = MODELS.get(name.lower())
+    if cls is None:
+        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
+        raise InputError(f"no model is called {name!r}; {hint}")
+    return cls(**options)
+
+
+def _called(model: Embedder, *, several: bool) -> str:
+    over = f" over {MODELS[BASE].__name__}" if model.extends else ""
+    return (repr(model) if several else type(model).__name__) + over
+
+
+def _model(model: Any, seed: int) -> Embedder:
+    if isinstance(model, str):
+        return model_named(model, seed=seed)
+    if not isinstance(model, Embedder):
+        kind = getattr(model, "__name__", type(model).__name__)
+        raise InputError(f"{kind} is neither the name of a model ({', '.join(MODELS)}) nor one with options, nf.SDNE()")
+    return type(model)(**model.get_params())
+
+
+def fit_with_base(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+    """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
+    if not model.extends:
+        return model.fit(graph, progress=progress)
+    options = {"seed": model.seed, "device": model.device} | ({"dim": model.dim} if model.dim else {})
+    known = model_named(BASE, **options).fit(graph, progress=progress)
+    return model.fit(graph, known.embedding_, progress=progress)
+
+
+@renamed(labels="classes")
+def compare(
+    models: Any,
+    graph: Any,
+    tasks: Any = "link_prediction",
+    *,
+    classes: Mapping[Any, Any] | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Comparison:
+    """Fit models and set them side by side with the cheap baselines, in the same tasks on the same splits.
+
+    `models` are names ("sdne") or models with options (`nf.SDNE(dim=64)`), which are copied and fitted here, to what
+    each task leaves of the graph. `tasks` are names, those of `nf.evaluate.TASKS` ("link_prediction", "classification",
+    "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
+    {"link_prediction": {"held_out": 0.1}}. `classes` are the classes of nodes, where a task needs them. A model that
+    cannot do a task has a row that says why. Figures are those that `nf.evaluate` and `netfold evaluate` give by
+    default; {"link_prediction": {"score": "own"}} scores pairs as each model means it (W2 of Gaussians, SDNE's decoder,
+    else the cosine).
+
+    >>> from netfold.studies.datasets import stochastic_block_model
+    >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
+    >>> found = compare(["node2vec", "dhne"], graph, "classification", classes=blocks, progress=False)
+    >>> found.methods
+    ['Node2Vec', 'DHNE', 'spectral', 'normalised SVD', 'most frequent classes']
+    >>> found.entry("classification", "DHNE").why
+    'DHNE reads a Hypergraph, not a Graph; make one with nf.read_hyperedges or Hypergraph.from_tuples'
+    """
+    data = _read(graph)
+    rivals = contenders(models, seed)
+    questions = _questions(tasks, data, classes, seed)
+    run = _Run(seed, _Saying(progress, len(questions) * len(rivals)))
+    width = max(x.width for x in rivals)
+    cheap = [entry for question in questions for entry in run.baselines(question, width)]
+    own = [entry for contender in rivals for entry in run.contender(contender, questions)]
+    return Comparison(repr(data), (*own, *cheap), seed, run.smaller, run.protocols)
+
+
+def _read(graph: Any) -> Any:
+    from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
+
+    return graph if isinstance(graph, Hypergraph) else Graph.of(graph)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A task on these data, whose split is drawn once for all models."""
+
+    task: Task
+    case: Case
+
+    def baselines(self, dim: int, seed: int) -> Result | None:
+        """What costs about a second, under the same protocol, vectors as wide as the widest model's.
+
+        Asked with random vectors in place of a model's, so that baselines do not depend on whether a model can do the
+        task, and so that what is wrong with the question is said before anything is fitted.
+        """
+        if self.task.baselines != "shared":
+            return None
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        nodes = self.case.graph.nodes
+        vectors = np.random.default_rng(seed).normal(size=(len(nodes), dim)).astype(np.float32)
+        return self.case.evaluate(Embedding(nodes, vectors), baselines=True)
+
+
+def _questions(tasks: Any, graph: Any, classes: Mapping[Any, Any] | None, seed: int) -> list[_Question]:
+    """What tasks come to on a graph or a hypergraph."""
+    from netfold.evaluate.case import case
+
+    arguments = _arguments(tasks)
+    for task in arguments:
+        if classes is None and task.needs_classes:
+            raise InputError(
+                f"{task.function} needs the classes of nodes; give classes={{node: class}} (--classes FILE)"
+            )
+    questions = []
+    for task, own in arguments.items():
+        optional = {"classes": classes is not None} if task.takes_classes and not task.needs_classes else {}
+        questions.append(_Question(task, case(task.name, graph, lambda: classes or {}, optional | dict(own), seed)))
+    return questions
+
+
+def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
+    """The arguments of each task that is named."""
+    if isinstance(tasks, str):
+        tasks = [tasks]
+    if not isinstance(tasks, Iterable):
+        raise InputError(f"tasks is a {type(tasks).__name__}; give names ({', '.join(TASKS)})")
+    pairs = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
+    by_task = {task_named(task): arguments for task, arguments in pairs}
+    if not by_task:
+        raise InputError(f"there is no task '' to compare models in; there is {', '.join(TASKS)}")
+    return by_task
+
+
+@dataclass
+class _Saying:
+    """Tells on standard error what is being done; models show their own progress on a terminal alone."""
+
+    wanted: bool
+    total: int
+    done: int = 0
+
+    def __call__(self, words: str) -> None:
+        if self.wanted and sys.stderr is not None:
+            print(f"compare: {words}", file=sys.stderr, flush=True)
+
+    @property
+    def bars(self) -> bool:
+        return self.wanted and sys.stderr is not None and sys.stderr.isatty()
+
+
+@dataclass
+class _Fitted:
+    """A fit, its cost, or why there is none."""
+
+    model: Embedder | None = None
+    seconds: float | None = None
+    bytes: int | None = None
+    why: str = ""
+
+
+@dataclass
+class _Run:
+    """What results say beside figures, as it is learned."""
+
+    seed: int
+    say: _Saying
+    smaller: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    protocols: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def baselines(self, question: _Question, dim: int) -> list[Entry]:
+        self.say(f"the cheap baselines in {_words(question)}")
+        result = question.baselines(dim, self.seed)
+        return [] if result is None else self._cheap(question, result)
+
+    def contender(self, contender: Contender, questions: list[_Question]) -> Iterable[Entry]:
+        """All tasks of one model: a fit serves all that leave the same graph, and is let go before the next model."""
+        fits: dict[str, _Fitted] = {}
+        for question in questions:
+            self.say.done += 1
+            self.say(f"{contender.name} in {_words(question)} ({self.say.done} of {self.say.total})")
+            graph = question.case.graph
+            if graph.fingerprint not in fits:
+                fits[graph.fingerprint] = _fit(contender.model, graph, progress=self.say.bars)
+            yield from self._answers(question, contender, fits[graph.fingerprint])
+
+    def _answers(self, question: _Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
+        task = question.task.function
+        cost: dict[str, Any] = {"seconds": fitted.seconds, "bytes": fitted.bytes}
+        if fitted.model is None:
+            return [Entry(task, contender.name, **cost, why=fitted.why)]
+        try:
+            result = question.case.evaluate(fitted.model, baselines=question.task.baselines == "own")
+        except Exception as e:
+            return [Entry(task, contender.name, **cost, why=_why(e))]
+        score = str(result.protocol["score"]) if question.task.score else ""
+        own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score)
+        return [own, *self._cheap(question, result, f" of {contender.name}")]
+
+    def _cheap(self, question: _Question, result: Result, suffix: str = "") -> list[Entry]:
+        """A result's baselines as entries; what it says of the protocol is kept, and of figures."""
+        task = question.task.function
+        self.smaller[task] = tuple(result.smaller_is_better)
+        self.protocols.setdefault(task, {k: v for k, v in result.protocol.items() if k != "score"})
+        return [Entry(task, name + suffix, True, row) for name, row in result.baselines.items()]
+
+
+def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
+    """Fit a copy, so that the same options can be fitted to another graph."""
+    copy, meter = type(model)(**model.get_params()), Meter()
+    try:
+        with meter:
+            fit_with_base(copy, graph, progress=progress)
+    except Exception as e:
+        return _Fitted(why=_why(e))
+    return _Fitted(copy, meter.seconds, meter.bytes)
+
+
+def _why(e: Exception) -> str:
+    """What a row says of a refusal, a training that failed, or too little memory; any other error goes on its way."""
+    if is_out_of_memory(e):
+        return "there is not enough memory"
+    if not isinstance(e, (InputError, TrainingError)):
+        raise e
+    return " ".join(str(e).split())
+
+
+def _words(question: _Question) -> str:
+    return question.task.words

@@ -34,8 +34,13 @@ from netfold.studies.datasets.catalogue import (
     stored_classes,
     table,
 )
-from netfold.studies.datasets.planted import planted_roles, planted_triples
-from netfold.studies.datasets.random_graphs import chung_lu, kronecker, stochastic_block_model
+from netfold.studies.datasets.random_graphs import (
+    chung_lu,
+    kronecker,
+    planted_roles,
+    planted_triples,
+    stochastic_block_model,
+)
 
 __all__ = [
     "Dataset",

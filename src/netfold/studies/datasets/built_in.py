@@ -13,7 +13,7 @@ from netfold.data.checks import check_count
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
-from netfold.studies.datasets import planted, random_graphs
+from netfold.studies.datasets import random_graphs
 
 __all__ = ["BUILT_IN", "BuiltIn", "barbell", "davis", "karate", "les_miserables", "mirrored_karate"]
 
@@ -145,8 +145,8 @@ BUILT_IN = {
     "barbell": BuiltIn(barbell, barbell_classes),
     "mirrored_karate": BuiltIn(mirrored_karate, mirrored_karate_classes),
     "sbm": BuiltIn(random_graphs.stochastic_block_model),
-    "planted_roles": BuiltIn(planted.planted_roles),
-    "planted_triples": BuiltIn(planted.planted_triples, planted.planted_triples_classes),
+    "planted_roles": BuiltIn(random_graphs.planted_roles),
+    "planted_triples": BuiltIn(random_graphs.planted_triples, random_graphs.planted_triples_classes),
     "chung_lu": BuiltIn(random_graphs.chung_lu),
     "kronecker": BuiltIn(random_graphs.kronecker),
 }

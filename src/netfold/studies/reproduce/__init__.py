@@ -31,8 +31,18 @@ from netfold.studies.reproduce.parsing import (
     read_tables,
     table_named,
 )
-from netfold.studies.reproduce.table import FLOOR, GAP, TOP, Recorded, RecordedRow, Row, Table
-from netfold.studies.reproduce.verdicts import Verdict, verdict, verdicts
+from netfold.studies.reproduce.table import (
+    FLOOR,
+    GAP,
+    TOP,
+    Recorded,
+    RecordedRow,
+    Row,
+    Table,
+    Verdict,
+    verdict,
+    verdicts,
+)
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "folder_of_tables", "is_installed",

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netfold.io.files import staged_file
-from netfold.studies.reproduce.table import WAYS, Base, Recorded, RecordedRow, Row, Table
-from netfold.studies.reproduce.verdicts import number, ranked_baselines, summary, verdicts
+from netfold.studies.reproduce.table import (
+    WAYS,
+    Base,
+    Recorded,
+    RecordedRow,
+    Row,
+    Table,
+    number,
+    ranked_baselines,
+    summary,
+    verdicts,
+)
 
 __all__ = ["PAPERS", "Line", "last_verdict", "lines", "page", "write_page"]
 
