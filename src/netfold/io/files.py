@@ -158,7 +158,7 @@ def _check_ours(folder: Path) -> None:
 
 
 def _described(folder: Path) -> tuple[str, set[str]]:
-    """What netfold wrote into a folder (a model, a graph, vectors, a checkpoint, or "" where nothing), and its files by name.
+    """What netfold wrote into a folder (a model, a graph, an embedding, a checkpoint, or ""), and its files by name.
 
     >>> _described(Path("no such folder"))
     ('', set())

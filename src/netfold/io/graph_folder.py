@@ -1,4 +1,4 @@
-"""A graph as `Graph.save` wrote it before there were `.parts`: arrays that are mapped, and a json that describes them."""
+"""A graph as `Graph.save` wrote it before there were `.parts`: arrays, mapped, and a json that describes them."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ from netfold.io.files import recover, staged_folder
 from netfold.io.tensors import check_files, file_facts, tensor_places, write_tensors
 
 __all__ = [
-    "MANIFEST", "Parts", "check_parts", "hash_order", "joined_names", "symmetry_keys", "check_entries", "is_parts", "name_hashes", "part_starts", "read_graph_parts",
-    "read_vector_parts", "symmetry_sum",
-    "write_graph_parts", "write_part", "write_parts_manifest", "write_vector_parts",
+    "MANIFEST", "Parts", "check_entries", "check_parts", "hash_order", "is_parts", "joined_names", "name_hashes",
+    "part_starts", "read_graph_parts", "read_vector_parts", "symmetry_keys", "symmetry_sum", "write_graph_parts",
+    "write_part", "write_parts_manifest", "write_vector_parts",
 ]  # fmt: skip
 
 MANIFEST = "parts.json"
@@ -59,7 +59,8 @@ def name_hashes(nodes: Nodes) -> npt.NDArray[np.uint64]:
     """The hash by which nodes are ordered: the first 8 bytes, the highest first, of the MD5 of a name in UTF-8.
 
     An integer is hashed as its decimal digits, other names that are not text as the json that `Nodes` keeps: a name's
-    hash does not depend on what other names there are. This is fixed for good: folders are looked up by it, and a name that is in part 7 of 256 is there in ten years too.
+    hash does not depend on what other names there are. This is fixed for good: folders are looked up by it, and a
+    name that is in part 7 of 256 is there in ten years too.
 
     >>> [hex(x) for x in name_hashes(Nodes.of(["alice"])).tolist()]
     ['0x6384e2b2184bcbf5']
@@ -167,18 +168,23 @@ class Parts:
         wanted |= {name: kinds for name, kinds in _OPTIONAL.items() if self.facts.get(name)}
         if set(places) != set(wanted):
             raise InputError(f"{self.folder} is damaged: {path.name} holds {', '.join(sorted(places)) or 'nothing'}")
-        whole = np.asarray(np.memmap(path, np.uint8, "r"))
         arrays = {}
         for name, (dtype, shape, start, end) in places.items():
             if dtype.name not in wanted[name]:
                 raise InputError(f"{self.folder} is damaged: {name} of {path.name} holds {dtype}, not {wanted[name]}")
-            arrays[name] = whole[start:end].view(dtype).reshape(shape)
+            # each mapped by itself: scipy copies what is a view of a much larger array
+            arrays[name] = np.memmap(path, dtype, "r", start, shape) if end > start else np.zeros(shape, dtype)
         self._check_shapes(path.name, arrays, entry)
         return arrays
 
     def _check_shapes(self, file: str, arrays: Mapping[str, npt.NDArray[Any]], entry: Mapping[str, Any]) -> None:
         m, arcs, dim = entry["nodes"], entry["arcs"], self.facts.get("dim")
-        shapes = {"indptr": (m + 1,), "indices": (arcs,), "weights": (arcs,), "times": (arcs,)}
+        shapes: dict[str, tuple[Any, ...]] = {
+            "indptr": (m + 1,),
+            "indices": (arcs,),
+            "weights": (arcs,),
+            "times": (arcs,),
+        }
         shapes |= {"vectors": (m, dim), "std": (m, dim), "names.ints": (m,), "names.offsets": (m + 1,)}
         for name, array in arrays.items():
             if name in shapes and array.shape != shapes[name]:
@@ -285,7 +291,7 @@ def read_graph_parts(path: Path) -> tuple[sparse.csr_array, Nodes, bool, dict[st
 
 
 def read_vector_parts(path: Path) -> tuple[Nodes, npt.NDArray[np.float32], npt.NDArray[np.float32] | None, str | None]:
-    """The whole embedding: nodes, vectors, std, and the fingerprint of its graph. One part stays on the disk, mapped."""
+    """The whole embedding: nodes, vectors, std, and its graph's fingerprint. One part stays on the disk, mapped."""
     parts = Parts.open(path, "embedding")
     for i in range(len(parts)):
         parts.check(i)
@@ -339,9 +345,11 @@ def symmetry_keys() -> npt.NDArray[np.uint64]:
 
 
 def symmetry_sum(rows: sparse.csr_array, first: int, keys: npt.NDArray[np.uint64]) -> int:
-    """A number of some rows, the first of which is row `first`; over all rows they sum to 0 modulo 2^64 where the
-    matrix is symmetric, and else to another number, but for one chance in about 2^60.
-    """  # noqa: D205
+    """A number of some rows, the first of which is row `first`.
+
+    Over all rows they sum to 0 modulo 2^64 where the matrix is symmetric, and else to another number, but for one
+    chance in about 2^60.
+    """
     total = 0
     for at, columns, weights in _blocks(rows, first):
         upper, lower = columns > at, columns < at
