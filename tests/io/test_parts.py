@@ -19,7 +19,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
-from netfold.io.parts import Parts, name_hashes, part_starts, write_vector_parts
+from netfold.io.parts import PartsFolder, name_hashes, part_starts, write_vector_parts
 from netfold.io.tensors import file_facts, read_tensors, write_tensors
 from old_graphs import save_old
 
@@ -79,7 +79,7 @@ def test_a_graph_in_parts(kind: str, parts: int, directed: bool, tmp_path: Path)
     graph.save(tmp_path / "g.parts", parts=parts)
     loaded = Graph.load(tmp_path / "g.parts")
     same(graph, loaded)
-    opened = Parts.open(tmp_path / "g.parts", "graph")
+    opened = PartsFolder.open(tmp_path / "g.parts", "graph")
     assert (len(opened), opened.n_nodes, opened.n_arcs) == (parts, graph.n_nodes, graph.adjacency.nnz)
     assert opened.hashed == (parts > 1)
     if parts > 1:

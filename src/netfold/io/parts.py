@@ -35,9 +35,9 @@ from netfold.io.files import recover, staged_folder
 from netfold.io.tensors import check_files, file_facts, tensor_places, write_tensors
 
 __all__ = [
-    "MANIFEST", "Parts", "check_entries", "check_parts", "hash_order", "is_parts", "joined_names", "name_hashes",
-    "part_starts", "read_graph_parts", "read_vector_parts", "symmetry_keys", "symmetry_sum", "write_graph_parts",
-    "write_part", "write_parts_manifest", "write_vector_parts",
+    "MANIFEST", "PartsFolder", "check_entries", "check_parts", "hash_order", "is_parts", "joined_names", "name_hashes",
+    "part_name", "part_starts", "read_graph_parts", "read_vector_parts", "symmetry_keys", "symmetry_sum",
+    "write_graph_parts", "write_part", "write_parts_manifest", "write_vector_parts",
 ]  # fmt: skip
 
 MANIFEST = "parts.json"
@@ -91,7 +91,7 @@ def part_starts(n: int, parts: int) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class PartsFolder:
     """An open folder of parts: what `parts.json` says, and each part's arrays, mapped when they are asked for."""
 
     folder: Path
@@ -102,7 +102,7 @@ class Parts:
     """An entry for each part: `name`, `size`, `sha256`, `nodes`, `arcs`, and `first`, the hash of its first node."""
 
     @staticmethod
-    def open(path: str | os.PathLike[str], kind: str) -> Parts:
+    def open(path: str | os.PathLike[str], kind: str) -> PartsFolder:
         """The folder, if its manifest is whole and its files have the sizes that it says; nothing else is read yet."""
         folder = Path(path)
         if not folder.exists():
@@ -113,7 +113,7 @@ class Parts:
             raise InputError(f"{folder} is damaged: {MANIFEST} does not list 1 to {MOST_PARTS:,} parts")
         for i, entry in enumerate(files):
             _check_entry(folder, i, entry)
-        parts = Parts(folder, kind, facts, files)
+        parts = PartsFolder(folder, kind, facts, files)
         if facts.get("n_nodes") != parts.n_nodes or facts.get("names") not in ("int", "text", "json"):
             raise InputError(f"{folder} is damaged: {MANIFEST} does not describe its {parts.n_nodes:,} nodes")
         if kind == "graph" and not isinstance(facts.get("directed"), bool):
@@ -248,14 +248,15 @@ def _check_entry(folder: Path, i: int, entry: Any) -> None:
     whole = isinstance(entry, dict) and all(
         type(entry.get(x)) is int and 0 <= entry[x] < 1 << 62 for x in ("nodes", "arcs", "size")
     )
-    if not whole or entry.get("name") != _name(i) or not isinstance(entry.get("first"), str):
+    if not whole or entry.get("name") != part_name(i) or not isinstance(entry.get("first"), str):
         raise InputError(f"{folder} is damaged: {MANIFEST} does not describe part {i}")
     path = folder / entry["name"]
     if path.is_symlink() or not path.is_file() or path.stat().st_size != entry["size"]:
         raise InputError(f"{folder} is damaged: {path.name} is missing, or is not the file that was written")
 
 
-def _name(i: int) -> str:
+def part_name(i: int) -> str:
+    """The file of part i."""
     return f"part-{i:05d}.safetensors"
 
 
@@ -272,7 +273,7 @@ def _stored_rows(arrays: Mapping[str, npt.NDArray[Any]], n: int, damaged: str) -
 
 def read_graph_parts(path: Path) -> tuple[sparse.csr_array, Nodes, bool, dict[str, Any]]:
     """The whole graph: matrix, nodes, whether directed, `times` and `reading`. One part stays on the disk, mapped."""
-    parts = Parts.open(path, "graph")
+    parts = PartsFolder.open(path, "graph")
     for i in range(len(parts)):
         parts.check(i)
     matrix = parts.rows(0) if len(parts) == 1 else _stacked_rows([parts.rows(i) for i in range(len(parts))])
@@ -292,7 +293,7 @@ def read_graph_parts(path: Path) -> tuple[sparse.csr_array, Nodes, bool, dict[st
 
 def read_vector_parts(path: Path) -> tuple[Nodes, npt.NDArray[np.float32], npt.NDArray[np.float32] | None, str | None]:
     """The whole embedding: nodes, vectors, std, and its graph's fingerprint. One part stays on the disk, mapped."""
-    parts = Parts.open(path, "embedding")
+    parts = PartsFolder.open(path, "embedding")
     for i in range(len(parts)):
         parts.check(i)
     blocks = [parts.arrays(i) for i in range(len(parts))]
@@ -397,10 +398,10 @@ def _mixed(
 def write_part(folder: Path, i: int, nodes: Nodes, arrays: Mapping[str, Any], *, hashed: bool) -> dict[str, Any]:
     """Write part i of whatever is being written into a folder; the entry that `parts.json` is to have of it."""
     names = {f"names.{name}": array for name, array in nodes.arrays().items()}
-    write_tensors(folder / _name(i), {**arrays, **names})
+    write_tensors(folder / part_name(i), {**arrays, **names})
     first = f"{int(name_hashes(nodes.take([0]))[0]):016x}" if hashed and len(nodes) else ""
     arcs = len(arrays["indices"]) if "indices" in arrays else 0
-    return file_facts(folder / _name(i)) | {"nodes": len(nodes), "arcs": arcs, "first": first}
+    return file_facts(folder / part_name(i)) | {"nodes": len(nodes), "arcs": arcs, "first": first}
 
 
 def write_parts_manifest(
