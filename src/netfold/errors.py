@@ -18,6 +18,9 @@ class InputError(ValueError):
     The command line prints it without a traceback and exits with code 2.
     """
 
+    silent = False
+    """Whether another process says it: of several ranks that refuse the same, the first."""
+
 
 class TrainingError(RuntimeError):
     """Training could not go on, for instance because a loss term is no longer finite."""

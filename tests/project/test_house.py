@@ -79,7 +79,7 @@ def test_the_readme_begins_with_the_words_that_people_search_for() -> None:
 
 # -------------------------------------------------------------------- modules with one importer
 
-SURFACES_OF_IO = {"edges", "hyperedges", "hif", "classes", "graph_folder", "tensors", "duckdb"}
+SURFACES_OF_IO = {"edges", "hyperedges", "hif", "classes", "graph_folder", "parts", "prepare", "tensors", "duckdb"}
 """Formats, and the files of those that read them."""
 
 ONE_IMPORTER = {

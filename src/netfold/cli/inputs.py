@@ -127,7 +127,7 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
     `known` are nodes that the file may name: a line 1 that does is no header.
     """
     flags = {name: value for name, value in reading.items() if value is not None}
-    if (Path(path) / "graph.json").exists():
+    if any((Path(path) / name).exists() for name in ("graph.json", "parts.json")):
         refuse_reading_flags(path, flags)
         from netfold.data.graph import Graph
 
@@ -174,7 +174,7 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
 def embedding_at(path: str) -> Embedding:
     """The embedding of a model folder, or of a file that an embedding was exported to, without loading torch."""
     check_there(path)
-    if Path(path).is_file():
+    if Path(path).is_file() or (Path(path) / "parts.json").exists():
         from netfold.data.embedding import Embedding
 
         return Embedding.load(path)

@@ -154,7 +154,8 @@ def exit_code(run: Callable[[], object]) -> int:
         if os.environ.get("NETFOLD_TRACEBACK"):
             traceback.print_exception(e)
         code, sentence = _verdict(e)
-        click.echo(f"netfold: {one_line(sentence)}", err=True)
+        if not getattr(e, "silent", False):
+            click.echo(f"netfold: {one_line(sentence)}", err=True)
         return code
     return ended if isinstance(ended, int) else 0  # click gives the code of --help and --version back
 

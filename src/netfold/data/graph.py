@@ -347,19 +347,29 @@ class Graph:
         """A table with the columns source, target, weight, and time where the edges have times; each edge once."""
         return interop.to_pandas(self.adjacency, self.nodes, self.directed, self.times)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write a folder of arrays that `Graph.load` maps into memory."""
-        from netfold.io import graph_folder
+    def save(self, path: str | os.PathLike[str], *, parts: int = 1, force: bool = False) -> None:
+        """Write a `.parts` folder, which `Graph.load` maps into memory.
+
+        With several `parts` nodes are put into the order of a hash of their names: `fit` spreads such a folder over
+        several processes, see docs/large-graphs.md.
+        """
+        from netfold.io.parts import write_graph_parts
 
         more: dict[str, Any] = {"times": self.times, "reading": self.reading}
-        graph_folder.write_graph_folder(path, self.adjacency, self.nodes, self.directed, force=force, **more)
+        write_graph_parts(path, self.adjacency, self.nodes, self.directed, parts=parts, force=force, **more)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
-        """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
-        from netfold.io import graph_folder
+        """Open a folder that `Graph.save` or `netfold prepare` wrote.
 
-        matrix, nodes, directed, more = graph_folder.read_graph_folder(Path(path))
+        The arrays of a single part stay on disk, and are paged in as they are used; several are brought together.
+        """
+        from netfold.io import graph_folder
+        from netfold.io.parts import is_parts, read_graph_parts
+
+        old = (Path(path) / "graph.json").exists() and not is_parts(path)
+        read = graph_folder.read_graph_folder if old else read_graph_parts
+        matrix, nodes, directed, more = read(Path(path))
         return unchecked(matrix, nodes, directed, **more)
 
 

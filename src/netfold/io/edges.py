@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -81,36 +81,44 @@ def read_edges(
     >>> read_edges(path, weight="amount").is_weighted
     True
     """
-    paths = _files(path)
+    paths = files_named(path)
     chosen = Chosen(source, target, weight, time, type)
     formats = [format_of(each) for each in paths]
     if any(formats):
         return _other_format(paths, formats, chosen, directed, weighted)
     _keep_freed_memory()
-    files: list[_File] = []
-    for each in paths:
-        if (kind := file_kind(each)) == "parquet":
-            files.append(_Parquet(each, weighted, chosen))
-        else:
-            files.append(_Text(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
-    _check_alike(files)
+    files = table_files(paths, chosen, weighted, delimiter, header)
     try:
         ends, collected = _collected(files, IntegerEnds() if all(file.integers for file in files) else TextEnds())
     except NotIntegersError:
         ends, collected = _collected(files, TextEnds())
     graph = _graph(files, ends, collected, directed)
     if any(file.undecided for file in files):
-        warnings.warn(_undecided(files), stacklevel=2)
+        warnings.warn(_undecided_header(files), stacklevel=2)
     return graph
 
 
-def _files(path: _Name | Sequence[_Name]) -> list[Path]:
+def table_files(
+    paths: Sequence[Path], chosen: Chosen, weighted: bool | None, delimiter: str | None, header: bool | None
+) -> list[TableFile]:
+    """Tables of edges after a first look at each: its columns, and whether its nodes may be integers."""
+    files: list[TableFile] = []
+    for each in paths:
+        if (kind := file_kind(each)) == "parquet":
+            files.append(EdgeParquet(each, weighted, chosen))
+        else:
+            files.append(EdgeText(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
+    _check_alike(files)
+    return files
+
+
+def files_named(path: _Name | Sequence[_Name]) -> list[Path]:
     """The files that a name, a pattern or a list of either means."""
     if not isinstance(path, (str, os.PathLike)):
         if not isinstance(path, Sequence):
             kind = type(path).__name__
             raise InputError(f"a {kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
-        paths = [file for each in path for file in _files(each)]
+        paths = [file for each in path for file in files_named(each)]
         if not paths:
             raise InputError("no file is given; read_edges takes the name of a file, or a list of names")
         return paths
@@ -145,7 +153,7 @@ def _other_format(
 
 
 @dataclass(frozen=True)
-class _Text:
+class EdgeText:
     """A file of text whose layout is known."""
 
     path: Path
@@ -154,36 +162,46 @@ class _Text:
 
     @property
     def integers(self) -> bool:
+        """Whether its nodes may be integers, by its first rows."""
         return self.layout.integers
 
     @property
     def undecided(self) -> bool:
+        """Whether nothing told if line 1 is a header."""
         return self.layout.undecided
 
     @property
     def roles(self) -> Roles:
+        """What its columns are."""
         return self.layout.roles
 
     @property
     def names(self) -> tuple[str, ...] | None:
+        """What they are called."""
         return self.layout.names
 
     @property
     def width(self) -> int:
+        """How many there are."""
         return self.layout.width
 
-    def add_to(self, collected: Collected, ends: Ends) -> None:
+    def pieces(self) -> Iterator[tuple[bytes, Rows]]:
+        """Pieces of its text, and the edges in each."""
         for line, text in chunks(self.path, self.kind, self.layout.start):
             try:
-                rows = rows_of(line, text, self.layout)
+                yield text, rows_of(line, text, self.layout)
             except LineError as e:
                 raise refusal(self.path, e.problem, e.line) from None
+
+    def add_to(self, collected: Collected, ends: Ends) -> None:
+        """Read all of it."""
+        for text, rows in self.pieces():
             edges = (*ends.add(rows), rows.weights, rows.times)
             collected.count(len(rows.starts), rows.weights)
             collected.add(*(_merged(*edges) if _repeats(text) else edges))
 
 
-class _Parquet:
+class EdgeParquet:
     """A parquet file after a look at its columns."""
 
     undecided = False
@@ -191,15 +209,16 @@ class _Parquet:
     def __init__(self, path: Path, weighted: bool | None, chosen: Chosen):
         from netfold.io.duckdb import open_table
 
-        self.path, self._options = path, (weighted, chosen)
-        with open_table(path, *self._options) as table:
+        self.path, self.options = path, (weighted, chosen)
+        with open_table(path, *self.options) as table:
             self.integers, self.roles, self.names = table.integers, table.roles, tuple(table.names)
         self.width = len(self.names)
 
     def add_to(self, collected: Collected, ends: Ends) -> None:
+        """Read all of it."""
         from netfold.io.duckdb import open_table
 
-        with open_table(self.path, *self._options) as table:
+        with open_table(self.path, *self.options) as table:
             for part, weights, times in table.pieces(integers=isinstance(ends, IntegerEnds)):
                 if isinstance(part, Rows):
                     u, v = ends.add(part)
@@ -210,10 +229,10 @@ class _Parquet:
                 collected.add(u, v, weights, times)
 
 
-_File = _Text | _Parquet
+TableFile = EdgeText | EdgeParquet
 
 
-def _check_alike(files: Sequence[_File]) -> None:
+def _check_alike(files: Sequence[TableFile]) -> None:
     """Several files are one table: each has a weight, and a time, or none has."""
     for file in files[1:]:
         for role in ("weight", "time"):
@@ -223,20 +242,20 @@ def _check_alike(files: Sequence[_File]) -> None:
                 raise InputError(f"{one} has a column of {role} and {other} has none; give files with the same columns")
 
 
-def _undecided(files: Sequence[_File]) -> str:
+def _undecided_header(files: Sequence[TableFile]) -> str:
     file = next(file for file in files if file.undecided)
     cells = ",".join(file.names or ())
     return f"{file.path}: line 1 ({cells[:60]}) was taken for a header; header=False (--no-header) reads it as an edge"
 
 
-def _collected(files: Sequence[_File], ends: Ends) -> tuple[Ends, Collected]:
+def _collected(files: Sequence[TableFile], ends: Ends) -> tuple[Ends, Collected]:
     collected = Collected()
     for file in files:
         file.add_to(collected, ends)
     return ends, collected
 
 
-def _graph(files: Sequence[_File], ends: Ends, collected: Collected, directed: bool) -> Graph:
+def _graph(files: Sequence[TableFile], ends: Ends, collected: Collected, directed: bool) -> Graph:
     columns, weights = collected.take()
     times, first = collected.take_times(), files[0]
     if not columns:
@@ -255,7 +274,7 @@ def _graph(files: Sequence[_File], ends: Ends, collected: Collected, directed: b
     times = None if times is None else entry_times(matrix, timed, times, directed=directed)
     n_loops = 0 if directed else int(np.count_nonzero(matrix.diagonal()))
     edges = matrix.nnz if directed else (matrix.nnz + n_loops) // 2
-    header = first.names is not None if isinstance(first, _Text) else None
+    header = first.names is not None if isinstance(first, EdgeText) else None
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
     reading = Reading.of(first.names, first.roles, first.width, **facts)
     reading = reading.counted(collected.rows, edges, summed=summed, zeros=collected.zeros)

@@ -163,12 +163,13 @@ def _check_ours(folder: Path) -> None:
 
 
 def _described(folder: Path) -> tuple[str, set[str]]:
-    """What netfold wrote into a folder (a model, a graph, a checkpoint, or "" where nothing), and its files by name.
+    """What netfold wrote into a folder (a model, a graph, an embedding, a checkpoint, or ""), and its files by name.
 
     >>> _described(Path("no such folder"))
     ('', set())
     """
-    for name, kinds in (("manifest.json", ("model", "checkpoint")), ("graph.json", ("graph",))):
+    written = {"manifest.json": ("model", "checkpoint"), "graph.json": ("graph",), "parts.json": ("graph", "embedding")}
+    for name, kinds in written.items():
         facts = _facts(folder / name)
         if type(facts.get("format")) is int and facts.get("kind") in kinds:
             files = facts.get("files", [])

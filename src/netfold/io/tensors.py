@@ -17,7 +17,7 @@ from netfold.io.files import read_facts, recover, sha256
 
 __all__ = [
     "check_files", "check_finite", "check_hashes", "check_records", "file_facts", "read_manifest", "read_records",
-    "read_tensors", "tensor_shapes", "write_manifest", "write_records", "write_tensors",
+    "read_tensors", "tensor_places", "tensor_shapes", "write_manifest", "write_records", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -164,6 +164,28 @@ def tensor_shapes(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
         said = f"{reprlib.repr(odd)} holds {reprlib.repr(shapes[odd][0])}"
         raise InputError(f"{path} is damaged: {said}, which no model does")
     return {name: (kinds[kind], shape) for name, (kind, shape) in shapes.items()}
+
+
+def tensor_places(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...], int, int]]:
+    """Where each array of a file lies: its kind, its shape, and the bytes from and to; refused where that is not so."""
+    _check_header(path)
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    kinds = {short: np.dtype(name).newbyteorder("<") for name, short in _DTYPES.items()}
+    places = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        try:
+            dtype, shape, (start, end) = kinds[entry["dtype"]], tuple(entry["shape"]), entry["data_offsets"]
+            plain = all(type(x) is int and x >= 0 for x in (*shape, start, end))
+        except (KeyError, TypeError, ValueError):
+            plain = False
+        if not plain or end - start != dtype.itemsize * math.prod(shape) or start % dtype.itemsize:
+            raise InputError(f"{path} is damaged: its header does not describe {reprlib.repr(name)}")
+        places[name] = (dtype, shape, 8 + length + start, 8 + length + end)
+    return places
 
 
 def _check_length(path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from netfold.errors import TrainingError
-from netfold.learn.checkpoints import Checkpoint, is_finite
+from netfold.learn.checkpoints import is_finite
 from netfold.learn.optimizers import OPTIMIZERS
 from netfold.learn.progress import Progress
 
-__all__ = ["SCHEDULES", "Block", "Network", "converged", "train"]
+__all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
 
 _ADVICE = (
     "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
@@ -46,6 +46,28 @@ class Network(Protocol):
 
     def load_state_dict(self, state_dict: Any) -> Any:
         """As `torch.nn.Module`."""
+        ...
+
+
+class States(Protocol):
+    """What the loop asks of a checkpoint; `learn.checkpoints.Checkpoint` is one."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Around the training."""
+        ...
+
+    def restore(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> list[Record]:
+        """Load the state, where there is one; the records of the epochs that led to it."""
+        ...
+
+    def epoch(
+        self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[Record], *, now: bool = False
+    ) -> None:
+        """After each epoch: write a state if it is time, or `now`."""
+        ...
+
+    def save(self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[Record]) -> None:
+        """Write the last state."""
         ...
 
 
@@ -78,10 +100,11 @@ def train(
     tolerance: float = 0.0,
     patience: int = 10,
     rows: int = 0,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: States | None = None,
     progress: Progress | None = None,
     on_epoch: Callable[[Record], object] | None = None,
     before: Sequence[Record] = (),
+    agree: Callable[[float], float] | None = None,
 ) -> list[Record]:
     """Minimise the sum of a network's loss terms; one record per epoch.
 
@@ -90,7 +113,9 @@ def train(
     Stops early once the objective has not improved by the share `tolerance` within `patience` epochs. `rows` is how
     many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
     returns True ends the training there. `before` are the records of a network that was computed and not trained (then
-    `epochs` is 0): they stand in the history and in the checkpoint, from which such a network comes back whole.
+    `epochs` is 0): they stand in the history and in the checkpoint, from which such a network comes back whole. `agree`,
+    where several processes train together, gives the largest of a number over all of them: so that they stop at the
+    same epoch, whoever wanted to.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
     progress = progress or Progress.silent()
@@ -100,7 +125,7 @@ def train(
         history: list[Record] = (checkpoint.restore(network, optimizers) if checkpoint else []) or list(before)
         if epochs:
             stack.enter_context(progress.over(epochs, rows, done=len(history)))
-        interrupted = stack.enter_context(_interrupts(checkpoint is not None))
+        interrupted = stack.enter_context(_interrupts(checkpoint is not None, patient=agree is not None))
         while len(history) < epochs and not converged(history, tolerance, patience):
             epoch = len(history)
             for block, optimizer in zip(blocks, optimizers, strict=True):
@@ -111,6 +136,9 @@ def train(
             stop = True  # also where the hook raises: between two epochs the state is whole
             try:
                 stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
+                if agree is not None:
+                    code = int(agree(2 * (interrupted[0] if interrupted else 0) + stop))
+                    stop, interrupted[:] = bool(code & 1), [code >> 1] * (code > 1)
             finally:
                 if checkpoint:
                     checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
@@ -120,7 +148,8 @@ def train(
             checkpoint.save(network, optimizers, history)
     if interrupted:
         _end_by(interrupted[0])
-    if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
+    finite = all(is_finite(p.detach()) for block in blocks for p in block.parameters)
+    if not (finite if agree is None else agree(not finite) == 0):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
     if epochs:
         _remark(history, converged(history, tolerance, patience), patience, progress)
@@ -139,8 +168,11 @@ def _remark(history: Sequence[Record], ended_early: bool, patience: int, progres
 
 
 @contextmanager
-def _interrupts(wanted: bool) -> Iterator[list[int]]:
-    """With a checkpoint to write, the first Ctrl-C or SIGTERM waits for the end of the epoch; the second does not."""
+def _interrupts(wanted: bool, *, patient: bool = False) -> Iterator[list[int]]:
+    """With a checkpoint to write, the first Ctrl-C or SIGTERM waits for the end of the epoch; the second does not.
+
+    A `patient` process waits however many come: torchrun passes Ctrl-C on to ranks that the terminal told already.
+    """
     seen: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     ours = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
@@ -154,7 +186,8 @@ def _interrupts(wanted: bool) -> Iterator[list[int]]:
 
     def note(number: int, frame: object) -> None:
         seen.append(number)
-        restore()
+        if not patient:
+            restore()
 
     for number in ours:
         signal.signal(number, note)

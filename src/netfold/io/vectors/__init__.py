@@ -7,6 +7,7 @@
 | `.npy` | `vectors`, with the nodes line by line in NAME.labels.txt | strings without line breaks, integers |
 | `.csv`, `.tsv` | a line of names, which may be missing, then a node and its numbers on each line | as `.npy` |
 | `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "node v v v" | strings without white space, integers |
+| `.parts` | a folder of parts, mapped (`netfold.io.parts`) | any |
 | `.bin` | word2vec binary: the line "n dim", then "node ", dim float32 (little endian), a line feed | as `.txt` |
 
 In parquet the file's metadata tell json from text: `netfold_labels` is `int`, `text` or `json`; each json text is one
@@ -26,6 +27,7 @@ from typing import Protocol
 
 from netfold.errors import InputError
 from netfold.io.files import check_writable
+from netfold.io.parts import is_parts, read_vector_parts, write_vector_parts
 from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
 from netfold.io.vectors.contents import Stored
 from netfold.io.vectors.delimited import read_delimited, write_delimited
@@ -54,6 +56,14 @@ class Writer(Protocol):
     def __call__(self, path: Path, stored: Stored, *, force: bool) -> None: ...
 
 
+def _write_parts(path: Path, stored: Stored, *, force: bool) -> None:
+    write_vector_parts(path, stored.nodes, stored.vectors, stored.std, force=force, fitted_to=stored.fitted_to)
+
+
+def _read_parts(path: Path) -> Stored:
+    return Stored(*read_vector_parts(path))
+
+
 _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
     ".parquet": (write_parquet, read_parquet),
     ".npz": (write_npz, read_npz),
@@ -64,6 +74,7 @@ _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
     ".w2v": (write_text, read_text),
     ".vec": (write_text, read_text),
     ".bin": (write_binary, read_binary),
+    ".parts": (_write_parts, _read_parts),
 }
 
 
@@ -87,7 +98,9 @@ def write_vectors(path: Path, stored: Stored, *, force: bool = False) -> None:
 
 
 def read_vectors(path: Path) -> Stored:
-    """What a file holds, by its ending; for use within `damage_named`."""
+    """What a file holds, by its ending, or a folder of parts; for use within `damage_named`."""
+    if is_parts(path):
+        return _read_parts(path)
     return _format(path)[1](path)
 
 
