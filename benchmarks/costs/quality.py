@@ -25,7 +25,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "sdne": {"defaults": {}, "hidden=()": {"hidden": ()}},
     "line": {"defaults": {}},
     "node2vec": {"defaults": {}, "epochs=0": {"epochs": 0}},
-    "spectral": {"defaults": {}},
+    "spectral": {"defaults": {}, "propagation": {"matrix": "propagation"}, "prone": {"matrix": "prone"}},
 }
 
 

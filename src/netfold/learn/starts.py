@@ -18,7 +18,7 @@ from torch import Tensor
 
 from netfold.learn.draws import TABLE, uniform
 from netfold.learn.skipgram import distance_weights, is_large
-from netfold.learn.solvers import leading_eigenvectors
+from netfold.learn.solvers import leading_eigenpairs, leading_eigenvectors
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
@@ -206,7 +206,7 @@ def spectral_start(
         scaled = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
         rows = SparseRows.from_scipy(scaled, dtype=torch.float32, device=device)
         top = torch.from_numpy(np.sqrt(sums / whole)).float().to(device)
-        values, eigenvectors = leading_eigenvectors(rows, rank, generator, without=top)
+        values, eigenvectors = _eigenvectors(rows, rank, generator, without=top)
         scale = torch.from_numpy(roots * math.sqrt(whole)).to(device)[
             :, None
         ]  # float64: a light node of a heavy graph is far out
@@ -218,6 +218,22 @@ def spectral_start(
     second = first.clone()
     first[:, 0], second[:, 0] = offset, -offset
     return first + noise * has_links[:, None], second
+
+
+_LARGE_ROUNDS = 12
+"""Of the solver for a large graph, at most: the vectors that have not converged by then are those of no structure."""
+
+
+def _eigenvectors(rows: SparseRows, rank: int, generator: torch.Generator, *, without: Tensor) -> tuple[Tensor, Tensor]:
+    """The leading eigenvalues and vectors; in a large graph, where gaps are small, until they have converged."""
+    if not is_large(len(rows)):
+        return leading_eigenvectors(rows, rank, generator, without=without)
+
+    def times(x: Tensor) -> Tensor:
+        return rows.matmul(x) - torch.outer(without, without @ x)
+
+    pairs = leading_eigenpairs(times, len(rows), rank, generator, upper=True, rounds=_LARGE_ROUNDS, like=rows.values)
+    return pairs.values.to(pairs.vectors), pairs.vectors
 
 
 def _filtered(values: Tensor, window: int) -> Tensor:
