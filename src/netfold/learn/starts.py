@@ -18,7 +18,7 @@ from torch import Tensor
 
 from netfold.learn.draws import TABLE, uniform
 from netfold.learn.skipgram import distance_weights, is_large
-from netfold.learn.solvers import leading_eigenpairs, leading_eigenvectors
+from netfold.learn.solvers import leading_eigenpairs, leading_eigenvectors, truncated_svd
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "contrastive_divergence",
     "deep_belief_network",
     "large_on",
+    "leading_directions",
     "spectral_start",
     "unit_scale",
 ]
@@ -222,6 +223,18 @@ def spectral_start(
 
 _LARGE_ROUNDS = 12
 """Of the solver for a large graph, at most: the vectors that have not converged by then are those of no structure."""
+
+
+def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) -> Tensor:
+    """The leading right singular vectors of sparse rows (n x rank); of many rows until they have converged."""
+    if not is_large(len(rows)):
+        return truncated_svd(rows, rank, generator)[1]
+
+    def squared(x: Tensor) -> Tensor:
+        return rows.transposed_matmul(rows.matmul(x))
+
+    pairs = leading_eigenpairs(squared, rows.width, rank, generator, upper=True, rounds=_LARGE_ROUNDS, like=rows.values)
+    return pairs.vectors
 
 
 def _eigenvectors(rows: SparseRows, rank: int, generator: torch.Generator, *, without: Tensor) -> tuple[Tensor, Tensor]:
