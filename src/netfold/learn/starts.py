@@ -226,8 +226,8 @@ _LARGE_ROUNDS = 12
 
 
 _VERY_LARGE = 5_000_000
-"""Rows above which an autoencoder's epochs do not make up for a rough start: planted blocks of 2 million nodes are found
-from one (.954, in 6 s on an H200; .945 in 15 s from a converged one), those of 10 million are not (.705 and .920)."""
+"""Rows above which an autoencoder's epochs do not make up for a rough start: planted blocks of 2 million nodes are
+found from one (.954, in 6 s on an H200; .945 in 15 s from a converged one), of 10 million not (.705, and .920)."""
 
 
 def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) -> Tensor:

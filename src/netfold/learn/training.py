@@ -113,9 +113,9 @@ def train(
     Stops early once the objective has not improved by the share `tolerance` within `patience` epochs. `rows` is how
     many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
     returns True ends the training there. `before` are the records of a network that was computed and not trained (then
-    `epochs` is 0): they stand in the history and in the checkpoint, from which such a network comes back whole. `agree`,
-    where several processes train together, gives the largest of a number over all of them: so that they stop at the
-    same epoch, whoever wanted to.
+    `epochs` is 0): they stand in the history and in the checkpoint, from which such a network comes back whole.
+    `agree`, where several processes train together, gives the largest of a number over all of them: so that they stop
+    at the same epoch, whoever wanted to.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
     progress = progress or Progress.silent()
