@@ -27,7 +27,6 @@ from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Meter
 from netfold.studies.questions import (
     FOLDS,
-    GROUPS,
     Measured,
     Part,
     Questions,
@@ -52,6 +51,8 @@ _PROBED, _SMALL = 600, 200_000
 short enough to be tried without asking."""
 _WARM_UP = 60
 """Nodes of a fit that is not counted: the first one loads what the others find loaded."""
+_FEW = 10
+"""Things asked, with fewer of which a perfect figure says little."""
 _MARGIN = 0.95
 _LEVEL = 0.01
 """A difference above this is one, however uncertain."""
@@ -508,11 +509,11 @@ class _Race:
         return next(iter(self._ranked(self._candidates)), None)
 
     def _survivors(self, alive: list[_Candidate]) -> list[_Candidate]:
-        """The better third of those without epochs, the better half of those that are trained; two at least."""
+        """The better half of those without epochs, and of those that are trained; two at least."""
         order = list(dict.fromkeys(run.candidate for run in self._ranked(alive)))
         groups = [(x for x in order if x.trained == trained) for trained in (False, True)]
         cheap, trained = (list(group) for group in groups)
-        kept = {*cheap[: max(1, math.ceil(len(cheap) / 3))], *trained[: math.ceil(len(trained) / 2)], *order[:2]}
+        kept = {*cheap[: math.ceil(len(cheap) / 2)], *trained[: math.ceil(len(trained) / 2)], *order[:2]}
         return [x for x in alive if x in kept]
 
     def _decided(self, alive: list[_Candidate]) -> bool:
@@ -609,7 +610,7 @@ def _is_level(best: _Run, run: _Run) -> bool:
 
 
 def _is_perfect(x: Measured) -> bool:
-    return x.figure >= 1 - 1e-9 and len(x.without) == GROUPS
+    return x.figure >= 1 - 1e-9 and len(x.without) >= _FEW
 
 
 def _times(costly: float, cheap: float) -> str:
