@@ -111,7 +111,7 @@ def test_ties_go_to_the_cheaper_and_it_is_said(monkeypatch: pytest.MonkeyPatch, 
 
     def measure(model: Any, score: Any) -> Measured:
         name = type(model).__name__
-        return Measured(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, 0.0))
+        return Measured(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, np.zeros(10)))
 
     part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
     asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
