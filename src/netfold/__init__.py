@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding", "Graph",
     "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "Spectral", "TrainingError",
-    "choose", "compare", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges", "report",
+    "auto", "choose", "compare", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
+    "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {

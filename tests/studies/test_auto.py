@@ -13,11 +13,13 @@ import netfold as nf
 from netfold.embedder.trials import Trial, Trials
 from netfold.errors import InputError, TrainingError
 from netfold.models import MODELS
-from netfold.studies import auto as racing
-from netfold.studies.auto import Budget, auto
+from netfold.studies import auto as starting
+from netfold.studies import race as racing
+from netfold.studies.auto import auto
 from netfold.studies.choose import choose
 from netfold.studies.choose.facts import Facts
 from netfold.studies.choose.rules import SPACE, Entrant, entrants
+from netfold.studies.machine import Budget, bytes_of
 from netfold.studies.questions import Measured
 from zoo_hypergraphs import tags
 
@@ -29,7 +31,7 @@ COSTLY = Entrant("sdne", {"epochs": 18, "dim": 8, "hidden": ()}, "trained", ())
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *some: Entrant) -> None:
-    monkeypatch.setattr(racing, "entrants", lambda task, facts: list(some))
+    monkeypatch.setattr(starting, "entrants", lambda task, facts: list(some))
 
 
 def figures(model: Any) -> dict[tuple[str, int | None], float | None]:
@@ -93,7 +95,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, figure: Any) -> None:
             task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
         )
 
-    monkeypatch.setattr(racing, "questions", questions)
+    monkeypatch.setattr(starting, "questions", questions)
 
 
 def test_the_best_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,13 +113,13 @@ def test_ties_go_to_the_cheaper_and_it_is_said(monkeypatch: pytest.MonkeyPatch, 
 
     def measure(model: Any, score: Any) -> Measured:
         name = type(model).__name__
-        return Measured(values[name], values[name] + noise[name])
+        return Measured(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, np.zeros(10)))
 
     part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
     asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
         task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
     )
-    monkeypatch.setattr(racing, "questions", asked)
+    monkeypatch.setattr(starting, "questions", asked)
     best = auto(GRAPH, budget="6 trials")
     assert isinstance(best, nf.Node2Vec)
     assert "level with SDNE(" in best.trials_.reason and "ahead by 0.0030" in best.trials_.reason
@@ -204,18 +206,18 @@ def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> N
     for text in ("much", "-1GiB", "0"):
         with pytest.raises(InputError, match="memory=.*4GiB"):
             auto(GRAPH, memory=text, progress=False)
-    assert racing._bytes("4GiB") == 4 * 2**30 and racing._bytes("500MB") == 5e8 and racing._bytes(7) == 7
+    assert bytes_of("4GiB") == 4 * 2**30 and bytes_of("500MB") == 5e8 and bytes_of(7) == 7
 
 
 def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(racing, "_SIZES", (100, 110, 10**9))
-    monkeypatch.setattr(racing, "_probe", lambda model, data: racing._Cost(100, 60.0, 1.0, 1))
+    monkeypatch.setattr(starting, "SIZES", (100, 110, 10**9))
+    monkeypatch.setattr(starting, "probe_cost", lambda model, data: racing.FitCost(100, 60.0, 1.0, 1))
     with pytest.raises(InputError, match=r"a budget of 10 s is too little for Graph\(120 nodes.*is estimated to take"):
         auto(GRAPH, "link", budget="10s", progress=False)
 
 
 def test_a_large_graph_is_raced_on_parts_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(racing, "_SIZES", (60, 90, 10**9))
+    monkeypatch.setattr(racing, "SIZES", (60, 90, 10**9))
     only(monkeypatch, CHEAP, POOR, COSTLY)
     best = auto(GRAPH, "link", budget="12 trials", progress=False)
     assert {x.nodes for x in best.trials_.rows} == {60, 90, 120} and len(best.embedding_) == 120

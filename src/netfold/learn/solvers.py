@@ -326,10 +326,8 @@ def _orthonormal_against(x: Tensor, locked: Tensor) -> Tensor:
             x = x - locked @ (locked.T @ x)
         x = x / torch.linalg.vector_norm(x, dim=0).clamp(min=1e-30)
         factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
-        if failed or factor.diagonal().min() < 1e-3:
-            x = torch.linalg.qr(x).Q
-        else:
-            x = x @ torch.linalg.inv(factor).T.to(x)
+        near = bool(failed) or float(factor.diagonal().min()) < 1e-3
+        x = torch.linalg.qr(x).Q if near else x @ torch.linalg.inv(factor).T.to(x)
     return x
 
 

@@ -33,8 +33,9 @@ from netfold.studies.choose import neighborhood
 
 __all__ = ["FOLDS", "GROUPS", "Measured", "Part", "Questions", "check_question", "difference", "figure_of", "questions"]
 
-GROUPS = 10
-"""Into so many groups what is asked is divided; a figure's deviation is by leaving out each (the jackknife)."""
+GROUPS, _FEWER, _MANY = 40, 10, 5000
+"""Into so many groups what is asked is divided, or into fewer where much is asked; a figure's deviation is by leaving
+out each of them (the jackknife)."""
 FOLDS = 5
 """Inner parts, at most."""
 _CLASS_WORK = 60_000
@@ -75,8 +76,8 @@ def _jackknife(without: Floats) -> float:
 
 
 def grouped(figure: Callable[[Ints], float], count: int, score: str = "") -> Measured:
-    """A figure of `count` things that were asked, and the same without each of up to ten groups of them."""
-    every, k = np.arange(count), min(GROUPS, count)
+    """A figure of `count` things that were asked, and the same without each group of them."""
+    every, k = np.arange(count), min(GROUPS if count <= _MANY else _FEWER, count)
     without = [figure(every[every % k != j]) for j in range(k)] if k > 1 else []
     return Measured(figure(every), np.asarray(without, np.float64), score)
 

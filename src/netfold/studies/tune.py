@@ -20,12 +20,12 @@ from netfold.errors import InputError, TrainingError
 from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import Meter
 from netfold.studies.questions import FOLDS, Measured, Questions, figure_of, questions
+from netfold.studies.race import SCORED
 
 __all__ = ["tune"]
 
 _PARTS = 3
 """Inner parts that each trial is measured on, where each needs a fit of its own; else all."""
-_SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 
 Space = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 
@@ -191,7 +191,7 @@ class _Search:
             value = outer.measure(fit_with_base(type(model)(**model.get_params()), outer.graph), score or None)
         fit_with_base(model, self._asked.whole)
         value = value or outer.measure(model, score or None)
-        if score and self._asked.task.name in _SCORED:
+        if score and self._asked.task.name in SCORED:
             model.pair_score_ = score
         sign, deviation = -1 if self._asked.smaller else 1, value.deviation
         model.trials_ = Trials(

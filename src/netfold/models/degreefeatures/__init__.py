@@ -93,9 +93,11 @@ class DegreeFeatures(Computed["Tables"]):
         columns = degree_columns(rows, self.dim, of=self.network_.array("columns"))
         return Embedding(data.graph.nodes.take(new), self._standardized(columns))
 
-    def _standardized(self, columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        of: npt.NDArray[np.float64] = (columns - self.network_.array("mean")) / self.network_.array("deviation")
-        return of
+    def _standardized(self, columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        standardized = (columns - self.network_.array("mean")) / self.network_.array("deviation")
+        return np.asarray(standardized, np.float32)
 
 
 def degree_columns(

@@ -1,4 +1,4 @@
-"""GraphWave: how heat spreads from a node, whatever it spreads over; for roles (Donnat, Zitnik, Hallac, Leskovec 2018)."""
+"""GraphWave: how heat spreads from a node; for roles (Donnat, Zitnik, Hallac, Leskovec, KDD 2018)."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class GraphWave(Computed["HeatNetwork"]):
 
     Row i of exp(-s L), L = I - D^-½ A D^-½, is the heat of i at all nodes; which nodes these are is forgotten by taking
     the values' characteristic function, (1/n) Σ_m exp(i t ψ_im), its real and imaginary part at points t up to n/3 (the
-    mean of ψ is about 1/n), for two times s. Nodes in like surroundings get like vectors wherever they are. What has not left i yet, which is the same
-    for every node, is left out. Directions are not read. Costs O(nodes · edges): for graphs of up to some ten thousand
-    nodes.
+    mean of ψ is about 1/n), for two times s. Nodes in like surroundings get like vectors wherever they are. What has
+    not left i yet, the same for every node, is left out. Directions are not read. Costs O(nodes · edges): for graphs of
+    up to some ten thousand nodes.
 
     >>> from netfold.data.graph import Graph
     >>> star = [("hub", leaf) for leaf in "abcde"] + [("e", "f"), ("f", "g")]

@@ -45,10 +45,10 @@ class Joined(Computed["JoinedNetwork"]):
     """The vectors of several models side by side, each block at the same length.
 
     `Joined([a, b])` fits a and b to the same graph and sets their vectors side by side. Each block is divided by the
-    root mean square length of its vectors, so that in a product, a distance or a classifier none outweighs the others by
-    its scale alone. New nodes get what every part gives them; a part that has no place for new nodes says so. Parts are
-    models of graphs; seed and device are those of the whole. `of` says the same as text, for the command line and for
-    files: names with their options, "spectral:matrix=ppmi,sdne:epochs=50:hidden=128+64".
+    root mean square length of its vectors, so that in a product, a distance or a classifier none outweighs the others
+    by its scale alone. New nodes get what every part gives them; a part that has no place for new nodes says so. Parts
+    are models of graphs; seed and device are those of the whole. `of` says the same as text, for the command line and
+    for files: names with their options, "spectral:matrix=ppmi,sdne:epochs=50:hidden=128+64".
 
     >>> from netfold.data.graph import Graph
     >>> from netfold.models import DegreeFeatures, Spectral

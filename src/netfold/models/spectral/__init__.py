@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.computed import Computed
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, check_placed, over_known
+from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,8 +64,8 @@ class Spectral(Computed["SpectralNetwork"]):
     again (as Cleora does), "prone" smooths an SVD by a Gaussian filter of the Laplacian (as ProNE does).
 
     A node's vector is its row of M times a small table, m_i U Λ⁻¹ |Λ|^power, which is that of the eigenvectors where
-    they are exact; a new node's row gives it its vector likewise (Nyström). Directed graphs have left and right vectors,
-    half of the dimensions each, where the matrix knows directions. Nodes without links get the mean vector.
+    they are exact; a new node's row gives it its vector likewise (Nyström). Where the matrix knows directions, directed
+    graphs have left and right vectors, half of the dimensions each. Nodes without links get the mean vector.
 
     >>> from netfold.data.graph import Graph
     >>> two = [(a, b) for group in ("abcd", "wxyz") for a in group for b in group if a < b] + [("d", "w")]
@@ -99,6 +101,20 @@ class Spectral(Computed["SpectralNetwork"]):
         0.01, "eigenvectors have converged when |M u - λ u| is below this share of |λ|, for each", above=0
     )
     rounds: int = option(100, "of the solver, at most; it warns where they were not enough", at_least=1)
+
+    def pair_decoder(self, graph: Any) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
+        """From some nodes to the scores of their pairs with all: len(rows) x n.
+
+        The product of two vectors in which the coordinates of negative eigenvalues count as negative, which with
+        `power` 0.5 is the entry of M that the eigenvectors give back; where a matrix knows directions, the product of
+        the left vector of i with the right one of j. The graph has the known nodes, in the order of `embedding_.nodes`.
+        """
+        from netfold.data.graph import Graph
+
+        self._check_fitted()
+        if Graph.of(graph).nodes != self.embedding_.nodes:
+            raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
+        return self.network_.decoder(self.embedding_.vectors)
 
     # ---------------------------------------------------------------- what an Embedder asks
 

@@ -45,18 +45,19 @@ class SpectralNetwork(Tables):
     """A table B (n x d) with the vectors m B of rows m of a matrix M, and what is needed to make such a row.
 
     `sums0` and, where directions count, `sums1` are the weights of links that leave and that reach each node; `unit`
-    is the largest weight; `mean` is the vector of a node without links. Where directions count, the first half of the
+    is the largest weight; `mean` is the vector of a node without links; `signs` are those of the eigenvalues. Where directions count, the first half of the
     columns is for links that leave a node, the second for those that reach it.
     """
 
     basis: Tensor
     mean: Tensor
     unit: Tensor
+    signs: Tensor
     turn: Tensor
 
     def __init__(self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool):
         shapes: dict[str, Any] = {"basis": ((n, dim), torch.float32), "mean": ((dim,), torch.float32)}
-        shapes |= {"unit": ((1,), torch.float64)}
+        shapes |= {"unit": ((1,), torch.float64), "signs": ((dim,), torch.float32)}
         shapes |= {f"sums{side}": ((n,), torch.float64) for side in range(1 + two_sided)}
         if matrix == "propagation":
             shapes["turn"] = ((dim, dim), torch.float32)
@@ -99,6 +100,15 @@ class SpectralNetwork(Tables):
             vectors[none, columns] = self.mean[columns].cpu()
         return vectors.numpy()
 
+    def decoder(self, vectors: npt.NDArray[np.float32]) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
+        """From rows to the scores of their nodes with all: Σ_k sign(λ_k) x_ik x_jk, or of left with right vectors."""
+        left = vectors * self.array("signs")
+        right = vectors
+        if self._two_sided:
+            half = self._columns[1].stop - self._columns[1].start
+            left, right = vectors[:, :half], vectors[:, self._columns[1]]
+        return lambda rows: left[rows] @ right.T
+
     def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
         """The same with zeros where there are no links."""
         blocks = [self._through(self.weighed(rows, side), side) for side, rows in enumerate(sides)]
@@ -115,6 +125,7 @@ class SpectralNetwork(Tables):
     def solve(self, sides: Sequence[sparse.csr_array], settings: Settings) -> bool:
         """Compute all of it from the links of a graph; whether the solver has converged."""
         self.fill(unit=[max(rows.data.max() for rows in sides)])
+        self.fill(signs=torch.ones_like(self.signs))
         self.fill(**{f"sums{side}": rows.sum(axis=1) for side, rows in enumerate(sides)})
         dtype = torch.float64 if len(self.basis) <= _EXACT else torch.float32
         form = self._symmetric_form(sides[0]) if len(sides) == 1 else self.weighed(sides[0])
@@ -164,6 +175,7 @@ class SpectralNetwork(Tables):
             vectors = vectors / torch.from_numpy(np.where(roots > 0, roots, 1)).to(vectors)[:, None]
         factors = _factors(pairs.values.clamp(min=0) if upper else pairs.values, self._power)
         self._write(vectors * factors.to(vectors), 0)
+        self.signs[: len(pairs.values)] = torch.where(pairs.values < 0, -1.0, 1.0).to(self.signs)
         return pairs.converged
 
     def _left_and_right(self, rows: SparseRows, settings: Settings) -> bool:

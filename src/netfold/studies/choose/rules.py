@@ -360,10 +360,10 @@ SPACE = (
     ),
     Entrant("graphwave", {}, "how heat spreads from a node says which part it plays", _ALIKE),
     # ---------------------------------------------------------------- trained
-    Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
-    Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER)),
     Entrant("dvne", {}, "its defaults", ("link-prediction", "noise-robustness", *_SURE, *_LATER)),
     Entrant("node2vec", {}, "its defaults", _PLACES),
+    Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER)),
+    Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
     Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
     Entrant("drne", {}, "its defaults", _ALIKE),
     Entrant("depthlgp", {}, "its defaults", _LATER),
@@ -381,18 +381,23 @@ SPACE = (
 """What is raced, the cheap before the costly; the rules above are part of it: `entrants` adds what `choose` says."""
 
 
+_CHEAP = ("spectral", "degreefeatures", "graphwave")
+"""Models without epochs: what the rules recommend comes after them."""
+
+
 def entrants(task: str, facts: Facts) -> list[Entrant]:
     """What `auto` races in a task on such data: the entrants of `SPACE`, and what the rules recommend, each once.
 
     >>> facts = Facts(100, 200, two_steps=1000.0)
-    >>> [x.model for x in entrants("roles", facts)][-1], entrants("roles", facts)[-1].settings["rounds"]
-    ('drne', 2)
+    >>> [x.model for x in entrants("roles", facts)]
+    ['degreefeatures', 'spectral', 'graphwave', 'drne', 'sdne', 'drne']
     """
     known = task_named(task)
     kind = "hypergraph" if facts.hyperedges else "graph"
     own = [x for x in SPACE if known.name in x.tasks and x.model in MODELS and x.when(facts)]
     if known.purpose and not (facts.hyperedges and known.short in ("roles", "uncertainty")):
         rule = rule_for(known.short, facts)
-        own.append(Entrant(rule.model, rule.settings, rule.why, (known.name,)))
+        before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
+        own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
     some = [x for x in own if MODELS[x.model].reads == kind]
     return list({(x.model, repr(sorted(x.settings.items()))): x for x in reversed(some)}.values())[::-1]
