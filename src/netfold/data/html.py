@@ -11,8 +11,8 @@ from netfold.data.text import printable
 
 __all__ = ["html_box", "html_facts", "html_table", "svg_curves"]
 
-_LONGEST = 120
-"""Characters of a name that are shown."""
+_LONGEST, _LONGEST_FACT = 120, 600
+"""Characters of a name that are shown, and of a sentence."""
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7f7f7f")
 """Told apart by colour-blind readers, and seen on light and on dark."""
 _DRAWN = 200
@@ -20,14 +20,14 @@ _DRAWN = 200
 _WIDTH, _HEIGHT = 360, 120
 
 
-def _escaped(word: Any) -> str:
+def _escaped(word: Any, most: int = _LONGEST) -> str:
     """A word as text of html, without what would break the line.
 
     >>> _escaped("<b>"), _escaped("two\\nlines"), _escaped("x" * 200)[-2:]
     ('&lt;b&gt;', 'two\\\\nlines', 'x…')
     """
     text = printable(word)
-    return html.escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+    return html.escape(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def html_box(title: Any, *parts: str) -> str:
@@ -43,7 +43,7 @@ def html_facts(rows: Iterable[tuple[str, Any]]) -> str:
     """
     lines = (
         f'<tr><th style="text-align:left;font-weight:normal;opacity:.7">{_escaped(name)}</th>'
-        f'<td style="text-align:left">{_escaped(value)}</td></tr>'
+        f'<td style="text-align:left">{_escaped(value, _LONGEST_FACT)}</td></tr>'
         for name, value in rows
     )
     return f"<table>{''.join(lines)}</table>"

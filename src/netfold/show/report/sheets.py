@@ -184,7 +184,7 @@ def _colored(column: Classes | NodeNumbers | None, n: int) -> tuple[npt.NDArray[
         return np.zeros(n, np.int64), []
     if isinstance(column, NodeNumbers):
         low, high = float(column.values.min()), float(column.values.max())
-        return (column.parts() * 254 / _LEVELS).astype(np.int64), [(0, f"{low:,.4g}"), (254, f"{high:,.4g}")]
+        return column.parts().astype(np.int64) * 254 // _LEVELS, [(0, f"{low:,.4g}"), (254, f"{high:,.4g}")]
     most = len(CLASS_COLORS)
     legend = list(enumerate(column.names[:most]))
     more = len(column.names) > most or bool((column.codes == len(column.names)).any())
