@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
     from netfold.models import (
-        DHNE, DRNE, DVNE, LINE, MODELS, SDNE, DegreeFeatures, DepthLGP, GraphWave, Joined, Node2Vec, Node2VecPlus,
+        DHNE,
+        DRNE,
+        DVNE,
+        LINE,
+        MODELS,
+        SDNE,
+        DegreeFeatures,
+        DepthLGP,
+        GraphWave,
+        Joined,
+        Node2Vec,
+        Node2VecPlus,
         Spectral,
     )  # fmt: skip
     from netfold.studies.choose import choose
