@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
 
-__all__ = ["Embedder", "loss_curves", "option"]
+__all__ = [
+    "Computed",
+    "Embedder",
+    "loss_curves",
+    "option",
+]
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -288,6 +293,25 @@ def loss_curves(history: Sequence[Mapping[str, float]]) -> dict[str, list[float]
     names = [name for name in history[-1] if name not in ("epoch", "seconds")] if history else []
     names = names if len(names) > 2 else ["objective"]  # one term is the objective
     return {name: [row.get(name, math.nan) for row in history] for name in reversed(names)}
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Computed(Embedder[N], abstract=True):
+    """A model whose network is computed at once: `_compute` fills it. Of the five places it has all but `_problem`.
+
+    A checkpoint holds what was computed, whole: a run that was killed before that begins again.
+    """
+
+    epochs: int = dataclasses.field(default=0, init=False)  # no option: there is nothing to be passed over
+
+    def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
+        network = self._network(data.facts).to(device)
+        history = [] if resumed else self._compute(network, data, progress)
+        return Problem(network, lambda epoch: (), [], history=history)
+
+    def _compute(self, network: N, data: Any, progress: Progress) -> list[dict[str, float]]:
+        """Fill the network, which is on its device, and give a record of each round: `epoch`, terms, `objective`."""
+        raise NotImplementedError
 
 
 def _device(name: str) -> torch.device:

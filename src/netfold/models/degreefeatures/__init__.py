@@ -6,7 +6,7 @@ import dataclasses
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.computed import Computed
+from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, check_placed, over_known
 
