@@ -20,7 +20,7 @@ from netfold.studies.choose import choose
 from netfold.studies.choose.facts import Facts
 from netfold.studies.choose.rules import SPACE, Entrant, entrants
 from netfold.studies.machine import Budget, bytes_of
-from netfold.studies.questions import Measured
+from netfold.studies.questions import Measurement
 from zoo_hypergraphs import tags
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((40, 40, 40), 0.2, 0.03, seed=1)
@@ -89,7 +89,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, figure: Any) -> None:
 
     def questions(graph: Any, task: Any, classes: Any, seed: int) -> Any:
         part = lambda key: racing.Part(  # noqa: E731
-            key, graph, lambda model, score: Measured(figure(model), figure(model) + noise * figure(model))
+            key, graph, lambda model, score: Measurement(figure(model), figure(model) + noise * figure(model))
         )
         return racing.Questions(
             task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
@@ -111,9 +111,9 @@ def test_ties_go_to_the_cheaper_and_it_is_said(monkeypatch: pytest.MonkeyPatch, 
     noise = {name: rng.normal(0, 0.002, 10) for name in ("Node2Vec", "SDNE")}
     values = {"Node2Vec": 0.8, "SDNE": 0.803}
 
-    def measure(model: Any, score: Any) -> Measured:
+    def measure(model: Any, score: Any) -> Measurement:
         name = type(model).__name__
-        return Measured(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, np.zeros(10)))
+        return Measurement(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, np.zeros(10)))
 
     part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
     asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731

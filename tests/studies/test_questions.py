@@ -9,7 +9,7 @@ import pytest
 
 import netfold as nf
 from netfold.errors import InputError
-from netfold.studies.questions import FOLDS, GROUPS, Measured, area_under_curve, difference, figure_of, questions
+from netfold.studies.questions import FOLDS, GROUPS, Measurement, area_under_curve, difference, figure_of, questions
 from zoo_hypergraphs import tags
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((40, 40, 40), 0.2, 0.02, seed=1)
@@ -130,9 +130,9 @@ def test_area_under_curve_against_a_loop() -> None:
 def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
     values = np.random.default_rng(0).normal(size=GROUPS)
     without = np.array([np.delete(values, j).mean() for j in range(GROUPS)])
-    found = Measured(values.mean(), without)
+    found = Measurement(values.mean(), without)
     assert found.deviation == pytest.approx(values.std(ddof=1) / GROUPS**0.5)
-    other = Measured(values.mean() - 1, without - 1)
+    other = Measurement(values.mean() - 1, without - 1)
     gap, error = difference({"a": found}, {"a": other})
     assert gap == pytest.approx(1) and error == pytest.approx(0, abs=1e-12), "what both find hard is no difference"
     assert figure_of({"a": found, "b": found})[1] == pytest.approx(found.deviation / 2**0.5)
@@ -141,10 +141,10 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
 
 
 def test_deviations_without_groups_are_those_between_parts() -> None:
-    one, two = ({"a": Measured(x), "b": Measured(x + 0.2)} for x in (0.5, 0.4))
+    one, two = ({"a": Measurement(x), "b": Measurement(x + 0.2)} for x in (0.5, 0.4))
     assert figure_of(one) == pytest.approx((0.6, 0.1))
     assert difference(one, two) == pytest.approx((0.1, 0.0), abs=1e-12)
-    assert difference({"a": Measured(0.5)}, {"a": Measured(0.4)})[1] == np.inf
+    assert difference({"a": Measurement(0.5)}, {"a": Measurement(0.4)})[1] == np.inf
 
 
 # -------------------------------------------------------------------- refusals

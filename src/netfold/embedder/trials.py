@@ -101,7 +101,8 @@ class Trials:
         if not isinstance(facts, Mapping) or not isinstance(facts.get("rows"), list) or len(facts["rows"]) > _MOST:
             raise TypeError("its trials are not a table")
         rows = tuple(_checked(Trial, row) for row in facts["rows"])
-        return _checked(Trials, {**facts, "rows": rows})
+        table: Trials = _checked(Trials, {**facts, "rows": rows})
+        return table
 
     def __repr__(self) -> str:
         return "\n".join([self.table(), *self.lines()])

@@ -166,8 +166,8 @@ def bytes_of(memory: Any) -> float:
     parts = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", str(memory).lower())
     if parts is None or float(parts[1]) <= 0:
         raise InputError(f"memory={memory!r} is not an amount of memory; give 4GiB, 500MB or a number of bytes")
-    base = 1024 if parts[3] else 1000
-    return float(parts[1]) * base ** ("kmgt".find(parts[2]) + 1 if parts[2] else 0)
+    base, power = 1024.0 if parts[3] else 1000.0, "kmgt".find(parts[2]) + 1 if parts[2] else 0
+    return float(float(parts[1]) * base**power)
 
 
 @dataclass

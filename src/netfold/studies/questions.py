@@ -31,7 +31,17 @@ from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nod
 from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
 from netfold.studies.choose import neighborhood
 
-__all__ = ["FOLDS", "GROUPS", "Measured", "Part", "Questions", "check_question", "difference", "figure_of", "questions"]
+__all__ = [
+    "FOLDS",
+    "GROUPS",
+    "Measurement",
+    "Part",
+    "Questions",
+    "check_question",
+    "difference",
+    "figure_of",
+    "questions",
+]
 
 GROUPS, _FEWER, _MANY = 40, 10, 5000
 """Into so many groups what is asked is divided, or into fewer where much is asked; a figure's deviation is by leaving
@@ -52,10 +62,10 @@ _RANKED = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measurement:
     """A figure, what it is without each group of what was asked, and how pairs were scored, where there are pairs.
 
-    >>> Measured(0.5, np.array([0.25, 0.75])).deviation
+    >>> Measurement(0.5, np.array([0.25, 0.75])).deviation
     0.25
     """
 
@@ -75,14 +85,14 @@ def _jackknife(without: Floats) -> float:
     return float((k - 1) / k * np.square(without - without.mean()).sum()) if k > 1 else float("nan")
 
 
-def grouped(figure: Callable[[Ints], float], count: int, score: str = "") -> Measured:
+def grouped(figure: Callable[[Ints], float], count: int, score: str = "") -> Measurement:
     """A figure of `count` things that were asked, and the same without each group of them."""
     every, k = np.arange(count), min(GROUPS if count <= _MANY else _FEWER, count)
     without = [figure(every[every % k != j]) for j in range(k)] if k > 1 else []
-    return Measured(figure(every), np.asarray(without, np.float64), score)
+    return Measurement(figure(every), np.asarray(without, np.float64), score)
 
 
-def difference(one: Mapping[str, Measured], other: Mapping[str, Measured]) -> tuple[float, float]:
+def difference(one: Mapping[str, Measurement], other: Mapping[str, Measurement]) -> tuple[float, float]:
     """By how much one is ahead of the other on the parts that both were measured on, and the standard error of that.
 
     The error is infinite where there is no way to tell it: no part in common, or one without groups.
@@ -97,11 +107,11 @@ def difference(one: Mapping[str, Measured], other: Mapping[str, Measured]) -> tu
     return float(gaps.mean()), float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else float("inf")
 
 
-def _pairs(one: Measured, other: Measured) -> bool:
+def _pairs(one: Measurement, other: Measurement) -> bool:
     return len(one.without) == len(other.without) > 1
 
 
-def figure_of(parts: Mapping[str, Measured]) -> tuple[float, float]:
+def figure_of(parts: Mapping[str, Measurement]) -> tuple[float, float]:
     """The mean figure over parts, and its standard error: within the parts, or between them where those have none."""
     figures = np.array([x.figure for x in parts.values()])
     inside = np.array([x.deviation for x in parts.values()])
@@ -116,11 +126,11 @@ def figure_of(parts: Mapping[str, Measured]) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What a model is fitted to, and what then measures it: (model, score or None) -> Measured."""
+    """What a model is fitted to, and what then measures it: (model, score or None) -> Measurement."""
 
     key: str
     graph: Any
-    measure: Callable[[Any, str | None], Measured]
+    measure: Callable[[Any, str | None], Measurement]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +165,8 @@ def questions(
     """
     known = task if isinstance(task, Task) else task_named(task)
     check_question(known, graph, classes)
-    make = _MAKERS.get(known.name) or (_of_splits if known.split == "edges" and not known.refits else _of_draws)
+    other = _of_splits if known.split == "edges" and not known.refits else _of_draws
+    make: Callable[[Task, Any, Any, int], Questions] = _MAKERS.get(known.name, other)
     return make(known, graph, classes, seed)
 
 
@@ -206,11 +217,11 @@ def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
     return Questions(task, "AUC", graph, inner, outer, False, held)
 
 
-def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], Measured]:
+def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
     """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have."""
     wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
 
-    def measure(model: Any, score: str | None) -> Measured:
+    def measure(model: Any, score: str | None) -> Measurement:
         if len(split.test) < 2:
             raise InputError("too few held-out edges are within the part of the graph that is looked at")
         starts = np.unique(np.concatenate([split.test[:, 0], wrong[:, 0]]))
@@ -221,13 +232,13 @@ def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], M
     return measure
 
 
-def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str) -> Measured:
+def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str) -> Measurement:
     scores = isolated_as_average(pair_scores(model, split.train, score), split.train)
     values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
     return _auc_measured(values[0], values[1], score)
 
 
-def _auc_measured(right: Floats, wrong: Floats, score: str = "") -> Measured:
+def _auc_measured(right: Floats, wrong: Floats, score: str = "") -> Measurement:
     """AUC, and without each group of the right ones with its share of the wrong ones."""
     ratio = len(wrong) / len(right)
 
@@ -284,20 +295,20 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     return Questions(task, figure, graph, inner, outer, True, f"{len(held):,} nodes whose classes chose nothing")
 
 
-def _ask_classes(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measured:
+def _ask_classes(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
     _check_some(learned, tested)
     scorer = linear_scorer(_vectors(model, known), "logistic", "centred", 3.0)  # the defaults of `classification`
     truth, predicted = known.indicator[tested], predicted_classes(scorer, known, (learned, tested))
     return grouped(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], len(tested))
 
 
-def _ask_roles(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measured:
+def _ask_roles(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
     _check_some(learned, tested)
     right = predicted_roles(_vectors(model, known), known.codes, (learned, tested)) == known.codes[tested]
     return grouped(lambda rows: float(right[rows].mean()), len(tested))
 
 
-def _ask_clusters(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measured:
+def _ask_clusters(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
     """Clusters of the nodes that are asked about: nothing is learned from the classes of others."""
     _check_some(tested, tested)
     codes = known.codes[tested]
@@ -354,12 +365,12 @@ def _of_new_nodes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     return Questions(task, "AUC" if known is None else "micro-F1", graph, inner, outer, False, held)
 
 
-def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | None], Measured]:
+def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | None], Measurement]:
     is_new = np.isin(known.nodes_at(split.whole.nodes), split.new)
     inside = known.nodes_at(split.whole.nodes) >= 0
     learned, tested = np.flatnonzero(~is_new & inside), np.flatnonzero(is_new & inside)
 
-    def measure(model: Any, score: str | None) -> Measured:
+    def measure(model: Any, score: str | None) -> Measurement:
         _check_some(learned, tested)
         base = known_vectors(model, None, split)
         return _ask_classes(extending(model, base, model.reaches)(split), known, learned, tested)
@@ -367,15 +378,15 @@ def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | N
     return measure
 
 
-def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measured]:
+def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
     held = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, held.pairs, 1, seed)
 
-    def measure(model: Any, score: str | None) -> Measured:
+    def measure(model: Any, score: str | None) -> Measurement:
         placed = extending(model, known_vectors(model, None, split), model.reaches)(held.split)
         names = [score] if score else SCORES_OF_VECTORS
 
-        def scored(name: str) -> Measured:
+        def scored(name: str) -> Measurement:
             scores = pair_scores(placed, split.whole, name)
             values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (held.pairs, wrong)]
             return _auc_measured(values[0], values[1], name)
@@ -392,7 +403,7 @@ def _of_tuples(task: Task, graph: Hypergraph, classes: Any, seed: int) -> Questi
     whole_split = split_hyperedges(graph, _share(graph.n_edges, "hyperedges"), seed=seed)
 
     def part(key: str, split: Any, draw: int) -> Part:
-        def measure(model: Any, score: str | None) -> Measured:
+        def measure(model: Any, score: str | None) -> Measurement:
             right, wrong = tuples_asked(split, seed=draw)
             scores = own_scorer(model, split.train, None)
             return _auc_measured(scores(right), scores(wrong))
@@ -422,7 +433,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         at = at[at >= 0]
         at = at[np.diff(some.adjacency.indptr)[at] > 0]
 
-        def measure(model: Any, score: str | None) -> Measured:
+        def measure(model: Any, score: str | None) -> Measurement:
             _check_some(at, at)
             names = [score] if score else available_scores(model)
             return max((_ranked(model, some, at, name) for name in names), key=lambda x: x.figure)
@@ -436,7 +447,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
     return Questions(task, "MAP", graph, inner, lambda nodes: part("outer", nodes, held), True, held_words)
 
 
-def _ranked(model: Any, graph: Graph, rows: Ints, score: str) -> Measured:
+def _ranked(model: Any, graph: Graph, rows: Ints, score: str) -> Measurement:
     precisions = rank(pair_scores(model, graph, score), graph.adjacency, np.sort(rows), k=1).precisions
     return grouped(lambda some: float(precisions[some].mean()), len(precisions), score)
 
@@ -479,10 +490,10 @@ def _of_draws(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     return Questions(task, task.headline[0], graph, inner, outer, not task.refits, held, smaller)
 
 
-def _headline(task: Task, result: Any) -> Measured:
+def _headline(task: Task, result: Any) -> Measurement:
     name = task.headline_in(result.figures)[0]
     value = result.figures[name]
-    return Measured(-value if name in task.smaller else value, score=str(result.protocol.get("score", "")))
+    return Measurement(-value if name in task.smaller else value, score=str(result.protocol.get("score", "")))
 
 
 _MAKERS: dict[str, Callable[[Task, Any, Any, int], Questions]] = {

@@ -18,7 +18,7 @@ from netfold.models import MODELS
 from netfold.studies.choose.facts import in_words, stand_in
 from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import BudgetClock, Meter
-from netfold.studies.questions import FOLDS, Measured, Part, Questions, difference, figure_of
+from netfold.studies.questions import FOLDS, Measurement, Part, Questions, difference, figure_of
 
 __all__ = ["SCORED", "SIZES", "Candidate", "FitCost", "LiveTable", "Race", "probe_cost", "with_epochs"]
 
@@ -67,7 +67,7 @@ class Trying:
     candidate: Candidate
     epochs: int | None
     nodes: int
-    parts: dict[str, Measured] = field(default_factory=dict)
+    parts: dict[str, Measurement] = field(default_factory=dict)
     cpu: float = 0.0
     bytes: int = 0
     fitted: Embedder | None = None
@@ -409,7 +409,7 @@ class Race:
             self._say(line)
         return model
 
-    def _outer(self, outer: Part, model: Embedder, run: Trying) -> Measured | None:
+    def _outer(self, outer: Part, model: Embedder, run: Trying) -> Measurement | None:
         try:
             return outer.measure(model, run.score or None)
         except InputError:  # too little is held out to say anything
@@ -444,7 +444,7 @@ class Race:
         first = next((x.why for x in self._candidates if x.why), "no candidate could be measured")
         return f"nothing could be fitted within {self._clock.budget}: {self._candidates[0].name}: {first}"
 
-    def _trials(self, run: Trying, reason: str, value: Measured | None) -> Trials:
+    def _trials(self, run: Trying, reason: str, value: Measurement | None) -> Trials:
         sign = -1 if self._asked.smaller else 1
         figure = None if value is None or not math.isfinite(value.figure) else sign * value.figure
         deviation = None if value is None or not math.isfinite(value.deviation) else value.deviation
@@ -461,7 +461,7 @@ def _is_level(best: Trying, run: Trying) -> bool:
     return run is best or (math.isfinite(error) and gap <= min(error, _LEVEL))
 
 
-def _is_perfect(x: Measured) -> bool:
+def _is_perfect(x: Measurement) -> bool:
     return x.figure >= 1 - 1e-9 and len(x.without) >= _FEW
 
 

@@ -19,7 +19,7 @@ from netfold.embedder.trials import Trial, Trials
 from netfold.errors import InputError, TrainingError
 from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import Meter
-from netfold.studies.questions import FOLDS, Measured, Questions, figure_of, questions
+from netfold.studies.questions import FOLDS, Measurement, Questions, figure_of, questions
 from netfold.studies.race import SCORED
 
 __all__ = ["tune"]
@@ -62,7 +62,7 @@ def tune(
     _check_space(model, space)
     data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
     asked = questions(data, task, classes, seed)
-    known = {"model": type(model).__name__, "config": config_to_json(model), "graph": data.fingerprint}
+    known: dict[str, Any] = {"model": type(model).__name__, "config": config_to_json(model), "graph": data.fingerprint}
     known |= {"task": asked.task.name, "space": None if callable(space) else space, "seed": seed}
     name = hashlib.sha256(json.dumps(known, sort_keys=True, default=str).encode()).hexdigest()[:16]
     sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=max(5, trials // 4))
@@ -114,7 +114,7 @@ def _ends(name: str, values: Any) -> tuple[Any, Any]:
         raise InputError(
             f"space[{name!r}] is {values!r}; give (least, most), (least, most, 'log') or a list of choices"
         )
-    return values[:2]
+    return values[0], values[1]
 
 
 class _Search:
@@ -128,7 +128,7 @@ class _Search:
         """The mean figure on inner parts; options that cannot be fitted are pruned, and say why."""
         drawn = self._space(trial) if callable(self._space) else {x: self._drawn(trial, x) for x in self._space}
         trial.set_user_attr("options", json.loads(json.dumps(drawn, default=str)))
-        parts: dict[str, Measured] = {}
+        parts: dict[str, Measurement] = {}
         fitted, start = None, time.process_time()
         try:
             model = type(self._model)(**self._model.get_params() | dict(drawn))
