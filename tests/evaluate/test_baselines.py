@@ -13,7 +13,14 @@ import torch
 from netfold.data.graph import Graph
 from netfold.evaluate import baselines as heuristics
 from netfold.evaluate import scores as pairs
-from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers, spectral_vectors, svd_vectors
+from netfold.evaluate.baselines import (
+    baseline_embeddings,
+    degree_features,
+    pair_scorers,
+    plain_svd_vectors,
+    spectral_vectors,
+    svd_vectors,
+)
 
 Matrix = npt.NDArray[np.float64]
 
@@ -152,6 +159,14 @@ def blocks(directed: bool) -> Graph:
     np.fill_diagonal(dense, False)
     weights = np.where(dense, rng.random((60, 60)) + 0.5, 0)
     return Graph.from_scipy(weights if directed else np.triu(weights) + np.triu(weights).T, directed=directed)
+
+
+def test_plain_singular_vectors_against_a_dense_svd() -> None:
+    graph = blocks(directed=True)
+    dense = graph.adjacency.toarray().astype(float)
+    u, s, _ = np.linalg.svd(dense + dense.T)
+    found = plain_svd_vectors(graph, 4).astype(float)
+    np.testing.assert_allclose(found @ found.T, (u[:, :4] * s[:4]) @ u[:, :4].T, atol=1e-3)
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -22,11 +22,13 @@ from netfold.evaluate.scores import PairScores, RowScores
 
 __all__ = [
     "baseline_embeddings",
+    "class_embeddings",
     "degree_features",
     "katz",
     "pair_scorers",
     "paths_of_three",
     "personalised_pagerank",
+    "plain_svd_vectors",
     "spectral_vectors",
     "svd_vectors",
 ]
@@ -205,6 +207,23 @@ def baseline_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embe
     width = max(1, min(dim, graph.n_nodes - 1))
     methods = {"spectral": spectral_vectors, "normalised SVD": svd_vectors}
     return {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in methods.items()}
+
+
+def class_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
+    """Those and, for tasks of classes, the truncated SVD of the adjacency itself."""
+    width = max(1, min(dim, graph.n_nodes - 1))
+    plain = {"plain SVD": Embedding(graph.nodes, plain_svd_vectors(graph, width, seed))}
+    return baseline_embeddings(graph, dim, seed) | plain
+
+
+def plain_svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:
+    """U √s of the truncated SVD of S, the weights of the links in either direction: n x dim."""
+    from sklearn.utils.extmath import randomized_svd
+
+    both = links(graph, directed=False, weights=True, loops="keep")
+    u, s, _ = randomized_svd(both, dim, n_iter=5, random_state=seed)
+    vectors: npt.NDArray[np.float32] = (u * np.sqrt(s)).astype(np.float32)
+    return vectors
 
 
 def svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,6 @@ __all__ = [
     "NodeClasses",
     "Split",
     "classes_of_nodes",
-    "mean_of",
     "node_splits",
     "normalized",
     "percent",
@@ -109,17 +108,6 @@ def normalized(vectors: Floats, how: str, learned: Ints | slice = slice(None)) -
         spread = vectors[learned].std(axis=0)
         return np.asarray((vectors - vectors[learned].mean(axis=0)) / np.where(spread > 0, spread, 1))
     return vectors
-
-
-def mean_of(rounds: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """The mean of each figure over repeats, and its standard deviation (of a sample) where there are several.
-
-    >>> mean_of([{"F1": 0.25}, {"F1": 0.75}])[0]
-    {'F1': 0.5}
-    """
-    means = {x: float(np.mean([r[x] for r in rounds])) for x in rounds[0]}
-    spread = {x: float(np.std([r[x] for r in rounds], ddof=1)) for x in means if len(rounds) > 1}
-    return means, spread
 
 
 def percent(part: float) -> str:

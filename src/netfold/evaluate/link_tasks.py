@@ -16,7 +16,7 @@ from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
-from netfold.evaluate.classes import mean_of, percent
+from netfold.evaluate.classes import percent
 from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
@@ -407,19 +407,16 @@ def noise_robustness(
     def round_of(scorer: GraphScorer) -> list[dict[str, float]]:
         return [_round(scorer, whole, parts, held_out, keep, seed + i) for i in range(repeats)]
 
-    figures, deviations = mean_of(round_of(own))
-    used = chosen_score("noise-robustness", fitted[0], score)
-    rows = (
-        {name: mean_of(round_of(x))[0] for name, x in _noise_baselines(fitted[0], whole, used, seed).items()}
-        if baselines
-        else {}
-    )
+    of_model = round_of(own)
+    used, name = chosen_score("noise-robustness", fitted[0], score), name_of(fitted[0])
+    cheap = _noise_baselines(fitted[0], whole, used, seed) if baselines else {}
+    rounds = {name: of_model} | {other: round_of(x) for other, x in cheap.items()}
     protocol = {"held out": held_out, "keep": keep, "noise": "uniform non-edges added to the training graph"}
     protocol |= {"score": used, "negatives": "uniform, as many as held-out edges", "repeats": repeats, "seed": seed}
     if repeats > 1:
         protocol["±"] = "standard deviation over repeats"
-    declines = [x for x in figures if x != "AUC"]
-    return Result("noise robustness", name_of(fitted[0]), figures, protocol, rows, deviations, declines)
+    declines = [x for x in of_model[0] if x != "AUC"]
+    return Result.of_rounds("noise robustness", name, rounds, protocol, declines)
 
 
 def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
