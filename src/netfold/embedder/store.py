@@ -14,7 +14,6 @@ from netfold.embedder.options import config_from_json, config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-
     pass
 
 __all__ = ["estimated_size", "load", "save"]

@@ -44,8 +44,6 @@ _MARKS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("networkx edge list", re.compile(rb"(?:#[^\n]*\n)*\S+ \S+ \{[^\n]*\}\r?\n?(?:\S+ \S+ \{[^\n]*\}\r?\n?)*\Z")),
 )
 _UNREAD = {
-    "KONECT": "a bipartite file of KONECT, where node 1 on the left is another than node 1 on the right; "
-    "read_hyperedges(path, header=False, columns=['left', 'right']) tells them apart",
     "XML": "an XML file, neither GraphML nor GEXF",
     "DIMACS": "a DIMACS file; keep its lines of edges, without the letter before them",
     "HIF": "HIF json, which holds hyperedges; nf.read_hif reads it",
