@@ -90,7 +90,8 @@ def test_a_file_that_says_it_has_two_sides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "two"),
     [
-        ("user", "movie", True), ("user_id", "item_id", True), ("customer_id", "product_id", True), ("userId", "tagId", True),
+        ("user", "movie", True), ("user_id", "item_id", True), ("customer_id", "product_id", True),
+        ("userId", "tagId", True),
         ("follower", "followee", False), ("citing", "cited", False), ("from_user", "to_user", False),
         ("person_a", "person_b", False), ("source", "item", False), ("id1", "id2", False), ("u", "v", False),
         ("user", "friend", False), ("user", "user_2", False),

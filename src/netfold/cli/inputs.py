@@ -106,8 +106,10 @@ _ROLE_HELP = {
 
 def role_flags(command: Any) -> Any:
     """The flags that say which column of a file of edges is what."""
+    words = "Keep no times, which is quicker; the column is passed over."
+    command = click.option("--no-time", "time", flag_value=False, type=ColumnName(), default=None, help=words)(command)
     for role in reversed(_ROLES):
-        command = click.option(f"--{role}", type=ColumnName(), help=_ROLE_HELP[role])(command)
+        command = click.option(f"--{role}", type=ColumnName(), default=None, help=_ROLE_HELP[role])(command)
     return command
 
 

@@ -109,11 +109,14 @@ amount; line 1 is a header
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
-        return {
+        facts = {
             "roles": dict(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
             "undecided": self.undecided, "files": self.files, "format": self.format,
-        } | ({"bipartite": True} if self.bipartite else {}) | ({"shared": self.shared} if self.shared else {})  # fmt: skip
+        }  # fmt: skip
+        return (
+            facts | ({"bipartite": True} if self.bipartite else {}) | ({"shared": self.shared} if self.shared else {})
+        )
 
     @staticmethod
     def from_dict(facts: Any) -> Reading:

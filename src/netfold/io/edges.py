@@ -41,7 +41,7 @@ def read_edges(
     source: str | int | None = None,
     target: str | int | None = None,
     weight: str | int | None = None,
-    time: str | int | None = None,
+    time: str | int | bool | None = None,
     type: str | int | None = None,
     bipartite: bool | None = None,
 ) -> Graph:
@@ -61,6 +61,7 @@ def read_edges(
       names them. What is not said is detected (see `netfold.data.columns.edge_roles`): ends by their names, or the
       first two columns that may be; a weight by its name (weight, w, value, count, ...), or as the third of three
       columns without names; a time by its name and values. A time is never a weight unless `weight` says so.
+      `time=False` keeps no times, which is quicker: the column is passed over.
     - `bipartite=True`: the two columns are two sides, as users and items that are both numbered from 1: a node of one
       is never one of the other, and each is called after its column (user:1, item:1; source:1 and target:1 where no
       line names the columns). False: they are not, say nothing. None: where it looks so (names of two kinds over
@@ -145,7 +146,9 @@ def _other_format(
     """The graph in a file of another program, which says itself what it holds."""
     at, name = next((i, name) for i, name in enumerate(formats) if name is not None)
     path = paths[at]
-    said = next((role for role in ("source", "target", "time", "type") if getattr(chosen, role) is not None), None)
+    said = next(
+        (role for role in ("source", "target", "time", "type") if getattr(chosen, role) not in (None, False)), None
+    )
     if len(paths) > 1:
         raise refusal(path, f"this is a {name} file, one of {len(paths)} files; only tables are read together")
     if said is not None:
