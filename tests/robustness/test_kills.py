@@ -133,7 +133,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "v.txt",
         "v.bin",
         "v.parquet",
-    ],  # fmt: skip
+    ],
 )
 def test_killed_at_every_step(name: str, facts: dict[str, Any]) -> None:
     found = facts[name]

@@ -109,7 +109,7 @@ amount; line 1 is a header
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
-        facts = {
+        facts: dict[str, Any] = {
             "roles": dict(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
             "undecided": self.undecided, "files": self.files, "format": self.format,

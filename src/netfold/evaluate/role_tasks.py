@@ -48,8 +48,9 @@ def centrality(
     beside it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them
     all. Where vectors have more columns than half of the nodes to learn from, least squares would fit the noise: the
     regression is then ridge, with the largest penalty that is within a standard error of the best where each of these
-    nodes in turn is left out. Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from
-    1,000. The baselines are five numbers about degrees, and the mean of the nodes that are not held out.
+    nodes in turn is left out. Paths are counted from `sources` random nodes: by default from all where these are up to
+    12,000, else from 1,000. The baselines are five numbers about degrees, and the mean of the nodes that are not held
+    out.
     """
     names, known = _check_measures(measures), Graph.of(graph)
     check_at_least_one(repeats=repeats, sources=1 if sources is None else sources)

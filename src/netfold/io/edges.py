@@ -50,8 +50,8 @@ def read_edges(
     Text separated by commas, semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet; what it is shows
     in its first bytes. Text is UTF-8. Blank lines and lines that begin with # or % are passed over; a field in double
     quotes may hold the delimiter (and a node that begins with # needs them). A list of files, or a pattern such as
-    "edges-*.csv", is read as one. GraphML, GML, GEXF, Pajek, Matrix Market, node-link JSON and networkx's edge lists
-    and adjacency lists are recognised and read too (`netfold.io.formats`).
+    "edges-*.csv", is read as one. GraphML, GML, GEXF, Pajek, Matrix Market, METIS, node-link JSON and networkx's edge
+    lists and adjacency lists are recognised and read too (`netfold.io.formats`).
 
     - `delimiter` is one character, " " for any run of blanks and tabs; None detects it.
     - `header` says whether the first line names the columns. None decides: it does where none of its cells occurs again
