@@ -296,9 +296,9 @@ def tables(draw: st.DrawFn) -> dict[str, list[Any]]:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(tables(), st.booleans())
+@given(tables(), st.booleans(), st.sampled_from([None, False, True]))
 def test_a_table_is_the_same_graph_in_every_format(
-    tmp_path_factory: pytest.TempPathFactory, table: dict[str, list[Any]], directed: bool
+    tmp_path_factory: pytest.TempPathFactory, table: dict[str, list[Any]], directed: bool, bipartite: bool | None
 ) -> None:
     pd, folder = pytest.importorskip("pandas"), tmp_path_factory.mktemp("t")
     rows = [tuple(table), *zip(*table.values(), strict=True)]
@@ -311,8 +311,9 @@ def test_a_table_is_the_same_graph_in_every_format(
     ]
     frame = pd.DataFrame(table)
     frame.to_parquet(folder / "t.parquet")
-    readings = [_read(read_edges, path, directed=directed) for path in [*files, folder / "t.parquet"]]
-    readings.append(_read(Graph.of, frame, directed=directed))
+    options = {"directed": directed, "bipartite": bipartite}
+    readings = [_read(read_edges, path, **options) for path in [*files, folder / "t.parquet"]]
+    readings.append(_read(Graph.of, frame, **options))
     for other in readings[1:]:
         assert (other is None) == (readings[0] is None)
         if readings[0] is not None and other is not None:
@@ -323,6 +324,7 @@ def _read(reader: Any, x: Any, **options: Any) -> Graph | None:
     """The graph, or None where it is refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".* in both ")
         try:
             graph: Graph = reader(x, **options)
         except InputError:

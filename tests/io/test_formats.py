@@ -96,7 +96,6 @@ def test_adjacency_lists_and_graph6(tmp_path: Path) -> None:
         ("<?xml version='1.0'?>\n<svg></svg>\n", {}, "this is an XML file, neither GraphML nor GEXF"),
         ("c a graph\np edge 3 2\ne 1 2\ne 2 3\n", {}, "this is a DIMACS file"),
         ('{"network-type": "undirected", "incidences": []}', {}, "this is HIF json.*read_hif"),
-        ("% bip unweighted\n1 1\n1 2\n", {}, "a bipartite file of KONECT.*tells them apart"),
         ('{"a": 1}', {}, "this is a JSON file without nodes and links"),
         ("<?xml version='1.0'?><graphml><graph", {}, "the GraphML data are damaged or cannot be read"),
         ("graph [ node [ id 0 ", {}, "the GML data are damaged"),

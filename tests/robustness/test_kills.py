@@ -121,8 +121,19 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    ["model", "graph", "hif.json", "report.html", "table.toml", "scores.csv"]
-    + ["v.npz", "v.csv", "v.txt", "v.bin", "v.parquet"],
+    [
+        "model",
+        "graph",
+        "hif.json",
+        "report.html",
+        "table.toml",
+        "scores.csv",
+        "v.npz",
+        "v.csv",
+        "v.txt",
+        "v.bin",
+        "v.parquet",
+    ],
 )
 def test_killed_at_every_step(name: str, facts: dict[str, Any]) -> None:
     found = facts[name]

@@ -240,3 +240,8 @@ def test_rows_of_which_half_of_the_columns_are_touched(touched: int, kept: bool)
     rows.add_transposed_matmul(torch.ones(2, 3), out)
     np.testing.assert_allclose(out, dense.T @ np.ones((2, 3)))
     assert (rows.touched is not None) is kept
+    taken = rows.take(torch.tensor([1, 0]))
+    assert (taken.touched is not None) is kept
+    out.zero_()
+    taken.add_transposed_matmul(torch.tensor([[1.0] * 3, [0.0] * 3]), out)
+    np.testing.assert_allclose(out[:, 0], dense[1])

@@ -17,9 +17,16 @@ __all__ = ["export"]
 @click.option(
     "-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v or .bin."
 )
+@click.option(
+    "--columns",
+    type=click.Choice(("wide", "list")),
+    default="wide",
+    show_default=True,
+    help="Of parquet: a column for each number, or one list column, as vector stores want it.",
+)
 @force_flag
 @json_flag
-def export(model: str, out: str, force: bool, as_json: bool) -> None:
+def export(model: str, out: str, columns: str, force: bool, as_json: bool) -> None:
     """Write the embedding of MODEL to a file of the format that its ending names.
 
     parquet and npz keep everything; npy has the nodes in a file beside it; txt and w2v are word2vec's text, bin its
@@ -30,6 +37,6 @@ def export(model: str, out: str, force: bool, as_json: bool) -> None:
     check_vectors_ending(Path(out))
     check_new_file(out, force=force)
     embedding = embedding_at(model)
-    embedding.save(out, force=force)
+    embedding.save(out, force=force, columns=columns)
     facts = {"nodes": len(embedding), "dim": embedding.dim, "path": out}
     say(facts, f"{len(embedding):,} nodes in {embedding.dim:,} dimensions\n{out}", as_json=as_json)

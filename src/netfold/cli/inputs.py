@@ -59,7 +59,7 @@ __all__ = [
 
 
 _ROLES = ("source", "target", "weight", "time", "type")
-READING = ("directed", "weighted", "delimiter", "header", *_ROLES)
+READING = ("directed", "weighted", "bipartite", "delimiter", "header", *_ROLES)
 """The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
 
 directed_flag: Callable[[Any], Any] = click.option(
@@ -69,6 +69,13 @@ directed_flag: Callable[[Any], Any] = click.option(
 
 weighted_flag: Callable[[Any], Any] = click.option(
     "--weighted/--unweighted", default=None, help="Insist on a weight column, or pass it over."
+)
+
+
+_bipartite_flag: Callable[[Any], Any] = click.option(
+    "--bipartite/--no-bipartite",
+    default=None,
+    help="The two columns are two sides, called user:1 and item:1; or they are not.  [default: one set, and said]",
 )
 
 
@@ -99,14 +106,16 @@ _ROLE_HELP = {
 
 def role_flags(command: Any) -> Any:
     """The flags that say which column of a file of edges is what."""
+    words = "Keep no times, which is quicker; the column is passed over."
+    command = click.option("--no-time", "time", flag_value=False, type=ColumnName(), default=None, help=words)(command)
     for role in reversed(_ROLES):
-        command = click.option(f"--{role}", type=ColumnName(), help=_ROLE_HELP[role])(command)
+        command = click.option(f"--{role}", type=ColumnName(), default=None, help=_ROLE_HELP[role])(command)
     return command
 
 
 def reading_flags(command: Any) -> Any:
     """The flags that every command with a file of edges has."""
-    return role_flags(weighted_flag(text_flags(command)))
+    return role_flags(weighted_flag(_bipartite_flag(text_flags(command))))
 
 
 def text_flags(command: Any) -> Any:
@@ -149,10 +158,10 @@ _MOST_COLORED = 5_000_000
 
 
 def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Graph | None = None) -> None:
-    """Say on standard error what was read; --quiet leaves that out, unless a header was guessed."""
+    """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
-    if reading is not None and (not quiet or reading.undecided):
+    if reading is not None and (not quiet or reading.undecided or getattr(reading, "shared", 0)):
         click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
 
 
@@ -319,7 +328,9 @@ def _looks_typed(path: str, flags: Mapping[str, Any]) -> bool:
     """Three columns or more that are called after roles; --weighted, or that there is no header, says otherwise."""
     from netfold.io.layout import file_columns
 
-    if flags["header"] is False or any(flags[x] is not None for x in ("directed", "weighted", *_ROLES)):
+    if flags["header"] is False or any(
+        flags.get(x) is not None for x in ("directed", "weighted", "bipartite", *_ROLES)
+    ):
         return path.endswith((".json", ".json.gz"))
     return file_columns(path, flags["delimiter"], flags["header"]).hyperedges
 
@@ -333,6 +344,7 @@ def typed_flags(flags: Mapping[str, Any]) -> list[str]:
     switches = {
         "directed": ("--directed", ""),
         "weighted": ("--weighted", "--unweighted"),
+        "bipartite": ("--bipartite", "--no-bipartite"),
         "header": ("--header", "--no-header"),
         "skip_loops": ("--skip-loops", ""),
     }

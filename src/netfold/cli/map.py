@@ -23,7 +23,7 @@ _MEASURES = ("degree", "core")
 
 @click.command("map", epilog="Example: netfold map sdne.netfold -o map.png --edges edges.csv --color degree")
 @click.argument("model")
-@click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .png, .svg or .pdf.")
+@click.option("-o", "--out", required=True, metavar="FILE", help="Ends in .png, .svg, .pdf, or .gexf (for Gephi).")
 @renamed_flag("--labels", "--names")
 @click.option("--names", type=click.IntRange(min=0), default=12, show_default=True, help="How many nodes to name.")
 @click.option(

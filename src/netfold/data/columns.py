@@ -86,12 +86,15 @@ class Roles(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What the caller says of the columns: the name of each, or its position from 0; None to find it out."""
+    """What the caller says of the columns: the name of each, or its position from 0; None to find it out.
+
+    `time=False` says that no times are to be kept: a column of them is still no weight and no end.
+    """
 
     source: str | int | None = None
     target: str | int | None = None
     weight: str | int | None = None
-    time: str | int | None = None
+    time: str | int | bool | None = None
     type: str | int | None = None
 
     @property
@@ -181,8 +184,10 @@ def edge_roles(
     >>> edge_roles(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]], 4)
     Roles(source=0, target=1, weight=None, time=3, type=None)
     """
-    table = _Table(names, rows, width)
-    places = table.places(chosen or Chosen())
+    table, chosen = _Table(names, rows, width), chosen or Chosen()
+    if chosen.time is False:
+        return edge_roles(names, rows, width, chosen._replace(time=None), weighted)._replace(time=None)
+    places = table.places(chosen)
     if width < 2:
         delimiter = "" if names else " (say which delimiter separates them)"
         raise ValueError(f"there is only one column; an edge needs two ends, in two columns{delimiter}")
@@ -207,6 +212,8 @@ class _Table:
         for role, column in zip(ROLES, chosen, strict=True):
             if column is None:
                 continue
+            if isinstance(column, bool):
+                raise ValueError(f"{role}={column} names no column; give its name, or its position from 0")
             place = self._place(role, column)
             other = next((name for name, taken in places.items() if taken == place), None)
             if other is not None:

@@ -321,18 +321,24 @@ class Embedding:
         names = [f"{letter}{j}" for letter in letters for j in range(self.dim)]
         return pd.DataFrame(self.coordinates, index=index, columns=names, copy=True)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def to_keyed_vectors(self) -> Any:
+        """gensim's `KeyedVectors` with the same vectors; nodes are strings there."""
+        from netfold.data.interop import to_keyed_vectors
+
+        return to_keyed_vectors(self.nodes, self.vectors)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False, columns: str = "wide") -> None:
         """Write a file of the format that its ending names: .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v, .vec, .bin.
 
         Parquet and npz keep everything, `fitted_to` too. The others are for other programs: they hold nodes as plain
         text, so that integers are recognised when they are read and other nodes than strings and integers are refused,
-        and, but for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each.
+        and, but for .csv and .tsv, the vectors without `std`. `netfold.io.vectors` describes each. With
+        `columns="list"` parquet has one list column `vector`, as vector stores want it, in place of v0, v1, ...
         """
         from netfold.io import vectors
 
-        vectors.write_vectors(
-            Path(path), vectors.Stored(self.nodes, self.vectors, self.std, self.fitted_to), force=force
-        )
+        stored = vectors.Stored(self.nodes, self.vectors, self.std, self.fitted_to)
+        vectors.write_vectors(Path(path), stored, force=force, columns=columns)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Embedding:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,7 @@ from netfold.data.edges import adjacency, entry_times, in_float32
 from netfold.data.html import html_box, html_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
+from netfold.data.sides import apart, shared_nodes
 from netfold.data.text import as_typed, counted
 from netfold.errors import InputError
 
@@ -101,12 +103,14 @@ class Graph:
         weight: Any = None,
         time: Any = None,
         type: Any = None,
+        bipartite: bool | None = None,
     ) -> Graph:
         """A graph of pairs (u, v), of triples (u, v, weight), of an array, or of a table (pandas, polars).
 
         `source`, `target`, `weight`, `time`, `type` and `weighted` say which columns of a table or an array are what,
         as in `read_edges`: by name, or by position from 0 where there are no names. An array has a row for each edge,
-        or is the 2 x E integers that PyTorch Geometric calls edge_index.
+        or is the 2 x E integers that PyTorch Geometric calls edge_index. With `bipartite=True` the two ends are two
+        sides whose nodes are never the same, called after their columns (user:1 and item:1, or source:1 and target:1).
 
         `nodes` fixes the order of the nodes and admits isolated ones; otherwise they come in ascending
         order where all are integers, and as they first appear where not. An edge given twice (in an undirected
@@ -118,9 +122,17 @@ class Graph:
         """
         table = interop.edge_columns(edges, weights, Chosen(source, target, weight, time, type), weighted)
         u, v = table.sources, table.targets
+        shared = 0
         if nodes is None:
             names, u_codes, v_codes = _factorize(u, v)
+            ends = _ends_of(table.reading)
+            if bipartite:
+                names, (u_codes,), (v_codes,) = apart(ends, names, [u_codes], [v_codes])
+            elif bipartite is None and table.reading is not None:
+                shared = shared_nodes(ends, names, [u_codes], [v_codes])
         else:
+            if bipartite:
+                raise InputError("nodes= says what the nodes are called, and bipartite=True calls them otherwise")
             names = Nodes.of(nodes)
             u_codes, v_codes = names.positions(u), names.positions(v)
         graph = Graph.from_codes(u_codes, v_codes, table.weights, nodes=names, directed=directed, duplicates=duplicates)
@@ -131,6 +143,9 @@ class Graph:
         weighty = table.weights is not None
         zeros = 0 if table.weights is None else int(np.count_nonzero(table.weights == 0))
         reading = table.reading and table.reading.counted(len(u_codes), graph.n_edges, summed=weighty, zeros=zeros)
+        reading = reading and replace(reading, bipartite=bool(bipartite), shared=shared)
+        if reading is not None and shared:
+            warnings.warn(reading.sides_said, stacklevel=2)
         return unchecked(a, names, directed, times=times, reading=reading)
 
     @staticmethod
@@ -184,7 +199,7 @@ class Graph:
         """Whatever can be read as a graph: a Graph, networkx, igraph, PyG data, a matrix, edges, a table.
 
         `columns` are those arguments of `from_edges` that say which column of a table is what (`source`, `target`,
-        `weight`, `time`, `type`), and its others.
+        `weight`, `time`, `type`, `bipartite`), and its others.
 
         >>> Graph.of([(1, 2), (2, 3)])
         Graph(3 nodes, 2 edges, undirected)
@@ -264,6 +279,8 @@ class Graph:
         over = self.reading.unused if self.reading is not None else ()
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
         sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
+        if self.reading is not None and self.reading.shared:
+            passed_over += f"; {counted(self.reading.shared, 'node')} in both columns"
         return f"Graph({sizes}, {kind}{weighted}{passed_over})"
 
     def _repr_html_(self) -> str:
@@ -396,6 +413,14 @@ def _checked_times(times: Any, before: sparse.csr_array, matrix: sparse.csr_arra
         raise InputError(f"times has the shape {array.shape}; it needs one for each of {matrix.nnz:,} sorted entries")
     array.flags.writeable = False
     return array
+
+
+def _ends_of(reading: Reading | None) -> list[str]:
+    """What the columns of the ends are called."""
+    roles = {} if reading is None else reading.roles
+    return [
+        role if roles.get(role, "").startswith("column ") else roles.get(role, role) for role in ("source", "target")
+    ]
 
 
 def _factorize(u: Any, v: Any) -> tuple[Nodes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:

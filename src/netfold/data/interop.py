@@ -16,6 +16,7 @@ from netfold.data.columns import Chosen, Roles, edge_roles, times_of
 from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
+from netfold.data.text import as_typed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -302,6 +303,17 @@ def to_pyg(matrix: sparse.csr_array) -> Any:
     coo = matrix.tocoo()
     ends = torch.tensor(np.stack(coo.coords).astype(np.int64))
     return data.Data(edge_index=ends, edge_weight=torch.tensor(coo.data), num_nodes=matrix.shape[0])
+
+
+def to_keyed_vectors(nodes: Nodes, vectors: npt.NDArray[np.float32]) -> Any:
+    """gensim's `KeyedVectors`, whose keys are strings."""
+    names = [as_typed(node) for node in nodes]
+    if len(set(names)) < len(names):
+        again = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"two nodes are called {again!r} as text, and gensim's keys are texts; rename one")
+    made = _library("gensim.models", "to_keyed_vectors").KeyedVectors(vectors.shape[1])
+    made.add_vectors(names, np.array(vectors))
+    return made
 
 
 def to_pandas(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from netfold.data.columns import ROLES, Roles
-from netfold.data.text import counted
+from netfold.data.text import counted, enumerated
 
 __all__ = ["HyperedgeReading", "Reading"]
 
@@ -41,6 +41,10 @@ amount; line 1 is a header
     files: int = 1
     format: str = ""
     """The name of a format that has no columns, such as GraphML."""
+    bipartite: bool = False
+    """Whether the two columns were read as two sides, each node called after its column (user:1)."""
+    shared: int = 0
+    """Nodes that both columns name and that are one node each, where the columns look like two sides."""
 
     @staticmethod
     def of(names: Sequence[str] | None, roles: Roles, width: int, **facts: Any) -> Reading:
@@ -69,6 +73,8 @@ amount; line 1 is a header
         if self.format:
             return f"{self.format}, {counted(self.edges, 'edge', 'edges')}"
         parts = [self._columns(), self._rows()]
+        if self.shared:
+            parts.append(self.sides_said)
         if self.unused:
             parts.append(f"passed over: {', '.join(self.unused)}")
         if self.undecided:
@@ -77,8 +83,17 @@ amount; line 1 is a header
             parts.append("line 1 is a header")
         return "; ".join(parts)
 
+    @property
+    def sides_said(self) -> str:
+        """What became of nodes that both columns name, and how to say otherwise."""
+        ends = enumerated(self.roles[role] for role in ("source", "target"))
+        count = _count(self.shared, "node is", "nodes are")
+        how = "bipartite=True (--bipartite) keeps two sides apart, bipartite=False (--no-bipartite) says they are one"
+        return f"{count} in both {ends}, taken for the same: {how}"
+
     def _columns(self) -> str:
         ends = " - ".join(self.roles[role] for role in ("source", "target"))
+        ends += " (two sides)" if self.bipartite else ""
         return ", ".join([ends, *(f"{role} {self.roles[role]}" for role in ("weight", "time") if role in self.roles)])
 
     def _rows(self) -> str:
@@ -94,11 +109,14 @@ amount; line 1 is a header
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
-        return {
+        facts: dict[str, Any] = {
             "roles": dict(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
             "undecided": self.undecided, "files": self.files, "format": self.format,
         }  # fmt: skip
+        return (
+            facts | ({"bipartite": True} if self.bipartite else {}) | ({"shared": self.shared} if self.shared else {})
+        )
 
     @staticmethod
     def from_dict(facts: Any) -> Reading:
@@ -108,7 +126,8 @@ amount; line 1 is a header
             values: dict[str, Any] = {x: int(facts[x]) for x in ("rows", "edges", "repeated", "dropped", "files")}
             values |= {x: bool(facts[x]) for x in ("summed", "undecided")}
             values["header"] = None if facts["header"] is None else bool(facts["header"])
-            values["format"] = str(facts["format"])
+            values |= {"format": str(facts["format"]), "bipartite": bool(facts.get("bipartite", False))}
+            values["shared"] = int(facts.get("shared", 0))
             reading = Reading(roles, tuple(map(str, facts["passed_over"])), **values)
             str(reading)
         except (KeyError, TypeError, AttributeError) as e:

@@ -47,9 +47,11 @@ def centrality(
     `MSE/mean` is the mean squared error over the held-out nodes, divided by the mean of the centrality over all nodes,
     as DRNE's tables have it (there in hundredths). It is not free of scale, and so R² = 1 - MSE / variance stands
     beside it: 0 is what guessing the mean gives. Core numbers are divided by their maximum; `centralities` defines them
-    all. Where vectors have as many columns as there are nodes to learn from, regression fits anything: there is no
-    figure. Paths are counted from `sources` random nodes: by default from all where these are up to 12,000, else from
-    1,000. The baselines are five numbers about degrees, and the mean of the nodes that are not held out.
+    all. Where vectors have more columns than half of the nodes to learn from, least squares would fit the noise: the
+    regression is then ridge, with the largest penalty that is within a standard error of the best where each of these
+    nodes in turn is left out. Paths are counted from `sources` random nodes: by default from all where these are up to
+    12,000, else from 1,000. The baselines are five numbers about degrees, and the mean of the nodes that are not held
+    out.
     """
     names, known = _check_measures(measures), Graph.of(graph)
     check_at_least_one(repeats=repeats, sources=1 if sources is None else sources)
@@ -74,25 +76,57 @@ def centrality(
     if set(names) & set(_BY_PATHS):
         protocol["shortest paths from"] = "all nodes" if starts is None else f"{len(starts):,} random nodes"
     learned = len(splits[0][0])
-    if vectors.shape[1] >= learned:
-        protocol["no figures"] = f"{vectors.shape[1]:,} columns are too many for {learned:,} nodes to learn from"
+    if _are_many(vectors.shape[1], learned):
+        protocol["regression"] = f"ridge, as {vectors.shape[1]:,} columns are many for {learned:,} nodes to learn from"
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     smaller = [x for x in rounds[name_of(model)][0] if x.endswith("MSE/mean")]
     return Result.of_rounds("centrality", name_of(model), rounds, protocol, smaller)
 
 
 def _regression(x: Floats, truth: Floats, split: Split) -> Floats:
-    """What least squares with an intercept makes of the held-out rows."""
+    """What least squares with an intercept makes of the held-out rows; regularised where columns are many."""
     learned, held_out = split
     center, middle = x[learned].mean(axis=0), truth[learned].mean(axis=0)
     if not x.shape[1]:
         return np.tile(middle, (len(held_out), 1))
-    if x.shape[1] >= len(learned):
-        return np.full((len(held_out), truth.shape[1]), np.nan)
     scale = np.abs(x[learned] - center).max(axis=0)
     centered = (x - center) / np.where(scale > 0, scale, 1)  # columns of any size, for a solution of full accuracy
-    weights = np.linalg.lstsq(centered[learned], truth[learned] - middle, rcond=None)[0]
+    if _are_many(x.shape[1], len(learned)):
+        weights = _ridge(centered[learned], truth[learned] - middle)
+    else:
+        weights = np.linalg.lstsq(centered[learned], truth[learned] - middle, rcond=None)[0]
     return np.asarray(centered[held_out] @ weights + middle)
+
+
+def _are_many(columns: int, rows: int) -> bool:
+    """Whether least squares would fit the noise: it needs two rows a column to mean anything."""
+    return 2 * columns > rows
+
+
+_PENALTIES = 10.0 ** np.arange(-3, 3.5, 0.5)
+"""Parts of the largest squared singular value."""
+
+
+def _ridge(x: Floats, y: Floats) -> Floats:
+    """Weights (columns x targets) of min ‖xw - y‖² + λ‖w‖², x and y centred (rows x ...), for each target its own λ:
+
+    the largest whose error, where each row in turn is left out, is within a standard error of the least. That needs no
+    more than one decomposition: the residual of row i without it is (y_i - ŷ_i) / (1 - h_i), h_i being its entry of
+    the hat matrix, intercept included.
+    """
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    seen = u.T @ y
+    shrunk = [s**2 / (s**2 + penalty * s[0] ** 2) for penalty in _PENALTIES] if s[0] > 0 else [np.zeros_like(s)]
+    errors, spreads = [], []
+    for part in shrunk:
+        left = np.maximum(1 - 1 / len(x) - (u**2) @ part, 1e-9)
+        squares = ((y - u @ (part[:, None] * seen)) / left[:, None]) ** 2
+        errors.append(squares.mean(axis=0))
+        spreads.append(squares.std(axis=0, ddof=1) / len(x) ** 0.5)
+    least, targets = np.argmin(errors, axis=0), np.arange(y.shape[1])
+    fine = np.stack(errors) <= np.stack(errors)[least, targets] + np.stack(spreads)[least, targets]
+    best = np.stack(shrunk)[len(shrunk) - 1 - np.argmax(fine[::-1], axis=0)]
+    return np.asarray(vt.T @ (best.T / np.where(s > 0, s, 1)[:, None] * seen))
 
 
 def _figures(names: tuple[str, ...], truth: Floats, predicted: Floats, held_out: Ints) -> dict[str, float]:

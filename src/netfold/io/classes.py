@@ -34,12 +34,12 @@ def read_classes(
 ) -> dict[Any, tuple[Any, ...]]:
     """The classes of each node in a table with a node and a class on each line; a node of several has several lines.
 
-    Columns are separated by tabs, semicolons, commas or blanks, plain or compressed. The first line may name them: it
-    is a header where it says node and label (or the like), or where it differs in kind from the lines below. Of more
-    than two columns, `node` and `column` name those of the nodes and of their classes; `node` is otherwise the one that
-    holds most nodes of the graph, or the first. A column is one of integers where all of it is, as in `read_edges`.
-    With `nodes`, the nodes of a graph, nodes are read as the graph has them; those that it does not have are passed
-    over, and a warning counts them.
+    Columns are separated by tabs, semicolons, commas or blanks, plain or compressed, or are those of parquet. The first
+    line may name them: it is a header where it says node and label (or the like), or where it differs in kind from the
+    lines below. Of more than two columns, `node` and `column` name those of the nodes and of their classes; `node` is
+    otherwise the one that holds most nodes of the graph, or the first. A column is one of integers where all of it is,
+    as in `read_edges`. With `nodes`, the nodes of a graph, nodes are read as the graph has them; those that it does not
+    have are passed over, and a warning counts them.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "users.csv")
@@ -49,7 +49,8 @@ def read_classes(
     """
     path = Path(path)
     lines = _lines(path)
-    header = bool(lines) and _is_header(lines, nodes, named=node is not None or column is not None)
+    named = node is not None or column is not None
+    header = bool(lines) and (lines[0][0] == 0 or _is_header(lines, nodes, named=named))
     names = [field.decode() for field in lines[0][1]] if header else []
     body = lines[header:]
     if not body:
@@ -72,7 +73,7 @@ _ABSENT = object()
 def _lines(path: Path) -> list[_Line]:
     kind = file_kind(path)
     if kind == "parquet":
-        raise refusal(path, "this is parquet; classes are read from text, a node and its class on each line")
+        return _parquet_lines(path)
     lines: list[_Line] = []
     delimiter = b""
     for start, text in chunks(path, kind):
@@ -82,6 +83,18 @@ def _lines(path: Path) -> list[_Line]:
         if len(lines) > _MOST:
             raise refusal(path, f"there are more than {_MOST:,} lines; give the classes of fewer nodes")
     return lines
+
+
+def _parquet_lines(path: Path) -> list[_Line]:
+    """The columns of a parquet file as text has them: their names, then the rows; what is missing is empty."""
+    from netfold.io.duckdb import parquet_texts
+
+    names, rows = parquet_texts(path, _MOST)
+    if len(names) < 2:
+        raise refusal(
+            path, f"there is the column {', '.join(names)} alone; classes are a node and its class in each row"
+        )
+    return [(i, [cell.encode() for cell in row]) for i, row in enumerate([names, *rows])]
 
 
 def _fields(path: Path, line: int, row: bytes, delimiter: bytes, width: int) -> list[bytes]:

@@ -112,6 +112,17 @@ def parquet_sample(path: Path) -> tuple[list[str], list[list[str]]]:
         return names, _sampled(connection, name, names, types)
 
 
+def parquet_texts(path: Path, most: int) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns of a parquet file, and all of its rows as texts, empty where a value is missing."""
+    with opened(path, "parquet") as (connection, name):
+        names, _ = _described(connection, name)
+        cells = ", ".join(f"coalesce({quoted(column)}::VARCHAR, '')" for column in names)
+        rows = connection.execute(f"SELECT {cells} FROM {_PARQUET}) LIMIT {most + 1}", [name]).fetchall()
+    if len(rows) > most:
+        raise refusal(path, f"there are more than {most:,} rows; give fewer")
+    return names, [list(row) for row in rows]
+
+
 def _described(connection: Any, name: str) -> tuple[list[str], list[str]]:
     columns = connection.execute(f"SELECT * FROM {_PARQUET}) LIMIT 0", [name]).description
     return [str(column[0]) for column in columns], [str(column[1]) for column in columns]

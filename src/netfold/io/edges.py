@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from netfold.data.columns import Chosen, Roles
+from netfold.data.columns import ROLES, Chosen, Roles
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
+from netfold.data.sides import apart, shared_nodes
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
@@ -40,16 +41,17 @@ def read_edges(
     source: str | int | None = None,
     target: str | int | None = None,
     weight: str | int | None = None,
-    time: str | int | None = None,
+    time: str | int | bool | None = None,
     type: str | int | None = None,
+    bipartite: bool | None = None,
 ) -> Graph:
     """The graph in a file with one edge per line: two nodes, and perhaps a weight, a time and more.
 
     Text separated by commas, semicolons, tabs or blanks, plain or compressed (gzip, zstd), or parquet; what it is shows
     in its first bytes. Text is UTF-8. Blank lines and lines that begin with # or % are passed over; a field in double
     quotes may hold the delimiter (and a node that begins with # needs them). A list of files, or a pattern such as
-    "edges-*.csv", is read as one. GraphML, GML, GEXF, Pajek, Matrix Market, node-link JSON and networkx's edge lists
-    and adjacency lists are recognised and read too (`netfold.io.formats`).
+    "edges-*.csv", is read as one. GraphML, GML, GEXF, Pajek, Matrix Market, METIS, node-link JSON and networkx's edge
+    lists and adjacency lists are recognised and read too (`netfold.io.formats`).
 
     - `delimiter` is one character, " " for any run of blanks and tabs; None detects it.
     - `header` says whether the first line names the columns. None decides: it does where none of its cells occurs again
@@ -59,6 +61,12 @@ def read_edges(
       names them. What is not said is detected (see `netfold.data.columns.edge_roles`): ends by their names, or the
       first two columns that may be; a weight by its name (weight, w, value, count, ...), or as the third of three
       columns without names; a time by its name and values. A time is never a weight unless `weight` says so.
+      `time=False` keeps no times, which is quicker: the column is passed over.
+    - `bipartite=True`: the two columns are two sides, as users and items that are both numbered from 1: a node of one
+      is never one of the other, and each is called after its column (user:1, item:1; source:1 and target:1 where no
+      line names the columns). False: they are not, say nothing. None: where it looks so (names of two kinds over
+      integers from 1 on), `graph.reading` and a warning say how many nodes are in both columns; files of KONECT that
+      say `bip` are read as two sides.
     - `weighted=True` insists on a weight: where no column is called one, the next column of numbers is.
       `weighted=False` reads none.
 
@@ -84,7 +92,12 @@ def read_edges(
     paths = files_named(path)
     chosen = Chosen(source, target, weight, time, type)
     formats = [format_of(each) for each in paths]
+    if bipartite is None and "KONECT" in formats:
+        bipartite = True
+    formats = [None if name == "KONECT" else name for name in formats]
     if any(formats):
+        if bipartite:
+            raise refusal(paths[0], "bipartite=True (--bipartite) is for a table of edges; leave it out")
         return _other_format(paths, formats, chosen, directed, weighted)
     _keep_freed_memory()
     files = table_files(paths, chosen, weighted, delimiter, header)
@@ -92,7 +105,9 @@ def read_edges(
         ends, collected = _collected(files, IntegerEnds() if all(file.integers for file in files) else TextEnds())
     except NotIntegersError:
         ends, collected = _collected(files, TextEnds())
-    graph = _graph(files, ends, collected, directed)
+    graph = _graph(files, ends, collected, directed, bipartite)
+    if graph.reading is not None and graph.reading.shared:
+        warnings.warn(f"{paths[0]}: {graph.reading.sides_said}", stacklevel=2)
     if any(file.undecided for file in files):
         warnings.warn(_undecided_header(files), stacklevel=2)
     return graph
@@ -139,7 +154,9 @@ def _other_format(
     """The graph in a file of another program, which says itself what it holds."""
     at, name = next((i, name) for i, name in enumerate(formats) if name is not None)
     path = paths[at]
-    said = next((role for role in ("source", "target", "time", "type") if getattr(chosen, role) is not None), None)
+    said = next(
+        (role for role in ("source", "target", "time", "type") if getattr(chosen, role) not in (None, False)), None
+    )
     if len(paths) > 1:
         raise refusal(path, f"this is a {name} file, one of {len(paths)} files; only tables are read together")
     if said is not None:
@@ -255,13 +272,20 @@ def _collected(files: Sequence[TableFile], ends: Ends) -> tuple[Ends, Collected]
     return ends, collected
 
 
-def _graph(files: Sequence[TableFile], ends: Ends, collected: Collected, directed: bool) -> Graph:
+def _graph(
+    files: Sequence[TableFile], ends: Ends, collected: Collected, directed: bool, bipartite: bool | None = None
+) -> Graph:
     columns, weights = collected.take()
     times, first = collected.take_times(), files[0]
     if not columns:
         problem = "there are no edges; it should hold one edge per line, after the header if there is one"
         raise refusal(first.path, problem)
-    nodes = ends.finish(columns)
+    nodes, shared = ends.finish(columns), 0
+    called = [first.names[i] if first.names else role for role, i in zip(ROLES, first.roles[:2], strict=False)]
+    if bipartite:
+        nodes, columns[0::2], columns[1::2] = apart(called, nodes, columns[0::2], columns[1::2])
+    elif bipartite is None and first.names is not None:
+        shared = shared_nodes(called, nodes, columns[0::2], columns[1::2])
     pairs = list(zip(columns[0::2], columns[1::2], strict=True))
     timed = [] if times is None else pairs[:]
     columns.clear()
@@ -276,6 +300,7 @@ def _graph(files: Sequence[TableFile], ends: Ends, collected: Collected, directe
     edges = matrix.nnz if directed else (matrix.nnz + n_loops) // 2
     header = first.names is not None if isinstance(first, EdgeText) else None
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
+    facts |= {"bipartite": bool(bipartite), "shared": shared}
     reading = Reading.of(first.names, first.roles, first.width, **facts)
     reading = reading.counted(collected.rows, edges, summed=summed, zeros=collected.zeros)
     return unchecked(matrix, nodes, directed, times=times, reading=reading)

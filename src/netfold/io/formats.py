@@ -2,11 +2,14 @@
 
 | format | read with |
 | --- | --- |
-| GraphML, GEXF, GML, Pajek, node-link JSON, graph6, sparse6 | networkx (`pip install 'netfold[formats]'`) |
+| GraphML, GEXF, GML, Pajek, node-link JSON, graph6, sparse6, networkx's multiline adjacency list | networkx \
+(`pip install 'netfold[formats]'`) |
 | Matrix Market | scipy |
-| networkx's edge list (`a b {}`), adjacency list (a node and its neighbors a line) | this module |
+| networkx's edge list (`a b {}`), adjacency list (a node and its neighbors a line), METIS | this module |
 
-What a file says of itself holds: whether it is directed, and the weights of its edges (the attribute `weight`).
+Adjacency lists (.adjlist, .adj) and METIS (.metis, .graph) are known by their ending, since nothing in them tells them
+from a table; so is what zstd packs (.graphml.zst). What a file says of itself holds: whether it is directed, and the
+weights of its edges (the attribute `weight`).
 """
 
 from __future__ import annotations
@@ -16,18 +19,25 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
+from netfold.data.text import printable
 from netfold.errors import InputError
+from netfold.io.files import staged_file
 from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, unpacked
 
-__all__ = ["format_of", "read_format"]
+__all__ = ["format_of", "read_format", "write_gexf"]
 
 _HEAD = 1 << 16
 _MARKS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
@@ -41,11 +51,12 @@ _MARKS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("graph6", re.compile(rb">>graph6<<")),
     ("sparse6", re.compile(rb">>sparse6<<")),
     ("DIMACS", re.compile(rb"(?:c[ \n][^\n]*\n|c\n)*p [a-z]+ \d+ \d+\s*\n")),
+    ("multiline adjacency list", re.compile(rb"(?:#[^\n]*\n)*(?:\S+ \d+\r?\n)+\S+ \{[^\n]*\}\r?\n")),
     ("networkx edge list", re.compile(rb"(?:#[^\n]*\n)*\S+ \S+ \{[^\n]*\}\r?\n?(?:\S+ \S+ \{[^\n]*\}\r?\n?)*\Z")),
 )
+_BY_ENDING = {"adjlist": "adjacency list", "adj": "adjacency list", "metis": "METIS", "graph": "METIS"}
+_ENDINGS = frozenset(("graphml", "gexf", "gml", "net", "json", "mtx", "g6", "s6", "xml", "edgelist", *_BY_ENDING))
 _UNREAD = {
-    "KONECT": "a bipartite file of KONECT, where node 1 on the left is another than node 1 on the right; "
-    "read_hyperedges(path, header=False, columns=['left', 'right']) tells them apart",
     "XML": "an XML file, neither GraphML nor GEXF",
     "DIMACS": "a DIMACS file; keep its lines of edges, without the letter before them",
     "HIF": "HIF json, which holds hyperedges; nf.read_hif reads it",
@@ -62,17 +73,14 @@ def format_of(path: Path) -> str | None:
     >>> format_of(path)
     'GML'
     """
-    kind = file_kind(path)
-    if kind not in ("text", "gzip"):
+    kind, ending = file_kind(path), path.name.lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
+    if kind not in ("text", "gzip") and not (kind == "zstd" and ending in _ENDINGS):
         return None
     head = next(unpacked(path, kind), b"")[:_HEAD]
     whole = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
     if head.lstrip()[:1] in (b"{", b"["):
         return _json_format(head)
-    by_mark = next((name for name, mark in _MARKS if mark.match(whole)), None)
-    if by_mark is None and path.name.removesuffix(".gz").endswith((".adjlist", ".adj")):
-        return "adjacency list"
-    return by_mark
+    return next((name for name, mark in _MARKS if mark.match(whole)), _BY_ENDING.get(ending))
 
 
 def _json_format(head: bytes) -> str | None:
@@ -183,6 +191,37 @@ def _adjacency_list(path: Path, weight: str) -> Graph:
     return Graph.from_edges([(known[row[0]], known[x]) for row in rows for x in row[1:]], nodes=list(known.values()))
 
 
+def _metis(path: Path, weight: str) -> Graph:
+    """A line "n m [fmt [ncon]]", then for each node from 1 on its neighbors; fmt says what weights stand among them."""
+    lines = [
+        text for start, block in chunks(path, file_kind(path)) for text in block.decode().split("\n")[:-1]
+        if not text.lstrip().startswith("%")
+    ]  # fmt: skip
+    head = lines[0].split() if lines else []
+    if not 2 <= len(head) <= 4 or not all(map(str.isdecimal, head)):
+        raise InputError(f"line 1 should say how many nodes and edges there are, as 4 5, not {' '.join(head)[:40]!r}")
+    n, m, form = int(head[0]), int(head[1]), f"{head[2] if len(head) > 2 else '':0>3}"
+    skipped = (form[-3] == "1") + (int(head[3]) if len(head) > 3 else 1) * (form[-2] == "1")
+    weighted = form[-1] == "1"
+    while len(lines) > n + 1 and not lines[-1].strip():
+        lines.pop()
+    if len(lines) != n + 1:
+        raise InputError(f"line 1 promises {n:,} nodes, and {len(lines) - 1:,} lines follow")
+    ends, weights = [], []
+    for i, line in enumerate(lines[1:], 1):
+        numbers = [float(x) if weighted else int(x) for x in line.split()[skipped:]]
+        near = numbers[:: 1 + weighted]
+        ends += [(i, int(j)) for j in near]
+        weights += numbers[1::2] if weighted else []
+        if any(not 1 <= j <= n for j in near) or (weighted and len(numbers) % 2):
+            raise InputError(f"the line of node {i} does not list neighbors between 1 and {n:,}")
+    matrix = sparse.coo_array((weights or [1.0] * len(ends), tuple(np.array(ends, int).reshape(-1, 2).T - 1)), (n, n))
+    graph = Graph.from_scipy(matrix, range(1, n + 1))
+    if graph.directed or graph.n_edges != m:
+        raise InputError(f"line 1 promises {m:,} edges, each listed at both of its ends; there are {graph.n_edges:,}")
+    return graph
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     for start, text in chunks(path, file_kind(path)):
         yield from data_lines(start, text)
@@ -196,7 +235,50 @@ _READERS: dict[str, Callable[[Path, str], Graph]] = {
     "node-link JSON": _with_networkx(_node_link),
     "graph6": _with_networkx(lambda nx, file: nx.read_graph6(file)),
     "sparse6": _with_networkx(lambda nx, file: nx.read_sparse6(file)),
+    "multiline adjacency list": _with_networkx(lambda nx, file: nx.read_multiline_adjlist(file)),
     "Matrix Market": _matrix_market,
+    "METIS": _metis,
     "networkx edge list": _edge_list,
     "adjacency list": _adjacency_list,
 }
+
+
+# -------------------------------------------------------------------- out
+
+
+def write_gexf(
+    path: Path,
+    nodes: Sequence[Any],
+    at: npt.NDArray[Any],
+    colors: Sequence[str],
+    edges: Iterable[tuple[int, int, float]] = (),
+    *,
+    directed: bool = False,
+) -> None:
+    """Write GEXF 1.3 with each node's place (n x 2, and wide: Gephi takes them for pixels) and colour (#rrggbb).
+
+    `edges` are triples of two positions and a weight.
+    """
+
+    def attribute(text: Any) -> str:
+        return quoteattr(printable(text))
+
+    with staged_file(path) as part, part.open("w", encoding="utf-8") as file:
+        file.write(_GEXF.format(direction="directed" if directed else "undirected"))
+        for i, (node, (x, y), color) in enumerate(zip(nodes, at.tolist(), colors, strict=True)):
+            red, green, blue = (int(color[k : k + 2], 16) for k in (1, 3, 5))
+            file.write(
+                f'<node id="{i}" label={attribute(node)}><viz:position x="{x:.6g}" y="{y:.6g}" z="0"/>'
+                f'<viz:color r="{red}" g="{green}" b="{blue}"/></node>\n'
+            )
+        file.write("</nodes>\n<edges>\n")
+        for k, (i, j, weight) in enumerate(edges):
+            file.write(f'<edge id="{k}" source="{i}" target="{j}" weight="{weight:.9g}"/>\n')
+        file.write("</edges>\n</graph>\n</gexf>\n")
+
+
+_GEXF = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<gexf xmlns="http://gexf.net/1.3" xmlns:viz="http://gexf.net/1.3/viz" version="1.3">\n'
+    '<graph defaultedgetype="{direction}">\n<nodes>\n'
+)

@@ -2,7 +2,8 @@
 
 | ending | holds | nodes |
 | --- | --- | --- |
-| `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std` | integers; strings; any other as json text |
+| `.parquet` | columns `node`, v0, v1, ... and s0, s1, ... for `std`; or `node`, and lists `vector` and `std` \
+| integers; strings; any other as json text |
 | `.npz` | arrays `vectors`, `std`, nodes as in `Nodes.arrays` | any |
 | `.npy` | `vectors`, with the nodes line by line in NAME.labels.txt | strings without line breaks, integers |
 | `.csv`, `.tsv` | a line of names, which may be missing, then a node and its numbers on each line | as `.npy` |
@@ -25,6 +26,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Protocol
 
+from netfold.data.checks import check_choice
 from netfold.errors import InputError
 from netfold.io.files import check_writable
 from netfold.io.parts import is_parts, read_vector_parts, write_vector_parts
@@ -90,11 +92,17 @@ def check_vectors_ending(path: Path) -> None:
     _format(path)
 
 
-def write_vectors(path: Path, stored: Stored, *, force: bool = False) -> None:
-    """Write a file of the format that its ending names."""
+def write_vectors(path: Path, stored: Stored, *, force: bool = False, columns: str = "wide") -> None:
+    """Write a file of the format that its ending names; `columns="list"` is one list column, of parquet alone."""
     written = _format(path)[0]
+    check_choice(("wide", "list"), columns=columns)
+    if columns == "list" and written is not write_parquet:
+        raise InputError(f"columns='list' (--columns list) is for .parquet, and {path} is none; leave it out")
     check_writable(path, force=force)
-    written(path, stored, force=force)
+    if columns == "list":
+        write_parquet(path, stored, force=force, lists=True)
+    else:
+        written(path, stored, force=force)
 
 
 def read_vectors(path: Path) -> Stored:

@@ -25,13 +25,18 @@ _SMALL = 1 << 26
 _COLUMNS_AT_ONCE = 16
 
 
-def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
-    """A row for each node: its name, its vector and, where there is one, its `std`."""
+def write_parquet(path: Path, stored: Stored, *, force: bool, lists: bool = False) -> None:
+    """A row for each node: its name, its vector and, where there is one, its `std`: a column a number, or lists."""
     nodes, vectors, std, fitted_to = stored
     table: dict[str, npt.NDArray[Any]] = {"node": _node_column(nodes)}
     parts = [vectors] if std is None else [vectors, std]
     numbers = (part[:, j] for part in parts for j in range(part.shape[1]))
     table |= dict(zip(column_names(vectors.shape[1], std is not None), numbers, strict=True))
+    picked = "* EXCLUDE node"
+    if lists:
+        letters = {"vector": "v", "std": "s"} if std is not None else {"vector": "v"}
+        by_name = {name: ", ".join(f"{x}{j}" for j in range(vectors.shape[1])) for name, x in letters.items()}
+        picked = ", ".join(f"[{columns}]::FLOAT[] AS {name}" for name, columns in by_name.items())
     node = "node::BIGINT" if nodes.kind == "int" else "node::VARCHAR"
     facts = f"netfold_labels: '{nodes.kind}'"
     if fitted_to is not None and fingerprint(fitted_to):
@@ -42,7 +47,7 @@ def write_parquet(path: Path, stored: Stored, *, force: bool) -> None:
         connection.register("embedding", table)
         try:
             connection.execute(
-                f"COPY (SELECT {node} AS node, * EXCLUDE node FROM embedding) TO {_quoted(part)} "
+                f"COPY (SELECT {node} AS node, {picked} FROM embedding) TO {_quoted(part)} "
                 f"(FORMAT parquet, KV_METADATA {{{facts}}})"
             )
         except duckdb.OutOfMemoryException:
@@ -97,10 +102,15 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
     one = _quoted(Path(re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))))  # a name, not a pattern of names
     source = f"read_parquet({one}, hive_partitioning = false)"
     types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    if str(types.get("vector", "")).endswith("]"):
+        source, types = _from_lists(connection, source, types)
     dims = [sum(re.fullmatch(rf"{letter}\d+", name) is not None for name in types) for letter in "vs"]
     names = column_names(dims[0], dims[1] > 0)
     if "node" not in types or not dims[0] or not set(names) <= set(types) or dims[1] not in (0, dims[0]):
-        raise InputError("its columns are not node, v0, v1, ... and, for standard deviations, as many s0, s1, ...")
+        raise InputError(
+            "its columns are not node, v0, v1, ... and, for standard deviations, as many s0, s1, ...; nor node and"
+            " lists called vector and std"
+        )
     sizes = f"SELECT coalesce(sum(total_uncompressed_size), 0)::BIGINT FROM parquet_metadata({one})"
     n = _number(connection, f"SELECT coalesce(sum(num_rows), 0)::BIGINT FROM parquet_file_metadata({one})")
     _check_size(max(_number(connection, sizes), 4 * n * len(names)), path)
@@ -113,6 +123,25 @@ def _parquet_content(connection: duckdb.DuckDBPyConnection, path: Path) -> Store
     column = connection.execute(f"SELECT node FROM {source}").fetchnumpy()["node"]
     nodes = _from_column(column, types["node"], json_text=metadata.get(b"netfold_labels") == b"json")
     return Stored(nodes, numbers[:, : dims[0]], numbers[:, dims[0] :] if dims[1] else None, fitted_to)
+
+
+_WIDEST = 100_000
+"""Numbers in a list, above which it is no vector."""
+
+
+def _from_lists(
+    connection: duckdb.DuckDBPyConnection, source: str, types: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The same table with a column for each number of its lists `vector` and `std`, which are all as long."""
+    there = {name: letter for name, letter in (("vector", "v"), ("std", "s")) if str(types.get(name, "")).endswith("]")}
+    lengths = ", ".join(f"min(coalesce(len({x}), 0)), max(coalesce(len({x}), 0))" for x in there)
+    row = connection.execute(f"SELECT {lengths} FROM {source}").fetchone()
+    if row is None or len(set(row)) != 1 or not 0 < int(row[0] or 0) <= _WIDEST:
+        raise InputError(f"the lists in {' and '.join(there)} are not all as long, or of no length that a vector has")
+    dim = int(row[0])
+    numbers = [f"{name}[{j + 1}] AS {letter}{j}" for name, letter in there.items() for j in range(dim)]
+    columns = dict.fromkeys(column_names(dim, len(there) > 1), "FLOAT")
+    return f"(SELECT node, {', '.join(numbers)} FROM {source})", {**types, **columns}
 
 
 def _floats(names: list[str]) -> str:

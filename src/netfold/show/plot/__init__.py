@@ -18,9 +18,11 @@ from netfold.data.checks import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.text import printable
+from netfold.data.interop import edges_once
+from netfold.data.text import as_typed, printable
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
+from netfold.io.formats import write_gexf
 from netfold.show.plot.kinds import REST, Kinds, Range, by_core, by_degree, caption, heading, named
 from netfold.show.plot.projection import (
     as_compared,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Range", "by_core", "by_degree", "by_type", "check_ending", "map", "project"]
 
-_ENDINGS = (".png", ".svg", ".pdf")
+_ENDINGS = (".png", ".svg", ".pdf", ".gexf")
 
 
 @renamed(labels="names")
@@ -58,6 +60,7 @@ def map(
     their own. `by_degree(graph)` and `by_core(graph)` make categories of a number, coloured from light to dark.
     `names` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest from the
     origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
+    `path` ends in .png, .svg, .pdf, or .gexf: places, colours and edges for Gephi.
 
     The nodes of a `hypergraph`, or of a model of one, are coloured by their types where nothing else is said, and in
     the middle of the nodes of each hyperedge is a faint dot.
@@ -95,11 +98,32 @@ def map(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it as well
         write_names(figure, axes, points, [(row, caption(embedding.nodes[row], typed=typed)) for row in rows])
-        if path is not None:
+        if path is not None and Path(path).suffix.lower() == ".gexf":
+            _write_gexf(Path(path), embedding, points, kinds, known)
+        elif path is not None:
             with staged_file(path) as part:
                 figure.savefig(part, format=Path(path).suffix.lower()[1:], dpi=DPI)
     drawn: Figure = figure
     return drawn
+
+
+def _write_gexf(path: Path, embedding: Embedding, points: Floats, kinds: Kinds, graph: Graph | None) -> None:
+    """The map for Gephi and the like: places, colours, and all edges among the nodes drawn."""
+    span = float(np.abs(points).max(initial=0)) or 1.0
+    triples: list[tuple[int, int, float]] = []
+    if graph is not None:
+        at, (rows, columns, weights, _) = embedding.nodes.find(graph.nodes), edges_once(graph.adjacency, graph.directed)
+        ends = np.stack([at[rows], at[columns]], axis=1)
+        there = (ends >= 0).all(axis=1)
+        triples = [(i, j, w) for (i, j), w in zip(ends[there].tolist(), weights[there].tolist(), strict=True)]
+    colors = np.array(kinds.colors)[kinds.of_node].tolist()
+    names = [as_typed(node) for node in embedding.nodes]
+    directed = graph is not None and graph.directed
+    write_gexf(path, names, points / span * _GEXF_WIDTH, colors, triples, directed=directed)
+
+
+_GEXF_WIDTH = 1000.0
+"""Half of the width of a map in GEXF, which programs take for pixels."""
 
 
 def _colors(model: Any, colors: Any, hypergraph: Any) -> tuple[Any, bool]:
