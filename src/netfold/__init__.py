@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import netfold.embedder.callbacks as callbacks
     import netfold.evaluate as evaluate
     import netfold.show.plot as plot
     import netfold.show.report as report
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
     from netfold.embedder.embedder import Embedder, option
+    from netfold.embedder.scikit import NodeVectors
     from netfold.embedder.store import load
     from netfold.errors import InputError, TrainingError
     from netfold.io.edges import read_edges
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
-    "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
-    "option", "plot", "read_edges", "read_hyperedges", "report",
+    "InputError", "Node2Vec", "Node2VecPlus", "NodeVectors", "TrainingError", "callbacks", "choose", "compare",
+    "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
 _WHERE = {
@@ -51,6 +53,7 @@ _WHERE = {
     "MODELS": "netfold.models",
     "Node2Vec": "netfold.models",
     "Node2VecPlus": "netfold.models",
+    "NodeVectors": "netfold.embedder.scikit",
     "SDNE": "netfold.models",
     "TrainingError": "netfold.errors",
     "choose": "netfold.studies.choose",
@@ -61,6 +64,7 @@ _WHERE = {
     "read_hyperedges": "netfold.io.hyperedges",
 }
 _MODULES = {
+    "callbacks": "netfold.embedder.callbacks",
     "datasets": "netfold.studies.datasets",
     "evaluate": "netfold.evaluate",
     "plot": "netfold.show.plot",

@@ -231,6 +231,10 @@ class Graph:
         """The number of neighbors of each node (that it links to, where directed)."""
         return np.diff(self.adjacency.indptr).astype(np.int64)
 
+    def __deepcopy__(self, memo: Any) -> Graph:
+        """A value that never changes is its own copy: scikit-learn's `clone` asks for many."""
+        return self
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         weighted = ", weighted" if self.is_weighted else ""

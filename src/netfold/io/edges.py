@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Sequence
@@ -15,12 +16,15 @@ from netfold.data.columns import Chosen, Roles
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
+from netfold.data.text import printable
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
 from netfold.io.source import LineError, chunks, file_kind, refusal
+
+_log = logging.getLogger(__name__)
 
 _PROBE = 48
 _NEAR = 1 << 16
@@ -85,7 +89,9 @@ def read_edges(
     chosen = Chosen(source, target, weight, time, type)
     formats = [format_of(each) for each in paths]
     if any(formats):
-        return _other_format(paths, formats, chosen, directed, weighted)
+        graph = _other_format(paths, formats, chosen, directed, weighted)
+        _log.info("read %s", printable(f"{paths[0]}: {graph!r}"))
+        return graph
     _keep_freed_memory()
     files: list[_File] = []
     for each in paths:
@@ -99,6 +105,7 @@ def read_edges(
     except NotIntegersError:
         ends, collected = _collected(files, TextEnds())
     graph = _graph(files, ends, collected, directed)
+    _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {graph.reading}"))
     if any(file.undecided for file in files):
         warnings.warn(_undecided(files), stacklevel=2)
     return graph
