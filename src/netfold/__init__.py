@@ -10,6 +10,8 @@ True
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,6 +73,13 @@ _MODULES = {
     "report": "netfold.show.report",
 }
 """Names are imported at their first use: `import netfold` costs nothing, and no dependency is loaded unasked."""
+
+
+if "torch" not in sys.modules:
+    # Threads that wait for one another sleep instead of spinning, unless the environment says otherwise. Where other
+    # programs want the same cores, spinning keeps a thread that has work off its core: three epochs of DRNE on 198
+    # nodes took more than 60 s on two busy cores, and 4 s so. OpenMP reads it when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def __getattr__(name: str) -> Any:

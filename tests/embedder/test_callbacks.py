@@ -88,7 +88,7 @@ def test_a_run_that_goes_on_tells_the_rest(tmp_path: Path) -> None:
 
 def test_what_is_no_callback_is_refused() -> None:
     for bad in ([3], [Diary], "abc", 5):
-        assert "give instances of netfold.callbacks.Callback, or functions" in refused(run, bad)
+        assert "give instances of nf.callbacks.Callback, or functions" in refused(run, bad)
 
 
 # -------------------------------------------------------------------- trackers

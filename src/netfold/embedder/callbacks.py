@@ -90,7 +90,7 @@ def _several(callbacks: Iterable[Any] | None) -> list[Any]:
     several = [callbacks] if isinstance(callbacks, Callback) or not isinstance(callbacks, Iterable) else [*callbacks]
     for one in several:
         if not isinstance(one, Callback) and not (callable(one) and not isinstance(one, type)):
-            raise InputError(f"callbacks holds {one!r}; give instances of netfold.callbacks.Callback, or functions")
+            raise InputError(f"callbacks holds {one!r}; give instances of nf.callbacks.Callback, or functions")
     return several
 
 

@@ -8,7 +8,8 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -93,7 +94,7 @@ class Embedder(Configured, Generic[N]):
         on with more `epochs`: learning rates then follow the new total, so that the result is that of an unbroken run
         where `schedule` is constant, and near it where not. `on_epoch` is called with each epoch's record, and ends
         the training by returning True; `callbacks` are told of the beginning and the end too
-        (`netfold.callbacks.Callback`), as those for TensorBoard and MLflow are. What happens is logged by the logger
+        (`nf.callbacks.Callback`), as those for TensorBoard and MLflow are. What happens is logged by the logger
         "netfold", too.
         """
         from netfold.embedder.callbacks import listening
@@ -101,7 +102,7 @@ class Embedder(Configured, Generic[N]):
         start = time.perf_counter()
         data = self._read(self._opened(graph), embedding)
         _log.info("fit %r to %r", self, data.graph)
-        with listening(self, data.facts, callbacks, on_epoch) as hook:
+        with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
             self._train(data, checkpoint, checkpoint_every, progress, hook)
             vectors = self._embed(data)
             self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
@@ -164,7 +165,8 @@ class Embedder(Configured, Generic[N]):
         if not len(new):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(new), none, None if self.embedding_.std is None else none)
-        return self._extend(later, new, known)
+        with _threads(later.graph):
+            return self._extend(later, new, known)
 
     def fit_transform(self, graph: Any, y: Any = None, **options: Any) -> Any:
         """Fit, and give the known nodes' vectors in the graph's order: an array, n x dim, as a `Pipeline` passes on.
@@ -304,3 +306,27 @@ def _device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
+
+
+_SMALL = 20_000
+"""So many nodes and edges, together, are a small problem: its steps are over before a second thread has begun."""
+
+
+@contextmanager
+def _threads(graph: Any) -> Iterator[None]:
+    """One thread where the problem is small, unless OMP_NUM_THREADS says how many; the caller's number comes back.
+
+    Where other programs want the same cores, threads of small steps mostly wait for one another. By the size alone, so
+    that a run is the same whenever it is run.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    if before == 1 or "OMP_NUM_THREADS" in os.environ or graph.n_nodes + graph.n_edges > _SMALL:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
