@@ -391,7 +391,8 @@ def _lengths(vectors: Floats32) -> npt.NDArray[np.float64]:
     """The length of each row."""
     step = max(1, _BLOCK // vectors.shape[1])
     blocks = [_squares(vectors[a : a + step].astype(np.float64)) for a in range(0, len(vectors), step)]
-    return np.sqrt(np.concatenate([np.empty(0), *blocks]))
+    lengths: npt.NDArray[np.float64] = np.sqrt(np.concatenate([np.empty(0), *blocks]))
+    return lengths
 
 
 class _Search:

@@ -133,7 +133,7 @@ class Embedder(Configured, Generic[N]):
             saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
         problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
-            problem.network,
+            problem.network,  # type: ignore[arg-type]
             problem.batches,
             problem.blocks,
             epochs=self.epochs,

@@ -86,7 +86,7 @@ class NodeVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Train the model on the graph, unless that was done before with the same options; X and y are not read."""
         graph = self.model._opened(self.graph)
         self.model_ = _fitted(self.model, graph, self.embedding)
-        self.placed_ = None
+        self.placed_: Embedding | None = None
         self.n_features_out_ = self.model_.embedding_.dim
         return self
 
@@ -144,14 +144,14 @@ def _digest(embedding: Embedding | None) -> str | None:
     if embedding is None:
         return None
     parts = [embedding.coordinates, *embedding.nodes.arrays().values()]
-    return hashlib.sha256(b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)).hexdigest()
+    return hashlib.sha256(b"".join(hashlib.sha256(part.tobytes()).digest() for part in parts)).hexdigest()
 
 
 def _names(X: Any) -> list[Any]:
     """The nodes of a list, a series, an array of one dimension, or a table or array of one column."""
     if isinstance(X, (list, tuple)):
-        names = [x[0] if isinstance(x, list) and len(x) == 1 else x for x in X]
-        return [x.item() if isinstance(x, np.generic) else x for x in names]
+        plain = [x[0] if isinstance(x, list) and len(x) == 1 else x for x in X]
+        return [x.item() if isinstance(x, np.generic) else x for x in plain]
     array = np.asarray(X)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
