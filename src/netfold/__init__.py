@@ -10,9 +10,12 @@ True
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import netfold.embedder.callbacks as callbacks
     import netfold.evaluate as evaluate
     import netfold.show.plot as plot
     import netfold.show.report as report
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
     from netfold.embedder.embedder import Embedder, option
+    from netfold.embedder.scikit import NodeVectors
     from netfold.embedder.store import load
     from netfold.errors import InputError, TrainingError
     from netfold.io.edges import read_edges
@@ -49,9 +53,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding", "Graph",
-    "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "Spectral", "TrainingError",
-    "auto", "choose", "compare", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges",
-    "report", "tune",
+    "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "NodeVectors", "Spectral",
+    "TrainingError", "auto", "callbacks", "choose", "compare", "datasets", "evaluate", "load", "option", "plot",
+    "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
@@ -71,6 +75,7 @@ _WHERE = {
     "MODELS": "netfold.models",
     "Node2Vec": "netfold.models",
     "Node2VecPlus": "netfold.models",
+    "NodeVectors": "netfold.embedder.scikit",
     "SDNE": "netfold.models",
     "Spectral": "netfold.models",
     "TrainingError": "netfold.errors",
@@ -84,12 +89,20 @@ _WHERE = {
     "tune": "netfold.studies.tune",
 }
 _MODULES = {
+    "callbacks": "netfold.embedder.callbacks",
     "datasets": "netfold.studies.datasets",
     "evaluate": "netfold.evaluate",
     "plot": "netfold.show.plot",
     "report": "netfold.show.report",
 }
 """Names are imported at their first use: `import netfold` costs nothing, and no dependency is loaded unasked."""
+
+
+if "torch" not in sys.modules:
+    # Threads that wait for one another sleep instead of spinning, unless the environment says otherwise. Where other
+    # programs want the same cores, spinning keeps a thread that has work off its core: three epochs of DRNE on 198
+    # nodes took more than 60 s on two busy cores, and 4 s so. OpenMP reads it when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+import torch
 from test_contract import ZOO_OF, extends, fit, models, usual
 
 import netfold as nf
-from command import EDGES, refuse, told
+from command import EDGES, environ, refuse, told
 from netfold.data.embedding import Embedding
+from netfold.embedder import embedder
 from refusals import refused
 
 # -------------------------------------------------------------------- pickle
@@ -143,3 +148,51 @@ def test_fit_and_evaluate_answer_what_is_misspelled() -> None:
     assert "no model is called 'gpt'; the models are sdne, drne" in refuse("fit", "gpt", "edges.csv", "-o", "m")
     told("evaluate", "reconstruction", "SDNE", "edges.csv", *QUICK)
     assert "'snde' is neither a model" in refuse("evaluate", "reconstruction", "snde", "edges.csv")
+
+
+# -------------------------------------------------------------------- busy machines
+
+
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_small_problems_use_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def threads(graph: nf.Graph) -> int:
+        seen: list[int] = []
+        nf.SDNE(dim=2, epochs=1).fit(graph, progress=False, on_epoch=lambda _: seen.append(torch.get_num_threads()))
+        assert torch.get_num_threads() == 2, "what the caller had comes back"
+        return seen[0]
+
+    graph = nf.datasets.karate()
+    assert threads(graph) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(embedder, "_SMALL", 100)
+        assert threads(graph) == 2
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert threads(graph) == 2, "the environment says how many"
+    with pytest.raises(ZeroDivisionError):
+        nf.SDNE(dim=2, epochs=1).fit(graph, progress=False, on_epoch=lambda _: 1 / 0)
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_small_problem_has_the_bits_of_one_thread() -> None:
+    graph = nf.datasets.les_miserables()
+    vectors = nf.SDNE(dim=4, epochs=5).fit(graph, progress=False).embedding_.vectors
+    torch.set_num_threads(1)
+    assert vectors.tobytes() == nf.SDNE(dim=4, epochs=5).fit(graph, progress=False).embedding_.vectors.tobytes()
+
+
+def test_waiting_is_passive_unless_the_environment_says_otherwise() -> None:
+    code = "import os, netfold; print(os.environ['OMP_WAIT_POLICY'])"
+    without = {name: value for name, value in environ().items() if name != "OMP_WAIT_POLICY"}
+    for environment, wanted in ((without, "PASSIVE"), (without | {"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")):
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment)
+        assert said.stdout.strip() == wanted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -42,7 +41,6 @@ class Program(click.Group):
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> Any:
         argv = list(sys.argv[1:] if args is None else args)
         _escape_what_stdout_cannot_show()
-        _let_threads_sleep()
         run = super().main
         extra |= {"standalone_mode": False, "obj": tuple(argv)}
 
@@ -111,16 +109,6 @@ def _plain_warnings() -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = before
-
-
-def _let_threads_sleep() -> None:
-    """Threads that wait for one another sleep instead of spinning, unless the environment says otherwise.
-
-    Where other programs want the same cores, spinning keeps a thread that has work off its core: three epochs of DRNE
-    on 198 nodes took more than 60 s on two busy cores, and 4 s so. OpenMP reads it when torch is loaded.
-    """
-    if "torch" not in sys.modules:
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def _show_version(ctx: click.Context) -> None:

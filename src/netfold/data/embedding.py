@@ -76,6 +76,10 @@ class Embedding:
         if self.fitted_to is not None and not isinstance(self.fitted_to, str):
             raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
 
+    def __deepcopy__(self, memo: Any) -> Embedding:
+        """A value that never changes is its own copy."""
+        return self
+
     def __reduce__(self) -> Any:
         """What pickle keeps: the value without what was computed from it, checked when it comes back."""
         return _restored, (self.nodes, self.vectors, self.std, self.fitted_to)
@@ -86,6 +90,11 @@ class Embedding:
     def dim(self) -> int:
         """The length of a vector."""
         return int(self.vectors.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(nodes, dim): that of `vectors`, by which scikit-learn takes an embedding for a table."""
+        return len(self), self.dim
 
     @property
     def coordinates(self) -> Floats32:
@@ -414,7 +423,8 @@ def _lengths(vectors: Floats32) -> npt.NDArray[np.float64]:
     """The length of each row."""
     step = max(1, _BLOCK // vectors.shape[1])
     blocks = [_squares(vectors[a : a + step].astype(np.float64)) for a in range(0, len(vectors), step)]
-    return np.sqrt(np.concatenate([np.empty(0), *blocks]))
+    lengths: npt.NDArray[np.float64] = np.sqrt(np.concatenate([np.empty(0), *blocks]))
+    return lengths
 
 
 class _Search:

@@ -273,6 +273,10 @@ class Graph:
         """The number of neighbors of each node (that it links to, where directed)."""
         return np.diff(self.adjacency.indptr).astype(np.int64)
 
+    def __deepcopy__(self, memo: Any) -> Graph:
+        """A value that never changes is its own copy: scikit-learn's `clone` asks for many."""
+        return self
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         weighted = ", weighted" if self.is_weighted else ""
@@ -280,7 +284,7 @@ class Graph:
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
         sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
         if self.reading is not None and self.reading.shared:
-            passed_over += f"; {counted(self.reading.shared, 'node')} in both columns"
+            passed_over += f"; {counted(self.reading.shared, 'node is', 'nodes are')} in both columns"
         return f"Graph({sizes}, {kind}{weighted}{passed_over})"
 
     def _repr_html_(self) -> str:

@@ -285,6 +285,10 @@ class Hypergraph:
         ends = np.cumsum([0, *map(len, self.kinds)])
         return [np.arange(a, b) for a, b in pairwise(ends.tolist())]
 
+    def __deepcopy__(self, memo: Any) -> Hypergraph:
+        """A value that never changes is its own copy: scikit-learn's `clone` asks for many."""
+        return self
+
     def __repr__(self) -> str:
         several = f", {len(self.types)} types" if len(self.types) > 1 else ""
         over = self.reading.passed_over if self.reading is not None else ()

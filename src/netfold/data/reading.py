@@ -87,7 +87,7 @@ amount; line 1 is a header
     def sides_said(self) -> str:
         """What became of nodes that both columns name, and how to say otherwise."""
         ends = enumerated(self.roles[role] for role in ("source", "target"))
-        count = _count(self.shared, "node is", "nodes are")
+        count = counted(self.shared, "node is", "nodes are")
         how = "bipartite=True (--bipartite) keeps two sides apart, bipartite=False (--no-bipartite) says they are one"
         return f"{count} in both {ends}, taken for the same: {how}"
 

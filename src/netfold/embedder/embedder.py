@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -34,6 +37,8 @@ __all__ = [
     "loss_curves",
     "option",
 ]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -94,27 +99,56 @@ class Embedder(Configured, Generic[N]):
         checkpoint_every: float = 30.0,
         progress: bool = True,
         on_epoch: Callable[[dict[str, float]], object] | None = None,
+        callbacks: Iterable[Any] | None = None,
     ) -> Self:
         """Learn vectors for the nodes of a graph: a `Graph`, or anything that `Graph.of` reads; DHNE a `Hypergraph`.
 
         The name of a file is read by `read_edges` with its defaults, for DHNE by `read_hyperedges`.
 
         `embedding` is for models that extend one (DepthLGP). With `checkpoint`, a folder, a run that was stopped goes
-        on where it was, to the same result; states are at least `checkpoint_every` seconds apart. `on_epoch` is called
-        with each epoch's record, and ends the training by returning True.
+        on where it was, to the same result; states are at least `checkpoint_every` seconds apart. One that ended goes
+        on with more `epochs`: learning rates then follow the new total, so that the result is that of an unbroken run
+        where `schedule` is constant, and near it where not. `on_epoch` is called with each epoch's record, and ends
+        the training by returning True; `callbacks` are told of the beginning and the end too
+        (`nf.callbacks.Callback`), as those for TensorBoard and MLflow are. What happens is logged by the logger
+        "netfold", too.
         """
+        from netfold.embedder.callbacks import listening
+
+        start = time.perf_counter()
+        data = self._read(self._opened(graph), embedding)
+        _log.info("fit %r to %r", self, data.graph)
+        for chosen in ("pair_score_", "trials_"):  # on other data than these
+            vars(self).pop(chosen, None)
+        with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
+            self._train(data, checkpoint, checkpoint_every, progress, hook)
+            vectors = self._embed(data)
+            self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+        done, last = len(self.history_), self.history_[-1] if self.history_ else {}
+        seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
+        _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
+        return self
+
+    def _train(
+        self,
+        data: Any,
+        checkpoint: str | os.PathLike[str] | None,
+        every: float,
+        progress: bool,
+        hook: Callable[[dict[str, float]], object],
+    ) -> None:
+        """Train a network for what was read: `network_`, `history_` and `graph_facts_`."""
         from netfold.learn.checkpoints import Checkpoint
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        data = self._read(self._opened(graph), embedding)
-        for chosen in ("pair_score_", "trials_"):  # on other data than these
-            vars(self).pop(chosen, None)
         device = _device(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
         renamed = functools.partial(new_names, type(self))
-        saved = Checkpoint(checkpoint, run, every=checkpoint_every, renamed=renamed) if checkpoint is not None else None
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
         problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
             problem.network,  # type: ignore[arg-type]
@@ -127,14 +161,11 @@ class Embedder(Configured, Generic[N]):
             rows=data.graph.n_nodes,
             checkpoint=saved,
             progress=bar,
-            on_epoch=on_epoch,
+            on_epoch=hook,
             before=problem.history,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
-        vectors = self._embed(data)
-        self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
-        return self
 
     def transform(self, graph: Any) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
@@ -149,10 +180,47 @@ class Embedder(Configured, Generic[N]):
         later = self._read(self._opened(graph, directed=self.graph_facts_.get("directed", False)), later=True)
         known = self.embedding_.nodes.find(later.graph.nodes)
         new = np.flatnonzero(known < 0)
+        _log.info("%s: %d of %d nodes are new", type(self).__name__, len(new), len(known))
         if not len(new):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(new), none, None if self.embedding_.std is None else none)
-        return self._extend(later, new, known)
+        with _threads(later.graph):
+            return self._extend(later, new, known)
+
+    def fit_transform(self, graph: Any, y: Any = None, **options: Any) -> Any:
+        """Fit, and give the known nodes' vectors in the graph's order: an array, n x dim, as a `Pipeline` passes on.
+
+        `options` are those of `fit`; y is not read. A table where `set_output` says so. `nf.NodeVectors` is for tools
+        that split: there X is an array of nodes.
+        """
+        from netfold.embedder.scikit import as_output
+
+        self.fit(graph, **options)
+        return as_output(self, self.embedding_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """The names of the columns that `fit_transform` gives, for scikit-learn: sdne0, sdne1, ..."""
+        import numpy as np
+
+        self._check_fitted()
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(self.embedding_.dim)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Let `fit_transform` give a table: "pandas", with the nodes as its index, or "polars"; "default": an array."""
+        if transform not in (None, "default", "pandas", "polars"):
+            raise InputError(f"transform={transform!r} is not one of default, pandas, polars")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from netfold.embedder.scikit import transformer_tags
+
+        return transformer_tags()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
 
     def suggest(self, graph: Any, k: int = 1000, *, node: Any = None, score: str | None = None) -> list[Any]:
         """The k best pairs that `graph` does not link: (node, node, score), the best first, by the model's own score.
@@ -322,3 +390,27 @@ def _device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
+
+
+_SMALL = 20_000
+"""So many nodes and edges, together, are a small problem: its steps are over before a second thread has begun."""
+
+
+@contextmanager
+def _threads(graph: Any) -> Iterator[None]:
+    """One thread where the problem is small, unless OMP_NUM_THREADS says how many; the caller's number comes back.
+
+    Where other programs want the same cores, threads of small steps mostly wait for one another. By the size alone, so
+    that a run is the same whenever it is run.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    if before == 1 or "OMP_NUM_THREADS" in os.environ or graph.n_nodes + graph.n_edges > _SMALL:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -17,7 +17,7 @@ from typing import Any
 
 from netfold.data.checks import is_number, is_whole
 from netfold.data.text import did_you_mean
-from netfold.errors import InputError
+from netfold.errors import InputError, UnknownOptionError
 
 __all__ = [
     "NONE",
@@ -207,9 +207,9 @@ class Configured:
     def __new__(cls, *args: Any, **params: Any) -> typing.Self:
         """Refuse options by the names that they had before, or never had."""
         _check_names(cls, params)
-        if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.init:  # type: ignore[attr-defined]
+        if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.init:
             known = [f.name for f in dataclasses.fields(cls) if f.init]
-            _check_known(cls, params, known, error=_UnexpectedOptionError)
+            _check_known(cls, params, known, error=UnknownOptionError)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -329,10 +329,6 @@ _ELSEWHERE = {
     "hidden": ("hidden_layers", "layers", "hidden_size"),
 }
 """What options of ours are called in scikit-learn, gensim, karateclub and PyG."""
-
-
-class _UnexpectedOptionError(InputError, TypeError):
-    """An unknown name given to a constructor, of which Python makes a TypeError."""
 
 
 def _check_known(

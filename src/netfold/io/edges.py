@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,15 @@ from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
+from netfold.data.text import printable
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
 from netfold.io.source import LineError, chunks, file_kind, refusal
+
+_log = logging.getLogger(__name__)
 
 _PROBE = 48
 _NEAR = 1 << 16
@@ -98,7 +102,9 @@ def read_edges(
     if any(formats):
         if bipartite:
             raise refusal(paths[0], "bipartite=True (--bipartite) is for a table of edges; leave it out")
-        return _other_format(paths, formats, chosen, directed, weighted)
+        graph = _other_format(paths, formats, chosen, directed, weighted)
+        _log.info("read %s", printable(f"{paths[0]}: {graph!r}"))
+        return graph
     _keep_freed_memory()
     files = table_files(paths, chosen, weighted, delimiter, header)
     try:
@@ -106,6 +112,7 @@ def read_edges(
     except NotIntegersError:
         ends, collected = _collected(files, TextEnds())
     graph = _graph(files, ends, collected, directed, bipartite)
+    _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {graph.reading}"))
     if graph.reading is not None and graph.reading.shared:
         warnings.warn(f"{paths[0]}: {graph.reading.sides_said}", stacklevel=2)
     if any(file.undecided for file in files):

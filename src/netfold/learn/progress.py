@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,9 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 __all__ = ["Progress"]
+
+_log = logging.getLogger(__name__)
+logging.getLogger("netfold").addHandler(logging.NullHandler())  # who wants to see what is logged adds a handler
 
 
 class Progress:
@@ -77,10 +81,11 @@ class Progress:
         else:
             print(f"{self._title}: epoch {epoch}/{self._epochs}  {facts}  {left} left", file=self._stream, flush=True)
 
-    def note(self, template: str) -> Callable[..., None]:
-        """A function that shows a line of facts before the epochs begin."""
+    def note(self, template: str, *, warning: bool = False) -> Callable[..., None]:
+        """A function that shows a line of facts before the epochs begin, or after they ended."""
 
         def show(*facts: object) -> None:
+            _log.log(logging.WARNING if warning else logging.INFO, "%s", template.format(*facts))
             if not self._silent:
                 print(f"{self._title}: {template.format(*facts)}", file=self._stream, flush=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import signal
 import threading
@@ -14,7 +15,7 @@ from typing import Any, NoReturn, Protocol
 import torch
 from torch import Tensor
 
-from netfold.errors import TrainingError
+from netfold.errors import InputError, TrainingError
 from netfold.learn.checkpoints import is_finite
 from netfold.learn.optimizers import OPTIMIZERS
 from netfold.learn.progress import Progress
@@ -24,6 +25,8 @@ __all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
 _ADVICE = (
     "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
 )
+
+_log = logging.getLogger(__name__)
 
 Record = dict[str, float]
 """What one epoch measured: `epoch`, each loss term by name, `objective` (their sum) and `seconds`."""
@@ -123,6 +126,9 @@ def train(
         if checkpoint:
             stack.enter_context(checkpoint.held())
         history: list[Record] = (checkpoint.restore(network, optimizers) if checkpoint else []) or list(before)
+        if checkpoint and len(history) > epochs > 0:
+            done = f"{checkpoint.folder} holds {len(history):,} epochs, and epochs={epochs} is fewer"
+            raise InputError(f"{done}; give at least as many, or another folder")
         if epochs:
             stack.enter_context(progress.over(epochs, rows, done=len(history)))
         interrupted = stack.enter_context(_interrupts(checkpoint is not None, patient=agree is not None))
@@ -133,6 +139,7 @@ def train(
                     group["lr"] = block.lr * SCHEDULES[schedule](epoch / epochs)
             history.append(_run_epoch(network, batches(epoch), optimizers, epoch))
             progress.epoch(history[-1])
+            _log.debug("epoch %d of %d: %s", epoch + 1, epochs, history[-1])
             stop = True  # also where the hook raises: between two epochs the state is whole
             try:
                 stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
@@ -143,6 +150,7 @@ def train(
                 if checkpoint:
                     checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
             if stop or interrupted:
+                _log.info("training was stopped after epoch %d of %d", len(history), epochs)
                 break
         if checkpoint:
             checkpoint.save(network, optimizers, history)
@@ -151,8 +159,13 @@ def train(
     finite = all(is_finite(p.detach()) for block in blocks for p in block.parameters)
     if not (finite if agree is None else agree(not finite) == 0):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
+    ended_early = converged(history, tolerance, patience)
+    if ended_early and len(history) < epochs:
+        _log.info(
+            "converged after epoch %d of %d (tolerance %g, patience %d)", len(history), epochs, tolerance, patience
+        )
     if epochs:
-        _remark(history, converged(history, tolerance, patience), patience, progress)
+        _remark(history, ended_early, patience, progress)
     return history
 
 
@@ -162,9 +175,13 @@ def _remark(history: Sequence[Record], ended_early: bool, patience: int, progres
         return
     first, last = history[0]["objective"], history[-1]["objective"]
     if last > first:
-        progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help")(last, first)
+        progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help", warning=True)(
+            last, first
+        )
     elif ended_early and len(history) == patience + 1:
-        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help")(len(history))
+        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help", warning=True)(
+            len(history)
+        )
 
 
 @contextmanager
