@@ -46,7 +46,9 @@ def whole(answers: list[dict[str, Any]], what: str) -> dict[str, np.ndarray[Any,
     return {k: np.concatenate([a[what][k] for a in answers]) if k in SPREAD else v for k, v in first.items()}
 
 
-def single(folder: Path, options: dict[str, Any], parameters: dict[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
+def single(
+    folder: Path, options: dict[str, Any], parameters: dict[str, Any]
+) -> tuple[dict[str, float], dict[str, Any]]:
     """The same loss by the network of one process, in float64."""
     graph, model = nf.Graph.load(folder), nf.SDNE(**options)
     network = model._network({"n_nodes": graph.n_nodes}).double()

@@ -97,3 +97,25 @@ def one_loss(folder: Path, options: dict[str, Any], dtype: Any = None, epoch: in
         "needed": network.exchange.needed, "embed": network.embed(), "m": network._graph.m,
         "seen": sum(float(x.values.sum()) for x in seen if x is not None),
     }  # fmt: skip
+
+
+def trained(folder: Path, options: dict[str, Any], checkpoint: Path | None = None, stop: int = 0) -> dict[str, Any]:
+    """`fit` on a folder, ended after epoch `stop`; the objectives, the vectors of this rank, and its peak of memory."""
+    import netfold as nf
+
+    model = nf.SDNE(**options)
+    every = {"checkpoint": checkpoint, "checkpoint_every": 0.0} if checkpoint else {}
+    model.fit(folder, progress=False, on_epoch=lambda record: record["epoch"] == stop, **every)  # type: ignore[arg-type]
+    vectors = model.embedding_.vectors
+    return {"objectives": [x["objective"] for x in model.history_], "vectors": vectors, "nodes": list(model.embedding_)}
+
+
+def refused(function: Any, *args: Any) -> str:
+    """The sentence by which something is refused on this rank, and whether rank 0 is to say it."""
+    from netfold.errors import InputError
+
+    try:
+        function(*args)
+    except InputError as e:
+        return f"{'silent: ' if e.silent else ''}{e}"
+    return "not refused"

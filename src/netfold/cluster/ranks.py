@@ -9,13 +9,15 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from netfold.errors import InputError, TrainingError
 
@@ -43,7 +45,7 @@ class Ranks:
     size: int = 1
     hosts: tuple[str, ...] = ("",)
     """Where each rank runs."""
-    device: torch.device = torch.device("cpu")
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     reduced: int = 0
     """Bytes of the tensors that were summed over ranks so far."""
 
@@ -166,7 +168,7 @@ def _start(device: str) -> Ranks:
     at = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
     me = f"rank {rank} of {size} on {here}"
     try:
-        store, _, _ = next(dist.rendezvous("env://", timeout=wait))
+        store, _, _ = next(rendezvous("env://", timeout=wait))
         store.set_timeout(wait)
         store.set(f"netfold/{rank}", here)
     except (RuntimeError, ValueError) as e:
@@ -175,10 +177,12 @@ def _start(device: str) -> Ranks:
     own = _device(device, int(os.environ.get("LOCAL_RANK", "0")))
     backend = "cpu:gloo,cuda:nccl" if own.type == "cuda" else "gloo"
     try:
-        dist.init_process_group(backend, store=dist.PrefixStore("group", store), rank=rank, world_size=size, timeout=wait)
+        dist.init_process_group(backend, store=PrefixStore("group", store), rank=rank, world_size=size, timeout=wait)
     except RuntimeError as e:
         way = os.environ.get("GLOO_SOCKET_IFNAME", "the one of the host's name; GLOO_SOCKET_IFNAME names another")
-        raise InputError(f"{me} cannot reach {', '.join(sorted(set(hosts)))} (interface: {way}): {_reason(e)}") from None
+        raise InputError(
+            f"{me} cannot reach {', '.join(sorted(set(hosts)))} (interface: {way}): {_reason(e)}"
+        ) from None
     atexit.register(_end)
     ranks = Ranks(rank, size, tuple(hosts), own)
     if ranks.first and os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and not _is_on(_SHARED_STORE):
@@ -211,7 +215,9 @@ def _roll_call(store: Any, me: str, size: int, seconds: float, at: str) -> list[
 def _check_torch() -> None:
     own = tuple(int(x) for x in torch.__version__.split("+")[0].split(".")[:2])
     if own < TORCH_FLOOR:
-        raise InputError(f"several ranks need torch {TORCH_FLOOR[0]}.{TORCH_FLOOR[1]} or later; this is {torch.__version__}")
+        raise InputError(
+            f"several ranks need torch {TORCH_FLOOR[0]}.{TORCH_FLOOR[1]} or later; this is {torch.__version__}"
+        )
 
 
 def _device(name: str, local: int) -> torch.device:

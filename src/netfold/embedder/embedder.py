@@ -41,6 +41,8 @@ class Embedder(Configured, Generic[N]):
         "auto", "where to compute; auto takes CUDA where there is one", choices=("auto", "cpu", "cuda")
     )
 
+    _graph_parts: ClassVar[Any] = None
+    """The parts that it was fitted to, on an instance that was."""
     models: ClassVar[dict[str, type[Embedder]]] = {}
     """Every model by its name on the command line."""
     reads: ClassVar[str] = "graph"
@@ -82,7 +84,19 @@ class Embedder(Configured, Generic[N]):
         `embedding` is for models that extend one (DepthLGP). With `checkpoint`, a folder, a run that was stopped goes
         on where it was, to the same result; states are at least `checkpoint_every` seconds apart. `on_epoch` is called
         with each epoch's record, and ends the training by returning True.
+
+        The path of a `.parts` folder is trained part by part, by as many processes as torchrun started; `embedding_`
+        then has the nodes of this process's parts.
         """
+        if isinstance(graph, (str, os.PathLike)):
+            from netfold.embedder.parts import fit_parts, is_spread
+            from netfold.io.parts import is_parts
+
+            if embedding is None and is_parts(graph) and is_spread(self, graph):
+                more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch}
+                fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
+                return self
+            graph = _loaded(graph)
         from netfold.learn.checkpoints import Checkpoint
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
@@ -132,10 +146,23 @@ class Embedder(Configured, Generic[N]):
         return self._extend(later, new, known)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back."""
+        """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back.
+
+        Of a model that was fitted to parts a name that ends in .parts holds the vectors alone, in the same parts.
+        """
         from netfold.embedder.store import save
 
         self._check_fitted()
+        graph = self._graph_parts
+        if graph is not None and (graph.ranks.size > 1 or str(path).endswith(".parts")):
+            from netfold.embedder.parts import save_vector_parts
+
+            if not str(path).endswith(".parts"):
+                raise InputError(
+                    f"{path}: the vectors of several ranks are a folder of parts; let its name end in .parts"
+                )
+            save_vector_parts(self, path, force=force)
+            return
         self._check_unchanged()
         save(self, path, force=force)
 
@@ -164,6 +191,18 @@ class Embedder(Configured, Generic[N]):
 
         A run that is `resumed` from a checkpoint gets its parameters there: what it would cost to start them is saved.
         """
+        raise NotImplementedError
+
+    def _unspread(self) -> str:
+        """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
+        return "its tables are read in steps of random nodes, and each step would wait for the network"
+
+    def _spread(self, graph: Any, room: Any, *, resumed: bool = False) -> Problem[Any]:
+        """`_problem` for the parts of a graph that a rank owns (`cluster.graph.RankGraph`), where it can be spread."""
+        raise NotImplementedError
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """Bytes of memory that training takes for a rank with so many nodes and arcs."""
         raise NotImplementedError
 
     def _network(self, facts: dict[str, Any]) -> N:
@@ -209,6 +248,15 @@ class Embedder(Configured, Generic[N]):
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
+
+
+def _loaded(path: str | os.PathLike[str]) -> Any:
+    from netfold.data.graph import Graph
+    from netfold.io.parts import is_parts
+
+    if not is_parts(path) and not os.path.exists(os.path.join(path, "graph.json")):  # noqa: PTH110, PTH118
+        raise InputError(f"{path} is not a folder that Graph.save or netfold prepare wrote; nf.read_edges reads files")
+    return Graph.load(path)
 
 
 def _device(name: str) -> torch.device:

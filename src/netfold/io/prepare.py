@@ -35,7 +35,7 @@ from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
 from netfold.io.duckdb import ParquetTable, duckdb_module, open_table, quoted
-from netfold.io.edges import EdgeParquet, TableFile, EdgeText, files_named, table_files
+from netfold.io.edges import EdgeParquet, EdgeText, TableFile, files_named, table_files
 from netfold.io.ends import IntegerEnds, NotIntegersError
 from netfold.io.files import check_writable, locked_file, staged_folder
 from netfold.io.formats import format_of

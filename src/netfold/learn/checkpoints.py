@@ -28,7 +28,7 @@ from netfold.io.tensors import (
     write_tensors,
 )
 
-__all__ = ["Checkpoint", "is_finite"]
+__all__ = ["Checkpoint", "check_same_run", "is_finite"]
 
 _LOCK = ".lock"
 
@@ -135,14 +135,7 @@ class Checkpoint:
         theirs = theirs if isinstance(theirs, dict) else {}
         if isinstance(theirs.get("config"), dict):
             theirs = {**theirs, "config": dict(self._renamed(theirs["config"]))}
-        if theirs == self._run:
-            return
-        what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
-        config, other = self._run.get("config"), theirs.get("config")
-        if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
-            names = [k for k in {**config, **other} if config.get(k) != other.get(k)]
-            what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
-        raise InputError(f"{self._folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
+        check_same_run(self._folder, self._run, theirs)
 
     def _sweep(self, keep: str) -> None:
         """Remove other states than the one that the manifest names, and what a killed run was just writing."""
@@ -164,6 +157,19 @@ class Checkpoint:
             pass
         with staged_file(path) as part:
             write_records(part, history)
+
+
+def check_same_run(folder: Path, run: Mapping[str, Any], theirs: Any) -> None:
+    """Refuse the state of another run: which of model, configuration, graph and version differs is said."""
+    theirs = theirs if isinstance(theirs, dict) else {}
+    if theirs == run:
+        return
+    what = next((f"another {k}" for k in run if run[k] != theirs.get(k)), "another run")
+    config, other = run.get("config"), theirs.get("config")
+    if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
+        names = [k for k in {**config, **other} if config.get(k) != other.get(k)]
+        what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
+    raise InputError(f"{folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
 
 
 def _check_room(folder: Path, network: Any) -> None:

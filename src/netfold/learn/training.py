@@ -16,7 +16,7 @@ from torch import Tensor
 
 from netfold.errors import TrainingError
 from netfold.learn.checkpoints import is_finite
-from netfold.learn.optimizers import OPTIMIZERS
+from netfold.learn.optimizers import OPTIMIZERS, adam_state
 from netfold.learn.progress import Progress
 
 __all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
@@ -88,6 +88,8 @@ class Block:
     lr: float = 1e-3
     settings: Mapping[str, float] = field(default_factory=dict)
     """What else the optimizer is given."""
+    empty: Callable[[Tensor], Tensor] | None = None
+    """Makes an array of zeros as large as a parameter, for the optimizer's state, where memory is not the place."""
 
 
 def train(
@@ -115,6 +117,9 @@ def train(
     over all of them: so that they stop at the same epoch, whoever wanted to.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
+    for block, optimizer in zip(blocks, optimizers, strict=True):
+        if block.empty is not None and block.optimizer == "adam":
+            adam_state(optimizer, block.empty)
     progress = progress or Progress.silent()
     with ExitStack() as stack:
         if checkpoint:
