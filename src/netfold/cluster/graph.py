@@ -98,10 +98,6 @@ class RankGraph:
 _NO_NAMES: dict[str, npt.NDArray[Any]] = {
     "ints": np.zeros(0, np.int64), "offsets": np.zeros(1, np.int64), "bytes": np.zeros(0, np.uint8)
 }  # fmt: skip
-    "ints": np.zeros(0, np.int64),
-    "offsets": np.zeros(1, np.int64),
-    "bytes": np.zeros(0, np.uint8),
-}
 Weigh = Callable[[sparse.csr_array, int], sparse.csr_array]
 """From rows, and the position of the first among the own ones, to the rows that are read."""
 
