@@ -119,3 +119,28 @@ def refused(function: Any, *args: Any) -> str:
     except InputError as e:
         return f"{'silent: ' if e.silent else ''}{e}"
     return "not refused"
+
+
+def with_options(by_rank: list[dict[str, Any]], folders: list[Path], **more: Any) -> str:
+    """`trained`, each rank with options and a folder of its own: what is said against it."""
+    rank = int(os.environ["RANK"])
+    return refused(trained, folders[rank], by_rank[rank])
+
+
+def largest_tensor(folder: Path, options: dict[str, Any]) -> tuple[int, int, int, int]:
+    """The most numbers of a tensor that an epoch makes on this rank, and what it may have: m, rows of a peer, names."""
+    from allocations import Allocations
+
+    _, network = network_of(folder, options)
+    with Allocations() as seen:
+        network.loss(0)
+        network.embed()
+    rows = max([network._graph.m, *map(len, network.rows.needs)])
+    return seen.numbers, rows, network._graph.m, len(network._graph.names())
+
+
+def started_alone() -> str:
+    """What a rank says whose peers never come."""
+    from netfold.cluster.ranks import start
+
+    return refused(start, "cpu")

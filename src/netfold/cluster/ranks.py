@@ -232,6 +232,9 @@ def _device(name: str, local: int) -> torch.device:
 
 
 def _end() -> None:
+    """Leave together: a rank that tears its connections down under another's hands can abort that one."""
+    with suppress(Exception):
+        dist.monitored_barrier(timeout=timedelta(seconds=3))
     with suppress(Exception):
         dist.destroy_process_group()
 
