@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from netfold.errors import InputError, TrainingError
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
+    from netfold.io.prepare import prepare
     from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, DepthLGP, Node2Vec, Node2VecPlus
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
     "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
-    "option", "plot", "read_edges", "read_hyperedges", "report",
+    "option", "plot", "prepare", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
 _WHERE = {
@@ -57,6 +58,7 @@ _WHERE = {
     "compare": "netfold.studies.compare",
     "load": "netfold.models",
     "option": "netfold.embedder.options",
+    "prepare": "netfold.io.prepare",
     "read_edges": "netfold.io.edges",
     "read_hyperedges": "netfold.io.hyperedges",
 }

@@ -144,3 +144,13 @@ def started_alone() -> str:
     from netfold.cluster.ranks import start
 
     return refused(start, "cpu")
+
+
+def peak_of_fit(folder: Path, options: dict[str, Any]) -> int:
+    """The peak of this rank's memory in bytes while it fits, by the kernel's own count."""
+    import netfold as nf
+
+    Path("/proc/self/clear_refs").write_text("5")
+    nf.SDNE(**options).fit(folder, progress=False)
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) << 10

@@ -202,8 +202,23 @@ class Embedder(Configured, Generic[N]):
         raise NotImplementedError
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        """Bytes of memory that training takes for a rank with so many nodes and arcs."""
-        raise NotImplementedError
+        """Bytes of memory that training takes for a rank with so many nodes and arcs.
+
+        Here those of two tables with row-wise state and their vectors, and of a graph in memory: skip-gram.
+        """
+        return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
+
+    def _state_bytes(self, nodes: int) -> int:
+        """Bytes of a checkpoint."""
+        return nodes * (8 * (self.dim or 128) + 8)
+
+    def _sent(self, *, directed: bool) -> int:
+        """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
+        return 0
+
+    def _smaller(self) -> list[dict[str, Any]]:
+        """Options that would take less memory, the mildest first."""
+        return [{"dim": self.dim // 2}] if self.dim and self.dim > 1 else []
 
     def _network(self, facts: dict[str, Any]) -> N:
         """The network for a graph of which these facts (`Input.facts`) are known, on the CPU, not yet started.

@@ -214,6 +214,26 @@ class SDNE(Embedder["SDNENetwork"]):
         several = 2 * h + 4 * h if ranks > 1 else 0
         return nodes * (4 * (2 * h + 1) * copies + 4 * (h + 3 * self.dim + several) + 32) + 24 * arcs
 
+    def _state_bytes(self, nodes: int) -> int:
+        h = self.hidden[0] if self.hidden else self.dim
+        slots = {"adam": 3 * (2 * h + 1), "sgd": 2 * h + 1, "row_adagrad": 2 * h + 4}[self.optimizer]
+        return 4 * nodes * slots
+
+    def _sent(self, *, directed: bool) -> int:
+        h = self.hidden[0] if self.hidden else self.dim
+        symmetric = not directed and self.row_damping == self.column_damping
+        vectors = (self.dim if symmetric else 2 * self.dim) if self.alpha else 0
+        return 4 * (4 * h + vectors + 2)
+
+    def _smaller(self) -> list[dict[str, Any]]:
+        changes: list[dict[str, Any]] = []
+        if self.optimizer == "adam":
+            changes.append({"optimizer": "row_adagrad", "lr": 0.1})
+        if self.hidden and self.hidden[0] > self.dim:
+            changes.append({"hidden": ()})
+            changes += [{**change, "hidden": ()} for change in changes[:1] if "optimizer" in change]
+        return [*changes, {"hidden": (), "dim": max(1, self.dim // 2), "optimizer": "row_adagrad", "lr": 0.1}]
+
     def _spread(self, graph: RankGraph, room: Room, *, resumed: bool = False) -> Problem[Any]:
         import numpy as np
         import torch
