@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netfold.errors import InputError, TrainingError
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
+    from netfold.io.prepare import prepare
     from netfold.models import (
         DHNE,
         DRNE,
@@ -55,7 +56,7 @@ __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding", "Graph",
     "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "NodeVectors", "Spectral",
     "TrainingError", "auto", "callbacks", "choose", "compare", "datasets", "evaluate", "load", "option", "plot",
-    "read_edges", "read_hyperedges", "report", "tune",
+    "prepare", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
@@ -84,6 +85,7 @@ _WHERE = {
     "compare": "netfold.studies.compare",
     "load": "netfold.models",
     "option": "netfold.embedder.options",
+    "prepare": "netfold.io.prepare",
     "read_edges": "netfold.io.edges",
     "read_hyperedges": "netfold.io.hyperedges",
     "tune": "netfold.studies.tune",

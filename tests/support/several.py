@@ -97,3 +97,60 @@ def one_loss(folder: Path, options: dict[str, Any], dtype: Any = None, epoch: in
         "needed": network.exchange.needed, "embed": network.embed(), "m": network._graph.m,
         "seen": sum(float(x.values.sum()) for x in seen if x is not None),
     }  # fmt: skip
+
+
+def trained(folder: Path, options: dict[str, Any], checkpoint: Path | None = None, stop: int = 0) -> dict[str, Any]:
+    """`fit` on a folder, ended after epoch `stop`; the objectives, the vectors of this rank, and its peak of memory."""
+    import netfold as nf
+
+    model = nf.SDNE(**options)
+    every = {"checkpoint": checkpoint, "checkpoint_every": 0.0} if checkpoint else {}
+    model.fit(folder, progress=False, on_epoch=lambda record: record["epoch"] == stop, **every)  # type: ignore[arg-type]
+    vectors = model.embedding_.vectors
+    return {"objectives": [x["objective"] for x in model.history_], "vectors": vectors, "nodes": list(model.embedding_)}
+
+
+def refused(function: Any, *args: Any) -> str:
+    """The sentence by which something is refused on this rank, and whether rank 0 is to say it."""
+    from netfold.errors import InputError
+
+    try:
+        function(*args)
+    except InputError as e:
+        return f"{'silent: ' if e.silent else ''}{e}"
+    return "not refused"
+
+
+def with_options(by_rank: list[dict[str, Any]], folders: list[Path], **more: Any) -> str:
+    """`trained`, each rank with options and a folder of its own: what is said against it."""
+    rank = int(os.environ["RANK"])
+    return refused(trained, folders[rank], by_rank[rank])
+
+
+def largest_tensor(folder: Path, options: dict[str, Any]) -> tuple[int, int, int, int]:
+    """The most numbers of a tensor that an epoch makes on this rank, and what it may have: m, rows of a peer, names."""
+    from allocations import Allocations
+
+    _, network = network_of(folder, options)
+    with Allocations() as seen:
+        network.loss(0)
+        network.embed()
+    rows = max([network._graph.m, *map(len, network.rows.needs)])
+    return seen.numbers, rows, network._graph.m, len(network._graph.names())
+
+
+def started_alone() -> str:
+    """What a rank says whose peers never come."""
+    from netfold.cluster.ranks import start
+
+    return refused(start, "cpu")
+
+
+def peak_of_fit(folder: Path, options: dict[str, Any]) -> int:
+    """The peak of this rank's memory in bytes while it fits, by the kernel's own count."""
+    import netfold as nf
+
+    Path("/proc/self/clear_refs").write_text("5")
+    nf.SDNE(**options).fit(folder, progress=False)
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) << 10

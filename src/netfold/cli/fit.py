@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
 import time
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from netfold.cli.flags import ModelFlag, flags, from_toml
-from netfold.cli.inputs import INPUTS, embedding_at, named_as
+from netfold.cli.inputs import INPUTS, embedding_at, named_as, refuse_reading_flags
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.store import estimated_size
@@ -122,6 +123,13 @@ def _help(cls: type[Embedder]) -> str:
 
 def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **options: Any) -> None:
     model = cls(**hyper_parameters(ctx, cls, options))
+    if isinstance(edges, str) and (Path(edges) / "parts.json").exists() and not cls.extends:
+        from netfold.embedder.parts import is_spread
+
+        if is_spread(model, edges):
+            refuse_reading_flags(edges, {name: options[name] for name in INPUTS[cls.reads].names})
+            _fit_parts(model, edges, out, options)
+            return
     check_new_folder(out, force=options["force"])
     _check_apart(out, options["checkpoint"])
     source = INPUTS[cls.reads]
@@ -152,6 +160,42 @@ def _choose_score(model: Embedder, graph: Any, embedding: Any) -> None:
     if score is None:
         raise InputError(f"--choose-score holds out a tenth of the links, and there are {graph.n_edges}; leave it out")
     model.pair_score_ = score
+
+
+def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -> None:
+    """The same for a folder of parts: every rank runs this, and rank 0 speaks."""
+    from netfold.cluster.ranks import start
+    from netfold.io.parts import PartsFolder
+
+    ranks = start(model.device)
+    folder = ranks.together(lambda: PartsFolder.open(edges, "graph"))
+
+    def check() -> None:
+        if ranks.size > 1 and not out.rstrip("/").endswith(".parts"):
+            raise InputError(f"{out}: several ranks write a folder of parts; let its name end in .parts")
+        if ranks.first:
+            check_new_folder(out, force=options["force"])
+            _check_apart(out, options["checkpoint"])
+            check_room(Path(out), 4 * model.dim * folder.n_nodes)
+
+    ranks.together(check)
+    start_time = time.perf_counter()
+    training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
+    try:
+        model.fit(edges, **training, progress=not options["quiet"])
+    except KeyboardInterrupt as e:
+        if ranks.first:
+            raise
+        interrupted = Interrupted("interrupted")
+        interrupted.silent = True
+        raise interrupted from e
+    seconds = time.perf_counter() - start_time
+    model.save(out, force=options["force"])
+    facts = {"model": type(model).__name__, "path": out, "nodes": folder.n_nodes, "arcs": folder.n_arcs}
+    facts |= {"dim": model.embedding_.dim, **_training(model), "ranks": ranks.size}
+    facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
+    if ranks.first:
+        say(facts, _summary(facts | {"edges": folder.n_arcs}, "arcs"), as_json=options["as_json"])
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:
@@ -187,7 +231,9 @@ def _summary(facts: dict[str, Any], noun: str) -> str:
 
 def _how_to_go_on(ctx: click.Context) -> str:
     command, checkpoint = ["netfold", *ctx.obj], ctx.params["checkpoint"]
-    if checkpoint and (Path(checkpoint) / "manifest.json").exists():
+    if checkpoint and "RANK" in os.environ:
+        return f"interrupted; the training so far is in {checkpoint}; the same torchrun command goes on from it"
+    if checkpoint and any(Path(checkpoint).glob("**/manifest.json")):
         return f"interrupted; the training so far is in {checkpoint}; to go on, run: {shlex.join(command)}"
     if checkpoint:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,8 +44,11 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
     (cosine, dot) or a distance (euclidean). Where nodes have types, NODE is user:u1, or u1 if one type has it.
 
     Where nodes are Gaussians, each comes with its uncertainty, the mean of its ten largest variances, and the share of
-    all nodes that have less; the first line is NODE's own.
+    all nodes that have less; the first line is NODE's own. Vectors in parts are read one part after another.
     """
+    if (Path(model) / "parts.json").exists() and of_type is None:
+        _in_parts(model, node, k, metric, as_json)
+        return
     whole = embedding = embedding_at(model)
     query = node_typed(embedding.nodes, node)
     if of_type is not None:
@@ -61,6 +65,32 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
         rows = [row | of_node for row, of_node in zip(rows, spread[1:], strict=True)]
         text = _columns(used, [facts, *rows])
     say(facts | {"nearest": rows}, text, as_json=as_json)
+
+
+def _in_parts(folder: str, node: str, k: int, metric: str | None, as_json: bool) -> None:
+    """The same over vectors in parts: one part after another, in the memory of one."""
+    from netfold.data.embedding import Embedding
+    from netfold.io.parts import PartsFolder
+
+    parts = PartsFolder.open(folder, "embedding")
+    typed = parts.names(0).parse(node)
+    p, row = parts.find(typed)
+
+    def part(i: int) -> Embedding:
+        arrays = parts.arrays(i)
+        return Embedding(parts.names(i), arrays["vectors"], arrays.get("std"))
+
+    own = part(p)
+    used = metric or ("cosine" if own.std is None else "euclidean")
+    query = own.coordinates[row] if used == "euclidean" else own.vectors[row]
+    best: list[tuple[Any, float]] = []
+    for i in range(len(parts)):
+        if parts.files[i]["nodes"]:
+            best += [x for x in part(i).nearest(query, k + 1, metric=used) if x[0] != typed]
+    best = sorted(best, key=lambda x: x[1] if used == "euclidean" else -x[1])[:k]
+    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in best)
+    rows = [{"node": near, "score": score} for near, score in best]
+    say({"node": typed, "metric": used, "nearest": rows}, text, as_json=as_json)
 
 
 def _spread(embedding: Embedding, nodes: list[Any]) -> list[dict[str, float]]:

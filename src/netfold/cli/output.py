@@ -113,6 +113,9 @@ _LONGEST = 1000
 class Interrupted(Exception):  # noqa: N818
     """Ctrl-C or SIGTERM; the message says how to go on."""
 
+    silent = False
+    """Whether another process says it."""
+
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which is treated as Ctrl-C is."""

@@ -25,6 +25,7 @@ from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
 from netfold.cli.output import exit_code, one_line, sigterm_like_ctrl_c
+from netfold.cli.prepare import plan, prepare
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
@@ -72,6 +73,8 @@ def main() -> None:
 
 for verb in (
     auto,
+    prepare,
+    plan,
     fit,
     transform,
     nearest,

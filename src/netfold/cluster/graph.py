@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,9 @@ class RankGraph:
             yield chunk
 
 
-_NO_NAMES = {"ints": np.zeros(0, np.int64), "offsets": np.zeros(1, np.int64), "bytes": np.zeros(0, np.uint8)}
+_NO_NAMES: dict[str, npt.NDArray[Any]] = {
+    "ints": np.zeros(0, np.int64), "offsets": np.zeros(1, np.int64), "bytes": np.zeros(0, np.uint8)
+}  # fmt: skip
 Weigh = Callable[[sparse.csr_array, int], sparse.csr_array]
 """From rows, and the position of the first among the own ones, to the rows that are read."""
 
@@ -112,14 +115,14 @@ class RankRows:
         self._chunks = list(graph.pieces(max(1, most)))
         self._coins: tuple[tuple[int, int], npt.NDArray[Any]] | None = None
         ends = np.cumsum([0, *(sum(b - a for _, a, b in chunk) for chunk in self._chunks)])
-        self.slices = [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+        self.slices = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         """Which own rows each chunk has."""
 
     @cached_property
     def needs(self) -> list[npt.NDArray[np.int64]]:
         """For each rank, the rows of its block that the own rows name; none of the own."""
         graph = self.graph
-        touched = [np.zeros(int(b - a), bool) for a, b in zip(graph.bounds, graph.bounds[1:], strict=False)]
+        touched = [np.zeros(int(b - a), bool) for a, b in pairwise(graph.bounds)]
         for p in graph.parts:
             indices = graph.rows(p).indices
             for start in range(0, len(indices), 1 << 22):
@@ -169,7 +172,7 @@ class RankRows:
             if picked is not None:
                 counts = np.concatenate([[0], np.cumsum((rows.indices >= low) & (rows.indices < high))])
                 ends = counts[rows.indptr]
-            columns = (rows.indices if picked is None else rows.indices[picked]) - low
+            columns: npt.NDArray[Any] = (rows.indices if picked is None else rows.indices[picked]) - low
             if q != graph.ranks.rank:
                 columns, width = np.searchsorted(self.needs[q], columns), len(self.needs[q])
             data = rows.data if picked is None else rows.data[picked]
@@ -247,4 +250,4 @@ class RankRows:
 def row_sums(rows: sparse.csr_array) -> npt.NDArray[np.float64]:
     """The sum of each row, added one by one in float64; scipy's own adds float32 as such."""
     index = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return np.bincount(index, weights=rows.data, minlength=rows.shape[0])
+    return np.bincount(index, weights=rows.data, minlength=rows.shape[0]).astype(np.float64)

@@ -9,13 +9,15 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from netfold.errors import InputError, TrainingError
 
@@ -43,7 +45,7 @@ class Ranks:
     size: int = 1
     hosts: tuple[str, ...] = ("",)
     """Where each rank runs."""
-    device: torch.device = torch.device("cpu")
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     reduced: int = 0
     """Bytes of the tensors that were summed over ranks so far."""
 
@@ -166,7 +168,7 @@ def _start(device: str) -> Ranks:
     at = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
     me = f"rank {rank} of {size} on {here}"
     try:
-        store, _, _ = next(dist.rendezvous("env://", timeout=wait))
+        store, _, _ = next(rendezvous("env://", timeout=wait))
         store.set_timeout(wait)
         store.set(f"netfold/{rank}", here)
     except (RuntimeError, ValueError) as e:
@@ -175,9 +177,7 @@ def _start(device: str) -> Ranks:
     own = _device(device, int(os.environ.get("LOCAL_RANK", "0")))
     backend = "cpu:gloo,cuda:nccl" if own.type == "cuda" else "gloo"
     try:
-        dist.init_process_group(
-            backend, store=dist.PrefixStore("group", store), rank=rank, world_size=size, timeout=wait
-        )
+        dist.init_process_group(backend, store=PrefixStore("group", store), rank=rank, world_size=size, timeout=wait)
     except RuntimeError as e:
         way = os.environ.get("GLOO_SOCKET_IFNAME", "the one of the host's name; GLOO_SOCKET_IFNAME names another")
         raise InputError(
@@ -232,6 +232,9 @@ def _device(name: str, local: int) -> torch.device:
 
 
 def _end() -> None:
+    """Leave together: a rank that tears its connections down under another's hands can abort that one."""
+    with suppress(Exception):
+        dist.monitored_barrier(timeout=timedelta(seconds=3))
     with suppress(Exception):
         dist.destroy_process_group()
 

@@ -56,6 +56,8 @@ class Embedder(Configured, Generic[N]):
         "auto", "where to compute; auto takes CUDA where there is one", choices=("auto", "cpu", "cuda")
     )
 
+    _graph_parts: ClassVar[Any] = None
+    """The parts that it was fitted to, on an instance that was."""
     models: ClassVar[dict[str, type[Embedder]]] = {}
     """Every model by its name on the command line."""
     reads: ClassVar[str] = "graph"
@@ -112,7 +114,16 @@ class Embedder(Configured, Generic[N]):
         the training by returning True; `callbacks` are told of the beginning and the end too
         (`nf.callbacks.Callback`), as those for TensorBoard and MLflow are. What happens is logged by the logger
         "netfold", too.
+
+        The path of a `.parts` folder is trained part by part, by as many processes as torchrun started; `embedding_`
+        then has the nodes of this process's parts.
         """
+        if embedding is None and self._is_spread(graph):
+            from netfold.embedder.parts import fit_parts
+
+            more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch}
+            fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
+            return self
         from netfold.embedder.callbacks import listening
 
         start = time.perf_counter()
@@ -234,12 +245,34 @@ class Embedder(Configured, Generic[N]):
         return suggest(self, graph, k, node=node, score=score)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back."""
+        """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back.
+
+        Of a model that was fitted to parts a name that ends in .parts holds the vectors alone, in the same parts.
+        """
         from netfold.embedder.store import save
 
         self._check_fitted()
+        graph = self._graph_parts
+        if graph is not None and (graph.ranks.size > 1 or str(path).endswith(".parts")):
+            from netfold.embedder.parts import save_vector_parts
+
+            if not str(path).endswith(".parts"):
+                raise InputError(
+                    f"{path}: the vectors of several ranks are a folder of parts; let its name end in .parts"
+                )
+            save_vector_parts(self, path, force=force)
+            return
         self._check_unchanged()
         save(self, path, force=force)
+
+    def _is_spread(self, graph: Any) -> bool:
+        """Whether this is the path of a folder of parts that is trained part by part."""
+        if not isinstance(graph, (str, os.PathLike)):
+            return False
+        from netfold.embedder.parts import is_spread
+        from netfold.io.parts import is_parts
+
+        return is_parts(graph) and is_spread(self, graph)
 
     def _opened(self, graph: Any, *, directed: bool = False) -> Any:
         """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""
@@ -252,8 +285,9 @@ class Embedder(Configured, Generic[N]):
             return read_hif(graph) if str(graph).endswith((".json", ".json.gz")) else read_hyperedges(graph)
         from netfold.data.graph import Graph
         from netfold.io.edges import read_edges
+        from netfold.io.parts import is_parts
 
-        is_folder = (Path(graph) / "graph.json").exists()
+        is_folder = is_parts(graph) or (Path(graph) / "graph.json").exists()
         return Graph.load(graph) if is_folder else read_edges(graph, directed=directed)
 
     def show(
@@ -306,6 +340,33 @@ class Embedder(Configured, Generic[N]):
         A run that is `resumed` from a checkpoint gets its parameters there: what it would cost to start them is saved.
         """
         raise NotImplementedError
+
+    def _unspread(self) -> str:
+        """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
+        return "its tables are read in steps of random nodes, and each step would wait for the network"
+
+    def _spread(self, graph: Any, room: Any, *, resumed: bool = False) -> Problem[Any]:
+        """`_problem` for the parts of a graph that a rank owns (`cluster.graph.RankGraph`), where it can be spread."""
+        raise NotImplementedError
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """Bytes of memory that training takes for a rank with so many nodes and arcs.
+
+        Here those of two tables with row-wise state and their vectors, and of a graph in memory: skip-gram.
+        """
+        return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
+
+    def _state_bytes(self, nodes: int) -> int:
+        """Bytes of a checkpoint."""
+        return nodes * (8 * (self.dim or 128) + 8)
+
+    def _sent(self, *, directed: bool) -> int:
+        """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
+        return 0
+
+    def _smaller(self) -> list[dict[str, Any]]:
+        """Options that would take less memory, the mildest first."""
+        return [{"dim": self.dim // 2}] if self.dim and self.dim > 1 else []
 
     def _network(self, facts: dict[str, Any]) -> N:
         """The network for a graph of which these facts (`Input.facts`) are known, on the CPU, not yet started.

@@ -29,7 +29,7 @@ from netfold.io.tensors import (
     write_tensors,
 )
 
-__all__ = ["Checkpoint", "is_finite"]
+__all__ = ["Checkpoint", "check_same_run", "is_finite"]
 
 _LOCK = ".lock"
 _log = logging.getLogger(__name__)
@@ -141,14 +141,8 @@ class Checkpoint:
         theirs = theirs if isinstance(theirs, dict) else {}
         if isinstance(theirs.get("config"), dict):
             theirs = {**theirs, "config": dict(self._renamed(theirs["config"]))}
-        if theirs == self._run or self._differs_freely(theirs):
-            return
-        what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
-        config, other = self._run.get("config"), theirs.get("config")
-        if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
-            names = [k for k in {**config, **other} if config.get(k) != other.get(k) and k not in self._free]
-            what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
-        raise InputError(f"{self._folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
+        if not self._differs_freely(theirs):
+            check_same_run(self._folder, self._run, theirs, free=self._free)
 
     def _differs_freely(self, theirs: dict[str, Any]) -> bool:
         """Whether the two differ in nothing but options that are free."""
@@ -178,6 +172,19 @@ class Checkpoint:
             pass
         with staged_file(path) as part:
             write_records(part, history)
+
+
+def check_same_run(folder: Path, run: Mapping[str, Any], theirs: Any, free: Collection[str] = ()) -> None:
+    """Refuse the state of another run: which of model, configuration, graph and version differs is said."""
+    theirs = theirs if isinstance(theirs, dict) else {}
+    if theirs == run:
+        return
+    what = next((f"another {k}" for k in run if run[k] != theirs.get(k)), "another run")
+    config, other = run.get("config"), theirs.get("config")
+    if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
+        names = [k for k in {**config, **other} if config.get(k) != other.get(k) and k not in free]
+        what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
+    raise InputError(f"{folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
 
 
 def _check_room(folder: Path, network: Any) -> None:

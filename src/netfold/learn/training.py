@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from netfold.errors import InputError, TrainingError
 from netfold.learn.checkpoints import is_finite
-from netfold.learn.optimizers import OPTIMIZERS
+from netfold.learn.optimizers import OPTIMIZERS, adam_state
 from netfold.learn.progress import Progress
 
 __all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
@@ -55,6 +56,11 @@ class Network(Protocol):
 class States(Protocol):
     """What the loop asks of a checkpoint; `learn.checkpoints.Checkpoint` is one."""
 
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        ...
+
     def held(self) -> AbstractContextManager[None]:
         """Around the training."""
         ...
@@ -91,6 +97,8 @@ class Block:
     lr: float = 1e-3
     settings: Mapping[str, float] = field(default_factory=dict)
     """What else the optimizer is given."""
+    empty: Callable[[Tensor], Tensor] | None = None
+    """Makes an array of zeros as large as a parameter, for the optimizer's state, where memory is not the place."""
 
 
 def train(
@@ -121,6 +129,9 @@ def train(
     at the same epoch, whoever wanted to.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
+    for block, optimizer in zip(blocks, optimizers, strict=True):
+        if block.empty is not None and block.optimizer == "adam":
+            adam_state(optimizer, block.empty)
     progress = progress or Progress.silent()
     with ExitStack() as stack:
         if checkpoint:

@@ -24,19 +24,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
-from typing import Protocol
+from typing import Any, Protocol
 
 from netfold.data.checks import check_choice
 from netfold.errors import InputError
-from netfold.io.files import check_writable
-from netfold.io.parts import is_parts, read_vector_parts, write_vector_parts
+from netfold.io.files import check_writable, staged_folder
+from netfold.io.parts import PartsFolder, is_parts, read_vector_parts, write_vector_parts
 from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
 from netfold.io.vectors.contents import Stored
 from netfold.io.vectors.delimited import read_delimited, write_delimited
 from netfold.io.vectors.parquet import read_parquet, write_parquet
 from netfold.io.vectors.word2vec import read_binary, read_text, write_binary, write_text
 
-__all__ = ["Stored", "check_vectors_ending", "damage_named", "read_vectors", "write_vectors"]
+__all__ = ["Stored", "check_vectors_ending", "damage_named", "read_vectors", "write_shards", "write_vectors"]
 
 _DAMAGE = (
     ValueError,  # and InputError, and text that is not UTF-8
@@ -103,6 +103,20 @@ def write_vectors(path: Path, stored: Stored, *, force: bool = False, columns: s
         write_parquet(path, stored, force=force, lists=True)
     else:
         written(path, stored, force=force)
+
+
+def write_shards(path: Path, out: Path, *, force: bool = False) -> dict[str, Any]:
+    """Vectors in parts as a folder of parquet files, a part at a time: no more is in memory than one part."""
+    parts = PartsFolder.open(path, "embedding")
+    with staged_folder(out, force=force) as folder:
+        for i in range(len(parts)):
+            parts.check(i)
+            arrays = parts.arrays(i)
+            stored = Stored(parts.names(i), arrays["vectors"], arrays.get("std"), parts.facts.get("fitted_to"))
+            if len(stored.nodes):
+                write_parquet(folder / f"part-{i:05d}.parquet", stored, force=False)
+        files = len(list(folder.iterdir()))
+    return {"nodes": parts.n_nodes, "dim": parts.facts["dim"], "files": files, "path": str(out)}
 
 
 def read_vectors(path: Path) -> Stored:

@@ -201,6 +201,12 @@ class DHNE(Embedder["DHNENetwork"]):
             check_types(whole, self.network_, self.embedding_.nodes)
         return _Counted(whole)
 
+    def _unspread(self) -> str:
+        return "up to 128 steps an epoch would send each row as often: over 75 TB at a billion nodes, by arithmetic"
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        return nodes * (32 * self.dim * 3 + 64) + 24 * arcs
+
     def _problem(
         self, data: _Counted, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[DHNENetwork]:

@@ -120,10 +120,10 @@ class GraphWave(Computed["Tables"]):
         matrix = sparse.csr_array((known.array("values"), known.array("col"), known.array("crow")), shape=(n, n))
         walk = SparseRows.from_scipy(matrix, device=known.get_buffer("values").device)
         normalized = _normalized(rows, known.array("sums"))
-        chunks = [self._spread(normalized[part], walk) for part in parts(rows.shape[0], max(1, _NUMBERS // n))]
+        chunks = [self._heat_from(normalized[part], walk) for part in parts(rows.shape[0], max(1, _NUMBERS // n))]
         return torch.cat(chunks).numpy(force=True)
 
-    def _spread(self, rows: sparse.csr_array, walk: SparseRows) -> torch.Tensor:
+    def _heat_from(self, rows: sparse.csr_array, walk: SparseRows) -> torch.Tensor:
         """Σ_{k ≥ 1} e^-s s^k / k! N^k, a column for each of the rows, by its characteristic function: m x dim."""
         import numpy as np
         import torch

@@ -54,8 +54,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     lr: float | None = skipgram(
         "lr",
         default=None,
-        help="learning rate of row-wise Adagrad; a row that has seen little yet moves at a quarter of it; None: 0.1, and "
-        "0.03 above 100,000 nodes, where a step meets half of them and more would undo a good start",
+        help="learning rate of row-wise Adagrad; a row that has seen little yet moves at a quarter of it; None: 0.1, "
+        "and 0.03 above 100,000 nodes, where a step meets half of them and more would undo a good start",
     )
     schedule: str = skipgram("schedule")
     batch_size: int | None = skipgram("batch_size")

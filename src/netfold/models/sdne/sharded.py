@@ -24,7 +24,8 @@ from netfold.cluster.graph import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
 from netfold.learn.layers import xavier_
-from netfold.models.sdne.network import Damping, SDNENetwork, in_units
+from netfold.models.sdne.batches import Damping, in_units
+from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["ShardedSDNE"]
 
@@ -35,6 +36,9 @@ _TABLES, _SUBSPACE, _COINS = 3, 4, 5
 
 class ShardedSDNE(nn.Module):
     """`SDNENetwork` whose tables are spread over ranks; `own` has this rank's rows, in one process all of them."""
+
+    spread = ("own.first.table", "own.last.table", "own.last.bias", "own.damping.columns")
+    """What has a row for each own node."""
 
     def __init__(
         self,
@@ -200,7 +204,8 @@ class ShardedSDNE(nn.Module):
         squares, turn = torch.linalg.eigh(self._ranks.sum_((product.T @ product).double()))
         order = torch.argsort(squares, descending=True)[:rank]
         turn = turn[:, order] * (squares[order] > 1e-10 * squares.max())
-        return basis @ turn.to(basis)
+        leading: Tensor = basis @ turn.to(basis)
+        return leading
 
     def _orthonormal(self, x: Tensor) -> Tensor:
         """As `solvers.orthonormal`; QR is of the ranks' own triangles, one below the other."""
@@ -219,7 +224,8 @@ class ShardedSDNE(nn.Module):
         triangles = self._ranks.stack(padded)
         below = torch.linalg.qr(triangles.reshape(-1, wide)).Q
         mine = below[self._ranks.rank * wide :][: len(r)]
-        return (q @ mine).to(x)
+        basis: Tensor = (q @ mine).to(x)
+        return basis
 
     def _quantile(self, values: Tensor, share: float, largest: float) -> float:
         """The k-th smallest of all ranks' values, by halving: none of them leaves its rank."""
@@ -322,7 +328,7 @@ class ShardedSDNE(nn.Module):
         return sum(((a[own] * b[own]).sum().double() for own in self.rows.slices), a.new_zeros((), dtype=torch.float64))
 
     def _at_others(self, z: Tensor, total: Tensor) -> Tensor | None:
-        """What the columns of other ranks add to the second order, and its gradient at H: m x h; None in one process."""
+        """What the columns of other ranks add to the second order, and its gradient at H: m x h; of one rank None."""
         if self._ranks.size == 1:
             return None
         network, table = self.own, self.own.last.table
