@@ -52,7 +52,8 @@ def estimated_size(model: Embedder, graph: Any, embedding: Any = None) -> int:
         network = model._network(data.facts).state_dict()
     dim = model.dim or data.facts["dim"]
     nodes: int = sum(array.nbytes for array in data.graph.nodes.arrays().values())
-    return nodes + 4 * int(dim) * int(data.graph.n_nodes) + sum(x.numel() * x.element_size() for x in network.values())
+    weights: int = sum(x.numel() * x.element_size() for x in network.values())
+    return nodes + 4 * int(dim) * int(data.graph.n_nodes) + weights
 
 
 @overload

@@ -236,7 +236,7 @@ def _factors(values: Tensor, power: float) -> Tensor:
 
 def _whitening(x: Tensor) -> Tensor:
     """W (d x d) such that the columns of x W are uncorrelated and alike in size."""
-    values, turn = torch.linalg.eigh(sum(part.double().T @ part.double() for part in x.split(_CHUNK)) / len(x))
+    values, turn = torch.linalg.eigh(sum(part.double().T @ part.double() for part in torch.split(x, _CHUNK)) / len(x))
     safe = values > 1e-9 * values[-1]  # what is below is rounding
     scale = torch.where(safe, values.clamp(min=1e-30).rsqrt(), torch.zeros_like(values))
     whitening: Tensor = (turn * scale).flip(1)
