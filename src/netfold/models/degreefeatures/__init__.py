@@ -74,8 +74,9 @@ class DegreeFeatures(Computed["Tables"]):
         import numpy as np
 
         columns = degree_columns(data.links, self.dim)
-        deviation = columns.std(axis=0)
-        network.fill(columns=columns, mean=columns.mean(axis=0), deviation=np.where(deviation > 0, deviation, 1))
+        mean, deviation = columns.mean(axis=0), columns.std(axis=0)
+        alike = deviation <= 1e-9 * mean  # but for rounding
+        network.fill(columns=columns, mean=mean, deviation=np.where(alike, 1, deviation))
         return []
 
     def _embed(self, data: _Linked) -> Embedding:

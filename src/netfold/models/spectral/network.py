@@ -146,11 +146,10 @@ class SpectralNetwork(Tables):
         for rows, columns in zip(sides, self._columns, strict=True):
             own = vectors[torch.from_numpy(np.diff(rows.indptr) > 0), columns]
             size = float(own.double().square().sum(1).mean().sqrt()) * len(sides) ** 0.5
-            scale = 1 / size if size > 0 else 1.0
+            scale = 1 / size if size > 0 and self._matrix != "prone" else 1.0  # whose vectors are of length 1
             self.mean[columns] = (own.double().mean(0) * scale).to(self.mean)
             table = self.turn if self._matrix == "propagation" else self.basis[:, columns]
-            if self._matrix != "prone":
-                table *= scale
+            table *= scale
 
     # ---------------------------------------------------------------- the tables of each form
 
