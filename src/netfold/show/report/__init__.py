@@ -28,7 +28,7 @@ from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
 from netfold.show.report.points import METHODS
 from netfold.show.report.sheets import packed_sheet
-from netfold.show.report.tables import tables_of
+from netfold.show.report.tables import tables_of, trial_tables
 
 __all__ = ["METHODS", "Sheet", "write"]
 
@@ -92,7 +92,7 @@ def write(
     facts = {
         "title": title or " · ".join(names),
         "sheets": [packed_sheet(sheet, blocks, method) for sheet in listed],
-        "tables": tables_of(listed) if evaluate else [],
+        "tables": [*trial_tables(listed), *(tables_of(listed) if evaluate else [])],
         "data": _data(listed),
     }
     text = html_page(str(facts["title"]), facts, blocks)
