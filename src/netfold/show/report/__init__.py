@@ -30,7 +30,7 @@ from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
 from netfold.show.report.points import METHODS
 from netfold.show.report.sheets import packed_sheet
-from netfold.show.report.tables import tables_of
+from netfold.show.report.tables import tables_of, trial_tables
 
 __all__ = ["METHODS", "Page", "Sheet", "write"]
 
@@ -140,7 +140,8 @@ def _html(sheets: list[Sheet], title: str | None, method: str, evaluate: bool) -
     blocks, heading = Blocks(), title or " · ".join(sheet.name for sheet in sheets)
     packed = [packed_sheet(sheet, blocks, method) for sheet in sheets]
     stills = [facts.pop("still") for facts in packed]
-    facts = {"title": heading, "sheets": packed, "tables": tables_of(sheets) if evaluate else [], "data": _data(sheets)}
+    tables = [*trial_tables(sheets), *(tables_of(sheets) if evaluate else [])]
+    facts = {"title": heading, "sheets": packed, "tables": tables, "data": _data(sheets)}
     return html_page(heading, facts, blocks, stills)
 
 

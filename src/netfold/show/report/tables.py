@@ -22,9 +22,10 @@ from netfold.evaluate.scores import own_score
 from netfold.evaluate.task import TASKS
 
 if TYPE_CHECKING:
+    from netfold.embedder.trials import Trials
     from netfold.show.report import Sheet
 
-__all__ = ["class_tasks", "graph_tasks", "tables_of", "task_table", "tuple_tasks"]
+__all__ = ["class_tasks", "graph_tasks", "tables_of", "task_table", "trial_tables", "tuple_tasks"]
 
 
 _NODES, _EDGES = 200_000, 3_000_000
@@ -173,6 +174,30 @@ def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
         together.setdefault(key, []).append(sheet)
     several = len(together) > 1
     return [table for group in together.values() for table in _of_group(group, several=several)]
+
+
+def trial_tables(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
+    """What was tried before a model was chosen (`nf.auto`, `nf.tune`), a table for each model that was."""
+    raced = [(sheet.name, sheet.model.trials_) for sheet in sheets if hasattr(sheet.model, "trials_")]
+    return [_trial_table(name, trials) for name, trials in raced]
+
+
+def _trial_table(name: str, trials: Trials) -> dict[str, Any]:
+    figures = [trials.figure, "CPU-s", "MiB"]
+    tried = [x for x in trials.rows if x.figure is not None]
+    rows = []
+    for x in tried:
+        epochs = "" if x.epochs is None else f", {x.epochs} epochs"
+        held = None if x.bytes is None else x.bytes / 2**20
+        numbers = {trials.figure: x.figure, "CPU-s": x.cpu, "MiB": held}
+        known = {k: v for k, v in numbers.items() if v is not None}
+        spread = {} if x.deviation is None else {trials.figure: x.deviation}
+        rows.append(_row(f"{x.candidate}{epochs}", known, figures, spread, of="baseline"))
+    notes = [*trials.lines(), *(f"{x.candidate}: {x.why}" for x in trials.rows if x.why)]
+    protocol = f"on inner parts of the data, within {trials.budget}; ± is the standard error"
+    table = {"title": f"tried for {trials.task} · {name}", "figures": figures, "rows": rows, "protocol": protocol}
+    smaller = ["CPU-s", "MiB", *([trials.figure] if trials.smaller_is_better else [])]
+    return table | {"notes": notes, "smaller": smaller}
 
 
 def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
