@@ -17,7 +17,7 @@ from netfold.data.checks import Floats32, check_choice
 from netfold.data.gaussians import widths
 from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
-from netfold.data.text import as_typed, counted
+from netfold.data.text import as_typed, counted, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Embedding:
                 raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
         if self.fitted_to is not None and not isinstance(self.fitted_to, str):
-            raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
+            raise InputError(f"fitted_to is {type_in_words(self.fitted_to)}; give the fingerprint of a graph")
 
     # ---------------------------------------------------------------- by node
 

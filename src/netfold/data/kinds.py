@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from netfold.data.checks import Ints
 from netfold.data.nodes import Nodes, check_unicode
+from netfold.data.text import type_in_words
 from netfold.errors import InputError
 
 __all__ = [
@@ -230,7 +231,7 @@ def types_of(node_types: Iterable[str] | npt.NDArray[np.integer], n: int, types:
         raise InputError(f"{len(codes):,} types do not fit {n:,} nodes; each node needs one")
     odd = next((t for t in names if not isinstance(t, str)), None)
     if odd is not None:
-        raise InputError(f"the type {odd!r} is a {type(odd).__name__}; the type of a node is a string")
+        raise InputError(f"the type {odd!r} is {type_in_words(odd)}; the type of a node is a string")
     check_unicode("types", names)
     if codes.size and not (codes.min() >= 0 and codes.max() < len(names)):
         bad = codes[(codes < 0) | (codes >= len(names))][0]

@@ -15,6 +15,7 @@ from netfold.data.columns import Chosen, Roles
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
+from netfold.data.text import with_article
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
@@ -133,14 +134,20 @@ def _other_format(
     path = paths[at]
     said = next((role for role in ("source", "target", "time", "type") if getattr(chosen, role) is not None), None)
     if len(paths) > 1:
-        raise refusal(path, f"this is a {name} file, one of {len(paths)} files; only tables are read together")
+        raise refusal(
+            path, f"this is {with_article(name)} file, one of {len(paths)} files; only tables are read together"
+        )
     if said is not None:
-        raise refusal(path, f"this is a {name} file, which says what its edges are; leave {said}= (--{said}) out")
+        raise refusal(
+            path, f"this is {with_article(name)} file, which says what its edges are; leave {said}= (--{said}) out"
+        )
     graph = read_format(path, name, weight=None if chosen.weight is None else str(chosen.weight), weighted=weighted)
     if directed and not graph.directed:
         if name not in ("networkx edge list", "adjacency list"):
             raise refusal(path, f"this {name} file holds an undirected graph; leave directed=True (--directed) out")
-        raise refusal(path, f"a {name} is read as undirected; read it with networkx, and give the graph to Graph.of")
+        raise refusal(
+            path, f"{with_article(name)} is read as undirected; read it with networkx, and give the graph to Graph.of"
+        )
     return graph
 
 

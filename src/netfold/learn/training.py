@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol
 import torch
 from torch import Tensor
 
+from netfold.data.text import counted
 from netfold.errors import TrainingError
 from netfold.learn.checkpoints import Checkpoint, is_finite
 from netfold.learn.optimizers import OPTIMIZERS
@@ -131,7 +132,9 @@ def _remark(history: Sequence[Record], ended_early: bool, patience: int, progres
     if last > first:
         progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help")(last, first)
     elif ended_early and len(history) == patience + 1:
-        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help")(len(history))
+        progress.note("the objective hardly moved in {}, and training ended; another lr may help")(
+            counted(len(history), "epoch")
+        )
 
 
 @contextmanager
