@@ -104,7 +104,6 @@ def _asked(model: DHNE, form: Form, by_role: dict[str, str], later: Hypergraph |
     types = dict(zip(chain(*nodes), node_types(model, later), strict=True))
     for role, name in pairs:
         if types.get(members[role], name) != name:
-            raise InputError(
-                f"--{role} is {with_article(name)}, and {spelled(members[role])} {with_article(types[members[role]])}"
-            )
+            there = with_article(types[members[role]])
+            raise InputError(f"--{role} is {with_article(name)}, and {spelled(members[role])} is {there}")
     return members

@@ -64,7 +64,9 @@ class Embedding:
         if self.std is not None:
             std = _as_matrix(self.std, "std", nodes)
             if std.shape != vectors.shape:
-                raise InputError(f"std has {std.shape[1]} columns, vectors have {vectors.shape[1]}; they need as many")
+                raise InputError(
+                    f"std has {counted(std.shape[1], 'column')}, vectors have {vectors.shape[1]}; they need as many"
+                )
             if std.size and std.min() <= 0:
                 raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
@@ -280,7 +282,9 @@ def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     if floats.ndim != 2 or floats.shape[1] == 0:
         raise InputError(f"{name} has the shape {floats.shape}; a matrix with a row for each node is needed")
     if len(floats) != len(nodes):
-        raise InputError(f"{name} has {len(floats):,} rows for {len(nodes):,} nodes; it needs one for each")
+        raise InputError(
+            f"{name} has {counted(len(floats), 'row')} for {counted(len(nodes), 'node')}; it needs one for each"
+        )
     with np.errstate(over="ignore"):
         matrix = np.ascontiguousarray(floats, dtype=np.float32)
     if matrix.size and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):

@@ -18,7 +18,7 @@ from netfold.data.columns import Chosen, Roles, edge_roles, times_of
 from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
-from netfold.data.text import type_in_words
+from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _pyg_weights(data: Any, n_edges: int) -> npt.NDArray[np.float64]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError(f"edge_attr has {values.shape[1]} columns; put the weight alone into edge_weight")
+        raise InputError(f"edge_attr has {counted(values.shape[1], 'column')}; put the weight alone into edge_weight")
     if len(values) != n_edges:
         raise InputError(f"{len(values):,} weights do not fit {n_edges:,} edges")
     return values

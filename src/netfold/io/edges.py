@@ -15,7 +15,7 @@ from netfold.data.columns import Chosen, Roles
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
-from netfold.data.text import with_article
+from netfold.data.text import type_in_words, with_article
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
@@ -109,8 +109,8 @@ def _files(path: _Name | Sequence[_Name]) -> list[Path]:
     """The files that a name, a pattern or a list of either means."""
     if not isinstance(path, (str, os.PathLike)):
         if not isinstance(path, Sequence):
-            kind = type(path).__name__
-            raise InputError(f"a {kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
+            kind = type_in_words(path)
+            raise InputError(f"{kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
         paths = [file for each in path for file in _files(each)]
         if not paths:
             raise InputError("no file is given; read_edges takes the name of a file, or a list of names")
