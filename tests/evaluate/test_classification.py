@@ -303,9 +303,9 @@ EMBEDDING, LABELS = blocks(12)
     ("labels", "options", "words"),
     [
         (LABELS | {"nobody": "x"}, {}, "no node is called 'nobody'"),
-        ({"n0": "x", "n1": "x"}, {}, "2 nodes with 1 classes"),
+        ({"n0": "x", "n1": "x"}, {}, "2 nodes with 1 class"),
         ({}, {}, "0 nodes with 0 classes"),
-        ({"n0": ["x", "y"]}, {}, "1 nodes with 2 classes"),
+        ({"n0": ["x", "y"]}, {}, "1 node with 2 classes"),
         (["x"] * 12, {}, "not a list"),
         (LABELS | {"n0": None}, {}, "node 'n0' has the class None"),
         (LABELS | {"n0": float("nan")}, {}, "node 'n0' has the class nan"),

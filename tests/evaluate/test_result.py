@@ -46,7 +46,7 @@ def test_a_result_without_baselines_has_no_verdict() -> None:
 def test_what_is_no_embedding() -> None:
     with pytest.raises(InputError, match="a list was given to evaluate; give a fitted model or an Embedding"):
         reconstruction([[1, 2]], [("a", "b")])
-    with pytest.raises(InputError, match="a SDNE was given to evaluate; give a fitted model"):
+    with pytest.raises(InputError, match="an SDNE was given to evaluate; give a fitted model"):
         reconstruction(SDNE(), [("a", "b")])
     assert name_of(Embedding("a", [[1]])) == "embedding"
 

@@ -65,7 +65,7 @@ def test_a_loaded_graph_can_replace_its_own_folder(tmp_path: Path) -> None:
 
 def test_an_empty_graph_on_disk(tmp_path: Path) -> None:
     save_old(Graph.from_edges([], nodes=["a"]), tmp_path / "g")
-    assert repr(Graph.load(tmp_path / "g")) == "Graph(1 nodes, 0 edges, undirected)"
+    assert repr(Graph.load(tmp_path / "g")) == "Graph(1 node, 0 edges, undirected)"
 
 
 # -------------------------------------------------------------------- damage

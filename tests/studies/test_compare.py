@@ -173,7 +173,7 @@ def test_names_take_the_seed_and_instances_keep_theirs() -> None:
         ([], "no model to compare"),
         (["sdn"], "did you mean sdne"),
         ([nf.SDNE], "SDNE is neither the name"),
-        (7, "models is a int"),
+        (7, "models is an int"),
         ([nf.SDNE(), "sdne"], "given twice"),
     ],
 )
@@ -187,7 +187,7 @@ def test_what_is_no_model(models: Any, words: str) -> None:
     [
         ({"tasks": "links"}, "no task 'links'"),
         ({"tasks": []}, "no task ''"),
-        ({"tasks": 3}, "tasks is a int"),
+        ({"tasks": 3}, "tasks is an int"),
         ({"tasks": "classification"}, "needs the classes"),
         ({"tasks": {"link_prediction": {"hiden": 1}}}, "no argument 'hiden'"),
         ({"tasks": {"link_prediction": {"score": "sum"}}}, "score='sum'"),

@@ -8,6 +8,7 @@ import click
 
 from netfold.cli.inputs import embedding_at
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
+from netfold.data.text import counted
 
 __all__ = ["export"]
 
@@ -49,4 +50,4 @@ def export(model: str, out: str, columns: str, force: bool, as_json: bool) -> No
     embedding = embedding_at(model)
     embedding.save(out, force=force, columns=columns)
     facts = {"nodes": len(embedding), "dim": embedding.dim, "path": out}
-    say(facts, f"{len(embedding):,} nodes in {embedding.dim:,} dimensions\n{out}", as_json=as_json)
+    say(facts, f"{counted(len(embedding), 'node')} in {counted(embedding.dim, 'dimension')}\n{out}", as_json=as_json)

@@ -15,6 +15,7 @@ import click
 from netfold.cli.flags import ModelFlag, flags, from_toml
 from netfold.cli.inputs import INPUTS, embedding_at, named_as, refuse_reading_flags
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
+from netfold.data.text import counted
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.store import estimated_size
 from netfold.errors import InputError
@@ -223,10 +224,10 @@ def _summary(facts: dict[str, Any], noun: str) -> str:
     terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
     ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
     scored = f"; pairs are scored by {facts['pair_score']}" if "pair_score" in facts else ""
-    return (
-        f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} {noun} in {facts['dim']} dimensions: "
-        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}{scored}\n{facts['path']}"
-    )
+    sizes = f"{counted(facts['nodes'], 'node')} and {counted(facts['edges'], noun.removesuffix('s'))}"
+    took = f"{counted(facts['epochs'], 'epoch')} in {facts['seconds']:.1f} s"
+    said = f"{facts['model']} of {sizes} in {counted(facts['dim'], 'dimension')}: {took}{ended}{scored}"
+    return f"{said}\n{facts['path']}"
 
 
 def _how_to_go_on(ctx: click.Context) -> str:

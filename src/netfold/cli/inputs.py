@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.names import integer, spelled
-from netfold.data.text import is_typed
+from netfold.data.text import is_typed, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -414,7 +414,7 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
     source = INPUTS[model.reads]
     other = next((name for name, value in flags.items() if value is not None and name not in source.names), None)
     if other is not None:
-        flag, words = other.replace("_", "-"), f"a {type(model).__name__} reads {source.noun}"
+        flag, words = other.replace("_", "-"), f"{type_in_words(model)} reads {source.noun}"
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: flags[name] for name in source.names if name in flags}
     if model.reads == "hypergraph":

@@ -20,7 +20,7 @@ from netfold.cli.tuples import (
     position_types,
     tuple_model,
 )
-from netfold.data.text import printable
+from netfold.data.text import counted, printable, with_article
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def score(
     pairs = list(zip(file.rows, scores, strict=True))
     if out is not None:
         write_table(out, {role: file.column(role) for role in file.roles} | {"score": scores})
-        say(facts, f"{len(scores):,} tuples have their scores in\n{out}", as_json=as_json)
+        say(facts, f"scores of {counted(len(scores), 'tuple')}\n{out}", as_json=as_json)
         return
     text = "\n".join(f"{s:8.4f}  {', '.join(map(printable, row))}" for row, s in pairs)
     say(facts | {"scores": [{"tuple": row, "score": s} for row, s in pairs]}, text, as_json=as_json)
@@ -101,4 +101,6 @@ def _check_types(types: Mapping[Any, str], columns: list[list[Any]], wanted: Seq
         row = next((i for i, node in enumerate(column) if types[node] != name), None)
         if row is not None:
             node = column[row]
-            raise file.refusal_at(row, f"{spelled(node)} is a {types[node]}, where a {name} belongs")
+            raise file.refusal_at(
+                row, f"{spelled(node)} is {with_article(types[node])}, where {with_article(name)} belongs"
+            )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netfold.cli.inputs import check_there, columns_of, hypergraph_of, named_as_known, plain_names
-from netfold.data.text import did_you_mean
+from netfold.data.text import did_you_mean, type_in_words
 from netfold.errors import InputError
 from netfold.models import DHNE
 
@@ -32,7 +32,7 @@ def tuple_model(path: str) -> DHNE:
     check_there(path)
     model = load(path)
     if not isinstance(model, DHNE):
-        raise InputError(f"{path} holds a {type(model).__name__}, which scores no tuples; netfold fit dhne makes one")
+        raise InputError(f"{path} holds {type_in_words(model)}, which scores no tuples; netfold fit dhne makes one")
     return model
 
 

@@ -18,7 +18,7 @@ from netfold.data.checks import Floats32, Ints, check_choice
 from netfold.data.gaussians import widths
 from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
-from netfold.data.text import as_typed, counted, is_typed, printable
+from netfold.data.text import as_typed, counted, is_typed, printable, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,12 +69,14 @@ class Embedding:
         if self.std is not None:
             std = _as_matrix(self.std, "std", nodes)
             if std.shape != vectors.shape:
-                raise InputError(f"std has {std.shape[1]} columns, vectors have {vectors.shape[1]}; they need as many")
+                raise InputError(
+                    f"std has {counted(std.shape[1], 'column')}, vectors have {vectors.shape[1]}; they need as many"
+                )
             if std.size and std.min() <= 0:
                 raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
         if self.fitted_to is not None and not isinstance(self.fitted_to, str):
-            raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
+            raise InputError(f"fitted_to is {type_in_words(self.fitted_to)}; give the fingerprint of a graph")
 
     def __deepcopy__(self, memo: Any) -> Embedding:
         """A value that never changes is its own copy."""
@@ -379,7 +381,9 @@ def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     if floats.ndim != 2 or floats.shape[1] == 0:
         raise InputError(f"{name} has the shape {floats.shape}; a matrix with a row for each node is needed")
     if len(floats) != len(nodes):
-        raise InputError(f"{name} has {len(floats):,} rows for {len(nodes):,} nodes; it needs one for each")
+        raise InputError(
+            f"{name} has {counted(len(floats), 'row')} for {counted(len(nodes), 'node')}; it needs one for each"
+        )
     with np.errstate(over="ignore"):
         matrix = np.ascontiguousarray(floats, dtype=np.float32)
     if matrix.size and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):

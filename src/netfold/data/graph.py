@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import os
 import warnings
@@ -25,7 +24,7 @@ from netfold.data.html import html_box, html_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
-from netfold.data.text import as_typed, counted
+from netfold.data.text import as_typed, counted, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -207,7 +206,7 @@ class Graph:
         kind = "graph" if isinstance(x, Graph) else interop.kind_of(x)
         said = next((name for name, value in columns.items() if value is not None), None)
         if said is not None and kind in ("graph", "networkx", "igraph", "pyg", "scipy"):
-            raise InputError(f"{said}= is for a table or edges; a {builtins.type(x).__name__} is none")
+            raise InputError(f"{said}= is for a table or edges; {type_in_words(x)} is none")
         if isinstance(x, Graph):
             return x
         readers: dict[str, Callable[..., Graph]] = {

@@ -30,7 +30,7 @@ from netfold.data.kinds import (
 )
 from netfold.data.nodes import Nodes
 from netfold.data.reading import HyperedgeReading
-from netfold.data.text import counted
+from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "clique_expansion", "co_occurrences", "incidence", "star_expansion"]
@@ -388,7 +388,7 @@ def _as_kind(kind: Any) -> Kind:
     if isinstance(kind, Kind):
         return kind
     if not isinstance(kind, (tuple, list)) or len(kind) != 3:
-        raise InputError(f"a {type(kind).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
+        raise InputError(f"{type_in_words(kind)} stands among the kinds; give a Kind, or (roles, types, rows)")
     return Kind(*kind)
 
 

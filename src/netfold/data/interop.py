@@ -16,7 +16,7 @@ from netfold.data.columns import Chosen, Roles, edge_roles, times_of
 from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
-from netfold.data.text import as_typed
+from netfold.data.text import as_typed, counted, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def kind_of(x: Any) -> str:
     if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):
         return "edges"
     return (
-        f"a {type(x).__name__} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
+        f"{type_in_words(x)} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
     )
 
 
@@ -254,7 +254,7 @@ def _pyg_weights(data: Any, n_edges: int) -> npt.NDArray[np.float64]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError(f"edge_attr has {values.shape[1]} columns; put the weight alone into edge_weight")
+        raise InputError(f"edge_attr has {counted(values.shape[1], 'column')}; put the weight alone into edge_weight")
     if len(values) != n_edges:
         raise InputError(f"{len(values):,} weights do not fit {n_edges:,} edges")
     return values
@@ -347,7 +347,7 @@ Named = tuple[list[Any], dict[Any, str], list[dict[str, Any]]]
 def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     """The parts of an xgi hypergraph, directed or not, or simplicial complex; read through its views alone."""
     if not hasattr(getattr(graph, "edges", None), "members"):
-        raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
+        raise InputError(f"{type_in_words(graph)} is not a hypergraph of xgi; give an xgi.Hypergraph")
     place = {node: i for i, node in enumerate(graph.nodes)}
     nodes = {node: own_name(node, graph.nodes[node]) for node in place}
     types = {nodes[node]: type_of(node, graph.nodes[node], node_type) for node in place}

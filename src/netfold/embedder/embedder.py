@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from netfold._version import version
 from netfold.data.html import html_box, html_facts, svg_curves
-from netfold.data.text import listed
+from netfold.data.text import counted, listed
 from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
 from netfold.embedder.problem import Input, N, Problem
 from netfold.errors import InputError
@@ -325,7 +325,7 @@ class Embedder(Configured, Generic[N]):
 
         known = Graph.of(graph)
         if known.n_nodes < 2:
-            raise InputError(f"the graph has {known.n_nodes} node(s); at least 2 are needed")
+            raise InputError(f"the graph has {counted(known.n_nodes, 'node')}; at least 2 are needed")
         if known.n_edges == 0:
             raise InputError("the graph has no edges; there is nothing to learn from")
         if embedding is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from netfold.data.checks import Bools, Floats, Ints
 from netfold.data.nodes import Nodes
+from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
 
 __all__ = [
@@ -72,13 +73,13 @@ def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> N
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.
     """
     if not hasattr(classes, "items"):
-        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not a {type(classes).__name__}")
+        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not {type_in_words(classes)}")
     of_node = {node: _classes_of(node, value) for node, value in classes.items()}
     nodes.positions(list(of_node))
     some = {node: own for node, own in of_node.items() if own}
     names = sorted({x for own in some.values() for x in own}, key=str)
     if min(len(some), len(names)) < 2:
-        count = f"{len(some)} nodes with {len(names)} classes in all"
+        count = f"{counted(len(some), 'node')} with {counted(len(names), 'class', 'classes')} in all"
         raise InputError(f"classes give {count}; at least 2 nodes and 2 classes are needed")
     if one_each and (several := [node for node, own in some.items() if len(own) > 1]):
         raise InputError(f"node {several[0]!r} has several classes; this task takes one class a node")

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from netfold.data.checks import Floats, check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
@@ -421,7 +422,7 @@ def _how(model: Any, aggregate: str | None) -> dict[str, str]:
 
 def _check(known: Any, negatives: Any, duplicates: Any, aggregate: Any) -> None:
     if not isinstance(known, Hypergraph):
-        raise InputError(f"known is a {type(known).__name__}; give a Hypergraph, such as Hypergraph.from_tuples makes")
+        raise InputError(f"known is {type_in_words(known)}; give a Hypergraph, such as Hypergraph.from_tuples makes")
     if isinstance(negatives, str) and negatives not in SAMPLERS:
         raise InputError(f"negatives={negatives!r} is not one of {', '.join(SAMPLERS)}, nor a list of tuples")
     check_choice(_DUPLICATES, duplicates=duplicates)

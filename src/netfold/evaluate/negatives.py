@@ -13,6 +13,7 @@ from netfold.data.checks import check_choice, is_whole
 from netfold.data.edges import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import counted
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.task import NEGATIVES
@@ -43,7 +44,7 @@ class Negatives:
     protocol: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return f"Negatives({len(self.pairs):,} pairs)\nprotocol: {facts_in_words(self.protocol)}"
+        return f"Negatives({counted(len(self.pairs), 'pair')})\nprotocol: {facts_in_words(self.protocol)}"
 
 
 def sample_negatives(
@@ -189,7 +190,9 @@ def _check_count(count: Any, left: int) -> None:
     if wanted < 1:
         raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
     if wanted > left:
-        raise InputError(f"count={wanted:,} pairs were asked for and {left:,} are no edges; ask for at most so many")
+        raise InputError(
+            f"count={wanted:,} was asked for and {left:,} of the pairs are no edges; ask for at most so many"
+        )
 
 
 def _as_pairs(exclude: Any, n: int) -> Pairs:

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import cg
 from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
+from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.class_tasks import class_figures, linear_scorer
 from netfold.evaluate.classes import classes_of_nodes
@@ -191,8 +192,8 @@ def extending(model: Any, known: Embedding, linked: str) -> Method:
         return lambda split: _joined(split, known, model.transform(_linked(split, linked).whole))
     if callable(model):
         return lambda split: _joined(split, known, model(_linked(split, linked)))
-    kind = type(model).__name__
-    raise InputError(f"a {kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
+    kind = type_in_words(model)
+    raise InputError(f"{kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
 
 
 def refitting(rerun: Any) -> Method:

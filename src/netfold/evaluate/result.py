@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from netfold.data.html import html_box, html_table
-from netfold.data.text import text_table
+from netfold.data.text import text_table, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -170,10 +170,8 @@ def embedding_of(model: Any) -> Embedding:
 
     embedding = getattr(model, "embedding_", model)
     if not isinstance(embedding, Embedding):
-        kind = type(model).__name__
-        raise InputError(
-            f"a {kind} was given to evaluate; give a fitted model or an Embedding (nf.Embedding(nodes, X))"
-        )
+        kind = type_in_words(model)
+        raise InputError(f"{kind} was given to evaluate; give a fitted model or an Embedding (nf.Embedding(nodes, X))")
     return embedding
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.data.text import counted
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
@@ -58,7 +59,7 @@ def centrality(
     if not is_between(held_out, 0, 1):
         raise InputError(f"held_out={held_out!r} is not a part between 0 and 1, such as 0.2")
     if known.n_nodes < 3:
-        raise InputError(f"the graph has {known.n_nodes} nodes; centralities are compared over 3 at least")
+        raise InputError(f"the graph has {counted(known.n_nodes, 'node')}; centralities are compared over 3 at least")
     vectors = embedding_of(model)[known.nodes].astype(np.float64)
     starts = _starts(known.n_nodes, sources, seed)
     truth = np.stack([_BY_PATHS[x](known, starts) if x in _BY_PATHS else MEASURES[x](known) for x in names], axis=1)

@@ -17,7 +17,7 @@ from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
-from netfold.data.text import printable
+from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
@@ -138,8 +138,8 @@ def files_named(path: _Name | Sequence[_Name]) -> list[Path]:
     """The files that a name, a pattern or a list of either means."""
     if not isinstance(path, (str, os.PathLike)):
         if not isinstance(path, Sequence):
-            kind = type(path).__name__
-            raise InputError(f"a {kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
+            kind = type_in_words(path)
+            raise InputError(f"{kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
         paths = [file for each in path for file in files_named(each)]
         if not paths:
             raise InputError("no file is given; read_edges takes the name of a file, or a list of names")
@@ -165,14 +165,20 @@ def _other_format(
         (role for role in ("source", "target", "time", "type") if getattr(chosen, role) not in (None, False)), None
     )
     if len(paths) > 1:
-        raise refusal(path, f"this is a {name} file, one of {len(paths)} files; only tables are read together")
+        raise refusal(
+            path, f"this is {with_article(name)} file, one of {len(paths)} files; only tables are read together"
+        )
     if said is not None:
-        raise refusal(path, f"this is a {name} file, which says what its edges are; leave {said}= (--{said}) out")
+        raise refusal(
+            path, f"this is {with_article(name)} file, which says what its edges are; leave {said}= (--{said}) out"
+        )
     graph = read_format(path, name, weight=None if chosen.weight is None else str(chosen.weight), weighted=weighted)
     if directed and not graph.directed:
         if name not in ("networkx edge list", "adjacency list"):
             raise refusal(path, f"this {name} file holds an undirected graph; leave directed=True (--directed) out")
-        raise refusal(path, f"a {name} is read as undirected; read it with networkx, and give the graph to Graph.of")
+        raise refusal(
+            path, f"{with_article(name)} is read as undirected; read it with networkx, and give the graph to Graph.of"
+        )
     return graph
 
 

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, Protocol
 import torch
 from torch import Tensor
 
+from netfold.data.text import counted
 from netfold.errors import InputError, TrainingError
 from netfold.learn.checkpoints import is_finite
 from netfold.learn.optimizers import OPTIMIZERS, adam_state
@@ -190,8 +191,8 @@ def _remark(history: Sequence[Record], ended_early: bool, patience: int, progres
             last, first
         )
     elif ended_early and len(history) == patience + 1:
-        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help", warning=True)(
-            len(history)
+        progress.note("the objective hardly moved in {}, and training ended; another lr may help", warning=True)(
+            counted(len(history), "epoch")
         )
 
 

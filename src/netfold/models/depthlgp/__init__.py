@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from netfold.data.text import listed
+from netfold.data.text import listed, type_in_words
 from netfold.embedder.options import attribute, option
 from netfold.embedder.problem import Problem
 from netfold.embedder.training_options import training
@@ -105,7 +105,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
 
         whole = getattr(embedding, "embedding_", embedding)
         if not isinstance(whole, Embedding):
-            was = "none was given" if whole is None else f"a {type(whole).__name__} was given"
+            was = "none was given" if whole is None else f"{type_in_words(whole)} was given"
             raise InputError(f"DepthLGP extends an embedding and {was}; call fit(graph, embedding)")
         if self.dim and self.dim != whole.dim:
             raise InputError(f"the embedding has {whole.dim} numbers a node and dim={self.dim}; leave dim at 0")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.text import did_you_mean, type_in_words
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
@@ -58,7 +59,7 @@ def contenders(models: Any, seed: int) -> list[Contender]:
     """
     one = isinstance(models, (str, Embedder))
     if not one and not isinstance(models, Iterable):
-        raise InputError(f"models is a {type(models).__name__}; give names ({', '.join(MODELS)}) or models")
+        raise InputError(f"models is {type_in_words(models)}; give names ({', '.join(MODELS)}) or models")
     copies = [_model(x, seed) for x in ([models] if one else models)]
     if not copies:
         raise InputError(f"there is no model to compare; give one or more of {', '.join(MODELS)}")
@@ -215,7 +216,7 @@ def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
     if isinstance(tasks, str):
         tasks = [tasks]
     if not isinstance(tasks, Iterable):
-        raise InputError(f"tasks is a {type(tasks).__name__}; give names ({', '.join(TASKS)})")
+        raise InputError(f"tasks is {type_in_words(tasks)}; give names ({', '.join(TASKS)})")
     pairs = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
     by_task = {task_named(task): arguments for task, arguments in pairs}
     if not by_task:
