@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from netfold.evaluate.task import task_named
 from netfold.io.files import staged_file
 from netfold.studies.reproduce.table import (
+    COST,
     WAYS,
     Base,
     Recorded,
@@ -38,9 +41,9 @@ class Line:
     """Each with its number, the best first."""
 
 
-def lines(table: Table, row: Row, recorded: RecordedRow | None) -> Iterator[Line]:
-    """A line for each figure of which anything is known: ours, the paper's, or the target."""
-    judged = verdicts(table, row, recorded) if recorded else {}
+def lines(table: Table, row: Row, recorded: RecordedRow | None, seeds: int | None = None) -> Iterator[Line]:
+    """A line for each figure of which anything is known: ours over so many seeds, the paper's, or the target."""
+    judged = verdicts(table, row, recorded, seeds) if recorded else {}
     published = table.published.get(row.published, {})
     mean, sd = (recorded.mean, recorded.sd) if recorded else ({}, {})
     for figure in table.figures:
@@ -78,13 +81,17 @@ _HEAD = """# Published tables beside ours
 Made by `netfold reproduce NAME --record` from [benchmarks/tables](../benchmarks/tables): do not edit. Ours is the mean
 over seeds ± the standard deviation. "Best cheap baseline" is the best of what costs about a second, under the same
 protocol; where it wins, the verdict says so. [Evaluating honestly](evaluating.md) says what the protocols mean.
+
+A verdict is by two standard errors over the seeds (of the paired differences, where the values of each seed were kept;
+rows of before that have the errors of both apart, or of ours alone): *above*, *level* or *below*. With fewer than five
+seeds it is provisional, and with one it compares two numbers.
 """
 
 
 def page(tables: Sequence[Table]) -> str:
     """The whole page, as Markdown: the same text for the same tables."""
     ordered = sorted(tables, key=lambda table: (_place(table.paper), table.paper, table.name))
-    parts = [_HEAD, _index(ordered)]
+    parts = [_HEAD, *_front(ordered), "## All tables\n", _index(ordered)]
     for paper in dict.fromkeys(table.paper for table in ordered):
         parts += [f"## {PAPERS.get(paper, paper)}\n"]
         parts += [_section(table) for table in ordered if table.paper == paper]
@@ -116,6 +123,65 @@ def _place(paper: str) -> int:
 def _index(tables: Sequence[Table]) -> str:
     rows = [[f"[{t.name}](#{t.name})", t.paper, t.title, last_verdict(t)] for t in tables]
     return _markdown(["table", "paper", "what", "where it stands"], rows)
+
+
+_LEFT_OUT = ("-parameters", "-variance", "-certain")
+"""Ends of the names of tables that are about settings, or about variance."""
+_STANDINGS = {"above": "ours", "level": "level", "below": "the cheap one", "": "level"}
+
+
+def _front(tables: Sequence[Table]) -> list[str]:
+    """One line for each question: the best of ours, the best cheap method, what each costs, and who wins."""
+    rows = [cells for table in tables if not table.name.endswith(_LEFT_OUT) for cells in _questions(table)]
+    if not rows:
+        return []
+    wins = Counter(row[-1].split(" (")[0] for row in rows)
+    counted = f"Ours wins {wins['ours']}, a cheap method {wins['the cheap one']}, and {wins['level']} are level"
+    head = ["question", "best of ours", "its fit, CPU-s", "best cheap", "who wins"]
+    text = f"""## Is it worth it?
+
+The first figure of each question (a table may ask several). Cheap methods cost about a second, those that follow walks
+from every node (personalised PageRank, Katz, paths of three) up to half a minute. {counted}.
+"""
+    return [text, _markdown(head, rows)]
+
+
+def _questions(table: Table) -> Iterator[list[str]]:
+    """The rows that share a protocol are one question, and their best one answers it."""
+    groups: dict[str, list[Row]] = {}
+    for row in table.rows:
+        if table.recorded_for(row) is not None and not row.base:
+            protocol = {name: value for name, value in row.task.items() if name != "score"}
+            groups.setdefault(str(protocol), []).append(row)
+    for asked, rows in groups.items():
+        figure = task_named(table.task.name).headline_in(table.figures)[0]
+        known = [row for row in rows if figure in table.recorded_for(row).mean]  # type: ignore[union-attr]
+        if known:
+            words = "" if len(groups) == 1 or asked == "{}" else f", {known[0].name}"
+            yield _answer(table, known, figure, words)
+
+
+def _answer(table: Table, rows: list[Row], figure: str, words: str) -> list[str]:
+    sign = -1 if table.smaller(figure) else 1
+    recorded = {row.name: x for row in rows if (x := table.recorded_for(row)) is not None}
+    best = max(recorded, key=lambda name: sign * recorded[name].mean[figure])
+    row, ours = next(row for row in rows if row.name == best), recorded[best]
+    cheap = ranked_baselines(ours, figure, smaller=table.smaller(figure))
+    spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
+    seeds = len(table.recorded.seeds) if table.recorded else 0
+    few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
+    standing = verdicts(table, row, ours)[figure].to_rival
+    return [
+        f"[{table.name}](#{table.name}){words}: {figure}",
+        f"{best}: {number(ours.mean[figure])}{spread}",
+        f"{ours.mean[COST]:,.0f}" if COST in ours.mean else "",
+        f"{cheap[0][0]}: {number(cheap[0][1])}" if cheap else "none was measured",
+        f"{_STANDINGS[standing]}{few}" if cheap else "nothing to compare with",
+    ]
+
+
+_ENOUGH = 5
+"""Seeds of a verdict that is not provisional."""
 
 
 def _section(table: Table) -> str:
@@ -163,7 +229,9 @@ def _set(of: Row | Base) -> str:
 
 def _how(run: Recorded) -> str:
     seeds = ", ".join(map(str, run.seeds))
-    return f"Run on {run.date} with netfold {run.version} and seeds {seeds}: {run.seconds:,.0f} s on {run.machine}.\n"
+    said = [f"Run on {run.date} with netfold {run.version} and seeds {seeds}: {run.seconds:,.0f} s on {run.machine}."]
+    said += [f"{name}: {row.run}." for name, row in run.rows.items() if row.run]
+    return " ".join(said) + "\n"
 
 
 def _published(table: Table) -> list[str]:
