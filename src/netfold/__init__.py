@@ -25,33 +25,51 @@ if TYPE_CHECKING:
     from netfold.errors import InputError, TrainingError
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
-    from netfold.models import DHNE, DRNE, DVNE, LINE, MODELS, SDNE, DepthLGP, Node2Vec, Node2VecPlus
+    from netfold.models import (
+        DHNE,
+        DRNE,
+        DVNE,
+        LINE,
+        MODELS,
+        SDNE,
+        DegreeFeatures,
+        DepthLGP,
+        GraphWave,
+        Joined,
+        Node2Vec,
+        Node2VecPlus,
+        Spectral,
+    )  # fmt: skip
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
 
     __version__: str
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
-    "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
-    "option", "plot", "read_edges", "read_hyperedges", "report",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding", "Graph",
+    "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "Spectral", "TrainingError",
+    "choose", "compare", "datasets", "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
 _WHERE = {
     "DHNE": "netfold.models",
     "DRNE": "netfold.models",
     "DVNE": "netfold.models",
+    "DegreeFeatures": "netfold.models",
     "DepthLGP": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
     "Embedding": "netfold.data.embedding",
     "Graph": "netfold.data.graph",
+    "GraphWave": "netfold.models",
     "Hypergraph": "netfold.data.hypergraph",
     "InputError": "netfold.errors",
+    "Joined": "netfold.models",
     "LINE": "netfold.models",
     "MODELS": "netfold.models",
     "Node2Vec": "netfold.models",
     "Node2VecPlus": "netfold.models",
     "SDNE": "netfold.models",
+    "Spectral": "netfold.models",
     "TrainingError": "netfold.errors",
     "choose": "netfold.studies.choose",
     "compare": "netfold.studies.compare",

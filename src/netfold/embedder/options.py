@@ -19,8 +19,10 @@ from netfold.data.checks import is_number, is_whole
 from netfold.errors import InputError
 
 __all__ = [
+    "NONE",
     "Configured",
     "Option",
+    "as_text",
     "attribute",
     "config_from_json",
     "config_to_json",
@@ -31,6 +33,10 @@ __all__ = [
     "parameters_table",
     "renamed_option",
 ]
+
+NONE = "none"
+"""What None is called where a value is text."""
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 WIDTH = 100
 """Columns of the text that `help` shows of options and attributes."""
@@ -92,6 +98,18 @@ class Option:
         high = self.below is None or (number and value < self.below)
         return number and low and high and (self.above is None or value > self.above)
 
+    def parse(self, text: str, separator: str = ",") -> Any:
+        """The value that text stands for, not checked yet: 500,100 is a tuple, none None; a ValueError at no number."""
+        if self.none and text.lower() == NONE:
+            return None
+        if self.type is bool:
+            return _TRUTH.get(text.lower(), text)
+        if self.choices or self.type is str:
+            return text
+        if self.type is int or self.type is float:
+            return self.type(text)
+        return tuple(int(part) for part in text.split(separator)) if text.strip() else ()
+
     def plain(self, value: Any) -> Any:
         """The value as json knows it: numpy's scalars as Python's own."""
         if self.type is int or self.type is float:
@@ -120,6 +138,17 @@ def option(
     facts = {"type": kind, "help": help, "choices": tuple(choices), "at_least": at_least, "above": above}
     facts |= {"below": below, "none": none, "was": (was,) if isinstance(was, str) else tuple(was)}
     return dataclasses.field(default=default, metadata=facts)
+
+
+def as_text(value: Any, separator: str = ",") -> str:
+    """A value of an option as the text that `Option.parse` reads.
+
+    >>> as_text(None), as_text((500, 100)), as_text(0.5)
+    ('none', '500,100', '0.5')
+    """
+    if value is None:
+        return NONE
+    return separator.join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 def attribute(help: str) -> Any:
@@ -315,7 +344,7 @@ def _section(title: str, entries: list[tuple[str, str]]) -> str:
     """Entries as numpydoc lays them out."""
     lines = [title, "-" * len(title)]
     for heading, words in entries:
-        lines.append(heading)
+        lines += textwrap.wrap(heading, WIDTH, subsequent_indent="    ")
         lines += textwrap.wrap(words, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)
 

@@ -81,6 +81,7 @@ def train(
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
     on_epoch: Callable[[Record], object] | None = None,
+    before: Sequence[Record] = (),
 ) -> list[Record]:
     """Minimise the sum of a network's loss terms; one record per epoch.
 
@@ -88,15 +89,17 @@ def train(
     between epochs, is why a run that was killed goes on to the same bits. In each batch the `blocks` take turns.
     Stops early once the objective has not improved by the share `tolerance` within `patience` epochs. `rows` is how
     many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
-    returns True ends the training there.
+    returns True ends the training there. `before` are the records of a network that was computed and not trained (then
+    `epochs` is 0): they stand in the history and in the checkpoint, from which such a network comes back whole.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
     progress = progress or Progress.silent()
     with ExitStack() as stack:
         if checkpoint:
             stack.enter_context(checkpoint.held())
-        history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
-        stack.enter_context(progress.over(epochs, rows, done=len(history)))
+        history: list[Record] = (checkpoint.restore(network, optimizers) if checkpoint else []) or list(before)
+        if epochs:
+            stack.enter_context(progress.over(epochs, rows, done=len(history)))
         interrupted = stack.enter_context(_interrupts(checkpoint is not None))
         while len(history) < epochs and not converged(history, tolerance, patience):
             epoch = len(history)
@@ -119,7 +122,8 @@ def train(
         _end_by(interrupted[0])
     if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
-    _remark(history, converged(history, tolerance, patience), patience, progress)
+    if epochs:
+        _remark(history, converged(history, tolerance, patience), patience, progress)
     return history
 
 
