@@ -14,7 +14,7 @@ from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
 from netfold.studies.reproduce import Run, merged, read_run, read_table, record, run, with_baselines
-from netfold.studies.reproduce.__main__ import main
+from netfold.studies.reproduce.__main__ import run_table
 from published_tables import DECODER
 
 
@@ -56,7 +56,7 @@ def test_some_rows_replace_their_own_and_say_when(tiny: reproduce.Table, tmp_pat
     known = record(tiny, whole)
     (tmp_path / "there").mkdir()
     file = tmp_path / "there" / "r.toml"
-    assert main(["tiny", "--row", DECODER, "--seed", "7", "--record", str(file), "--tables",
+    assert run_table(["tiny", "--row", DECODER, "--seed", "7", "--record", str(file), "--tables",
                  str(tiny.path.parent)]) == 0  # fmt: skip
     _, part = read_run(file)
     assert list(part.rows) == [DECODER] and part.seeds == (7,)
@@ -78,9 +78,9 @@ def test_what_does_not_belong_is_refused(
     old = dataclasses.replace(result.rows["vectors"], settings="0")
     with pytest.raises(InputError, match="set otherwise"):
         merged(tiny, dataclasses.replace(result, rows={"vectors": old}))
-    assert main(["tiny", "--row", "x", "--tables", str(tiny.path.parent)]) == 2
-    assert main(["tiny", "--quick", "--record", "f", "--tables", str(tiny.path.parent)]) == 2
-    assert main(["nothing", "--tables", str(tiny.path.parent)]) == 2
+    assert run_table(["tiny", "--row", "x", "--tables", str(tiny.path.parent)]) == 2
+    assert run_table(["tiny", "--quick", "--record", "f", "--tables", str(tiny.path.parent)]) == 2
+    assert run_table(["nothing", "--tables", str(tiny.path.parent)]) == 2
     said = capsys.readouterr().err
     assert "has no row 'x'; it has vectors" in said and "not worth recording" in said and "no table 'nothing'" in said
     (tmp_path / "there").mkdir()

@@ -42,8 +42,8 @@ from netfold.studies.reproduce.table import (
     Recorded,
     RecordedRow,
     Row,
+    SeedValues,
     Table,
-    Values,
     Verdict,
     verdict,
     verdicts,
@@ -315,7 +315,7 @@ def _row(name: str, row: RecordedRow) -> list[str]:
     return [*lines, ""]
 
 
-def _lists(values: Values) -> str:
+def _lists(values: SeedValues) -> str:
     pairs = (f"{_key(figure)} = [{', '.join(repr(float(x)) for x in each)}]" for figure, each in values.items())
     return "{ " + ", ".join(pairs) + " }"
 

@@ -14,10 +14,10 @@ from netfold.errors import InputError, TrainingError
 from netfold.io.files import check_writable
 from netfold.studies.reproduce import Run, Table, folder_of_tables, lines, run, table_named, write_run
 
-__all__ = ["main"]
+__all__ = ["run_table"]
 
 
-def main(arguments: list[str] | None = None) -> int:
+def run_table(arguments: list[str] | None = None) -> int:
     """Run the table that the arguments name; the exit code."""
     asked = _parser().parse_args(arguments)
     try:
@@ -58,7 +58,7 @@ def _say(line: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m netfold.studies.reproduce", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m netfold.studies.reproduce", description=run_table.__doc__)
     parser.add_argument("name", help="the table")
     parser.add_argument("--record", metavar="FILE", help="write the run here, for netfold reproduce --merge FILE")
     parser.add_argument("--row", action="append", metavar="NAME", help="only this row; can be repeated")
@@ -73,4 +73,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_table())

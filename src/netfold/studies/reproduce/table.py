@@ -15,6 +15,7 @@ from netfold.evaluate.result import judged
 from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES
 
 __all__ = [
+    "CHEAP_WAYS",
     "COST",
     "FLOOR",
     "GAP",
@@ -31,9 +32,9 @@ __all__ = [
     "Recorded",
     "RecordedRow",
     "Row",
-    "Spread",
+    "SeedSpread",
+    "SeedValues",
     "Table",
-    "Values",
     "Verdict",
     "number",
     "ranked_baselines",
@@ -46,8 +47,8 @@ __all__ = [
 Cells = Mapping[str, Mapping[str, float]]
 """Figures by method: {method: {figure: number}}."""
 
-Values = Mapping[str, tuple[float, ...]]
-"""Values of a figure, one for each seed."""
+SeedValues = Mapping[str, tuple[float, ...]]
+"""SeedValues of a figure, one for each seed."""
 
 COST = "fit CPU-s"
 """The figure that every row has beside those of its task: seconds of processor time that the fit took."""
@@ -56,7 +57,8 @@ GAP = " gap closed"
 """Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
-WAYS = (FLOOR, "LabelProp", OWN, TOP)
+CHEAP_WAYS = (FLOOR, "LabelProp")
+WAYS = (*CHEAP_WAYS, OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
 
 
@@ -144,9 +146,9 @@ class RecordedRow:
     sd: Mapping[str, float] = field(default_factory=dict)
     """None for a single seed."""
     baselines: Cells = field(default_factory=dict)
-    seeds: Values = field(default_factory=dict)
+    seeds: SeedValues = field(default_factory=dict)
     """Each figure's values, seed by seed; empty for rows of before they were kept."""
-    baseline_seeds: Mapping[str, Values] = field(default_factory=dict)
+    baseline_seeds: Mapping[str, SeedValues] = field(default_factory=dict)
     """Those of each baseline, on the same seeds."""
     run: str = ""
     """When and where it was run, where that is not what the table says of all rows."""
@@ -269,7 +271,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Spread:
+class SeedSpread:
     """What is known of how ours and the baselines differ from seed to seed."""
 
     error: float = 0.0
@@ -281,7 +283,7 @@ class Spread:
     def of_difference(self, baseline: str) -> float:
         """The standard error of our mean minus a baseline's: paired by seeds where both were kept, else of both apart.
 
-        >>> Spread(0.1, (0.5, 0.7), {"spectral": (0.4, 0.6)}).of_difference("spectral") < 1e-9
+        >>> SeedSpread(0.1, (0.5, 0.7), {"spectral": (0.4, 0.6)}).of_difference("spectral") < 1e-9
         True
         """
         theirs = self.baselines.get(baseline, ())
@@ -299,18 +301,18 @@ def verdict(
     target: float | None = None,
     baselines: Mapping[str, float] | None = None,
     smaller: bool = False,
-    spread: Spread | None = None,
+    spread: SeedSpread | None = None,
 ) -> Verdict:
     """The verdict on one figure, by what is known of its spread over seeds; equal to a baseline is no loss.
 
     >>> print(verdict(0.88, published=0.836, target=0.88, baselines={"spectral": 0.9}))
     reaches the target; above the paper; a baseline wins: spectral
-    >>> print(verdict(0.88, published=0.836, baselines={"spectral": 0.9}, spread=Spread(0.015)))
+    >>> print(verdict(0.88, published=0.836, baselines={"spectral": 0.9}, spread=SeedSpread(0.015)))
     above the paper; a baseline is level: spectral
     >>> print(verdict(0.7, published=0.68, target=0.65, smaller=True))
     misses the target by 0.0500; worse than the paper by 0.0200
     """
-    sign, known = -1 if smaller else 1, spread or Spread()
+    sign, known = -1 if smaller else 1, spread or SeedSpread()
 
     def past(other: float | None) -> float | None:
         return None if other is None else round(sign * (ours - other), 9)
@@ -350,10 +352,10 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
     }
 
 
-def _spread(measured: RecordedRow, figure: str, count: int) -> Spread:
+def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
     own = measured.seeds.get(figure, ())
     error = measured.sd.get(figure, 0.0) / math.sqrt(len(own) or count)
-    return Spread(error, own, {name: x[figure] for name, x in measured.baseline_seeds.items() if figure in x})
+    return SeedSpread(error, own, {name: x[figure] for name, x in measured.baseline_seeds.items() if figure in x})
 
 
 def summary(all_of_them: Iterable[Verdict]) -> str:
