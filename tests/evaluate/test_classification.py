@@ -221,7 +221,7 @@ def test_graph_baselines_stand_beside_under_the_same_protocol() -> None:
     random = Embedding(graph.nodes, RNG.normal(size=(n, 8)))
     made = classification(random, labels, graph=graph, train=0.5, repeats=3)
     assert list(made.baselines) == [*class_embeddings(graph, 8), "majority of neighbors", "most frequent classes"]
-    assert {"spectral", "normalised SVD", "plain SVD"} <= set(made.baselines)
+    assert {"spectral", "normalised SVD", "plain SVD", "ProNE"} <= set(made.baselines)
     assert made.baselines["majority of neighbors"]["accuracy@50%"] > 0.9
     assert made.baselines["spectral"]["accuracy@50%"] > 0.9 > 0.6 > made.figures["accuracy@50%"]
     assert made.best("accuracy@50%") != "embedding"

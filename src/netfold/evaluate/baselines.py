@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -210,10 +211,21 @@ def baseline_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embe
 
 
 def class_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
-    """Those and, for tasks of classes, the truncated SVD of the adjacency itself."""
+    """Those and, for tasks of classes, the truncated SVD of the adjacency itself, and ProNE's propagation of one."""
     width = max(1, min(dim, graph.n_nodes - 1))
-    plain = {"plain SVD": Embedding(graph.nodes, plain_svd_vectors(graph, width, seed))}
-    return baseline_embeddings(graph, dim, seed) | plain
+    more = {"plain SVD": Embedding(graph.nodes, plain_svd_vectors(graph, width, seed))}
+    if graph.n_edges > graph.n_self_loops:
+        more["ProNE"] = _prone(graph, width, seed)
+    return baseline_embeddings(graph, dim, seed) | more
+
+
+def _prone(graph: Graph, dim: int, seed: int) -> Embedding:
+    from netfold.models import Spectral
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of eigenvectors that have not quite converged
+        model = Spectral(matrix="prone", dim=dim, seed=seed, device="cpu").fit(graph, progress=False)
+    return model.embedding_
 
 
 def plain_svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.text import did_you_mean, type_in_words
+from netfold.data.text import type_in_words
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
@@ -145,8 +145,8 @@ def compare(
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
     >>> found = compare(["node2vec", "dhne"], graph, "classification", classes=blocks, progress=False)
-    >>> found.methods
-    ['Node2Vec', 'DHNE', 'spectral', 'normalised SVD', 'most frequent classes']
+    >>> found.methods[2:]
+    ['spectral', 'normalised SVD', 'plain SVD', 'ProNE', 'majority of neighbors', 'most frequent classes']
     >>> found.entry("classification", "DHNE").why
     'DHNE reads a Hypergraph, not a Graph; make one with nf.read_hyperedges or Hypergraph.from_tuples'
     """
@@ -289,7 +289,8 @@ class _Run:
         except Exception as e:
             return [Entry(task, contender.name, **cost, why=_why(e))]
         score = str(result.protocol["score"]) if question.task.score else ""
-        own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score)
+        rounds = result.rounds.get(result.name, {})
+        own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score, rounds=rounds)
         return [own, *self._cheap(question, result, f" of {contender.name}")]
 
     def _cheap(self, question: _Question, result: Result, suffix: str = "") -> list[Entry]:
@@ -297,7 +298,10 @@ class _Run:
         task = question.task.function
         self.smaller[task] = tuple(result.smaller_is_better)
         self.protocols.setdefault(task, {k: v for k, v in result.protocol.items() if k != "score"})
-        return [Entry(task, name + suffix, True, row) for name, row in result.baselines.items()]
+        return [
+            Entry(task, name + suffix, True, row, rounds=result.rounds.get(name, {}))
+            for name, row in result.baselines.items()
+        ]
 
 
 def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
