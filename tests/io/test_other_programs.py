@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_formats import WRITERS, example
 
 import netfold as nf
 from edge_files import parquet, write, zstd
@@ -19,7 +20,6 @@ from netfold.io.classes import read_classes
 from netfold.io.edges import read_edges
 from netfold.io.formats import format_of
 from refusals import refused
-from test_formats import WRITERS, example
 
 nx = pytest.importorskip("networkx")
 

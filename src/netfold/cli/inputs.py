@@ -157,7 +157,7 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None) -> None:
     """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
-    if reading is not None and (not quiet or reading.undecided or getattr(reading, "shared", 0)):
+    if reading is not None and (not quiet or reading.undecided or bool(getattr(reading, "shared", False))):
         click.echo(f"read {path}: {reading}", err=True)
 
 

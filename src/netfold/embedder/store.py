@@ -50,7 +50,8 @@ def estimated_size(model: Embedder, graph: Any, embedding: Any = None) -> int:
         network = model._network(data.facts).state_dict()
     dim = model.dim or data.facts["dim"]
     nodes = sum(array.nbytes for array in data.graph.nodes.arrays().values())
-    return nodes + 4 * dim * data.graph.n_nodes + sum(x.numel() * x.element_size() for x in network.values())
+    numbers = sum(x.numel() * x.element_size() for x in network.values())
+    return int(nodes + 4 * dim * data.graph.n_nodes + numbers)
 
 
 def load(path: str | os.PathLike[str]) -> Embedder:
