@@ -252,7 +252,7 @@ class Graph:
         over = self.reading.unused if self.reading is not None else ()
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
         if self.reading is not None and self.reading.shared:
-            passed_over += f"; {self.reading.shared:,} nodes are in both columns"
+            passed_over += f"; in both columns: {self.reading.shared:,}"
         return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted}{passed_over})"
 
     def positions(self, nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
