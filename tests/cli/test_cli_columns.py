@@ -96,3 +96,28 @@ def test_a_line_that_names_a_known_node_is_no_header() -> None:
     succeed("fit", "sdne", "friends.csv", "-o", "m", *QUICK)
     Path("next.csv").write_text("zoe,ann\nyan,bob\n")  # nothing tells, but that ann is a node
     assert told("transform", "m", "next.csv", "-o", "new.csv")["new_nodes"] == 2
+
+
+def test_compare_holds_out_the_latest_edges() -> None:
+    rows = [(u, i, 1_600_000_000 + 60 * u + i) for u in range(12) for i in range(12) if u < i and (u + i) % 4]
+    Path("log.csv").write_text("source,target,timestamp\n" + "".join(f"{a},{b},{t}\n" for a, b, t in rows))
+    asked = ("compare", "log.csv", "sdne", "--dim", 2, "--epochs", 1, "--quiet")
+    by_time, random = told(*asked, "--by", "time"), told(*asked)
+    tasks = {"link_prediction": {"by": "time"}}
+    expected = nf.compare(nf.SDNE(dim=2, epochs=1), nf.read_edges("log.csv"), tasks, progress=False).to_dict()
+    figures = [[entry["figures"] for entry in found["entries"]] for found in (by_time, expected, random)]
+    assert figures[0] == figures[1] != figures[2]
+    assert "--by is for tasks that hold out edges" in refuse(*asked, "--task", "reconstruction", "--by", "time")
+    assert "time" in refuse(*asked, "--no-time", "--by", "time")
+
+
+def test_no_time_passes_the_column_over() -> None:
+    Path("log.csv").write_text("user,item,ts\nu1,i1,1600000000\nu2,i1,1600000001\n")
+    assert "time ts" in succeed("info", "log.csv").stderr
+    said = succeed("info", "log.csv", "--no-time").stderr
+    assert "time ts" not in said and "passed over: ts" in said
+    assert "time ts" in succeed("info", "log.csv", "--time", "ts").stderr
+    graph = nf.read_edges("log.csv", time=False)
+    assert graph.times is None and not graph.is_weighted and graph.reading.passed_over == ("ts",)  # type: ignore[union-attr]
+    with pytest.raises(nf.InputError, match="time=True names no column"):
+        nf.read_edges("log.csv", time=True)

@@ -35,7 +35,7 @@ def test_merged_ids_are_said(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"4 nodes are in both user and movie, taken for the same: bipartite=True"):
         graph = read_edges(path)
     assert graph.n_nodes == 6 and graph.reading is not None and graph.reading.shared == 4
-    assert "4 nodes are in both columns" in repr(graph) and "bipartite=True (--bipartite)" in str(graph.reading)
+    assert "; in both columns: 4)" in repr(graph) and "bipartite=True (--bipartite)" in str(graph.reading)
     graph.save(tmp_path / "graph")
     assert Graph.load(tmp_path / "graph").reading == graph.reading
     with warnings.catch_warnings():

@@ -80,10 +80,35 @@ HIF = json.dumps({
     "network-type": "directed", "nodes": [{"node": "a", "attrs": {"type": "x"}}, {"node": 2}],
     "incidences": [{"edge": 0, "node": "a", "direction": "head"}, {"edge": 0, "node": 2, "direction": "tail"}],
 }).encode()  # fmt: skip
+GRAPHML = (
+    b'<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
+    b'<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>\n'
+)
+GEXF = (
+    b'<?xml version="1.0"?>\n<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph defaultedgetype="directed">'
+    b'<nodes><node id="0" label="a"/><node id="1" label="b"/></nodes><edges><edge id="0" source="0" target="1"/></edges>'
+    b"</graph></gexf>\n"
+)
 TARGETS: dict[str, tuple[Callable[[Path], Any], list[tuple[str, bytes]]]] = {
     "edges": (
         read_edges,
         [("e.csv", EDGES), ("e.tsv", EDGES.replace(b",", b"\t")), ("e.csv.gz", gzip.compress(EDGES))],
+    ),
+    "formats": (
+        read_edges,
+        [
+            ("g.graphml", GRAPHML),
+            ("g.gexf", GEXF),
+            ("g.gml", b'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 weight 2 ] ]'),
+            ("g.net", b'*Vertices 2\n1 "a"\n2 "b"\n*Edges\n1 2 1.5\n'),
+            ("g.metis", b"% note\n3 2 001\n2 1.5\n1 1.5 3 2\n2 2\n"),
+            ("g.txt", b"#note\na 2\nb {}\nc {'weight': 2}\nb 0\nc 0\n"),
+            ("g.edgelist", b"a b {}\nb c {'weight': 3}\n"),
+            ("g.adjlist", b"a b c\nb c\n"),
+            ("g.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1.5\n"),
+            ("out.bip", b"% bip weighted\n1 1 5 1082040961\n2 1 3 1082040999\n"),
+            ("g.json", b'{"directed": false, "nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}'),
+        ],
     ),
     "hyperedges": (read_hyperedges, [("h.csv", b"user,film,tag\nu1,f1,t1\nu2,f1,\n"), ("h.txt", b"1 2 3\n4 5\n")]),
     "hif": (read_hif, [("h.json", HIF), ("h.json.gz", gzip.compress(HIF))]),
@@ -155,6 +180,7 @@ def folders(place: Path) -> dict[str, tuple[Callable[[Path], Any], Path]]:
     (place / "vectors").mkdir()
     for ending in (".npz", ".npy", ".csv", ".txt", ".bin", ".parquet"):
         Embedding(["a", "b", "c"], np.eye(3)).save(place / "vectors" / f"v{ending}")
+    Embedding(["a", "b", "c"], np.eye(3), np.ones((3, 3))).save(place / "vectors" / "lists.parquet", columns="list")
     return {"graph": (load_graph, place / "graph"), "model": (load_model, place / "model")}
 
 

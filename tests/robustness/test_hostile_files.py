@@ -166,6 +166,28 @@ def test_a_weight_that_vanishes_is_spoken_of(tmp_path: Path) -> None:
         Graph.from_scipy(np.array([[0, 1e-300, 1], [1e-300, 0, 0], [1, 0, 0]]))
 
 
+# -------------------------------------------------------------------- XML
+
+ENTITIES = '<!ENTITY l0 "lol">' + "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+OUTSIDE = '<!ENTITY l9 SYSTEM "file:///etc/passwd">'
+
+
+@pytest.mark.parametrize("entities", [ENTITIES, OUTSIDE], ids=["a thousand million", "another file"])
+@pytest.mark.parametrize(
+    ("ending", "body"),
+    [
+        ("graphml", '<graphml><graph edgedefault="undirected"><node id="&l9;"/></graph></graphml>'),
+        ("gexf", '<gexf><graph><nodes><node id="&l9;"/></nodes></graph></gexf>'),
+    ],
+)
+def test_entities_that_unfold_or_lead_elsewhere(ending: str, body: str, entities: str, tmp_path: Path) -> None:
+    pytest.importorskip("networkx")
+    path = write(tmp_path, f'<?xml version="1.0"?><!DOCTYPE x [{entities}]>{body}', f"g.{ending}")
+    start = time.perf_counter()
+    said = refused(read_edges, path)
+    assert "damaged or cannot be read" in said and "root:" not in said and time.perf_counter() - start < 20
+
+
 # -------------------------------------------------------------------- a full disk
 
 FULL = """

@@ -9,6 +9,8 @@ import click
 from netfold.cli.flags import TaskName, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags
 from netfold.cli.output import json_flag, say
+from netfold.errors import InputError
+from netfold.evaluate.task import EDGES_BY, TASKS
 
 __all__ = ["compare"]
 
@@ -18,6 +20,11 @@ __all__ = ["compare"]
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @click.option("--task", "tasks", multiple=True, type=TaskName(), help="Can be repeated.  [default: "
               "link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
+@click.option(
+    "--by",
+    type=click.Choice(EDGES_BY),
+    help="Of tasks that hold out edges: random ones, or the latest by their time column.  [default: random]",
+)
 @click.option("--classes", metavar="FILE", help=CLASSES_HELP)
 @renamed_flag("--labels", "--classes")
 @click.option("--dim", type=click.IntRange(1), metavar="N", help="For every model.  [default: each model's own]")
@@ -40,7 +47,9 @@ def compare(
     options = {name: values[name] for name in ("dim", "epochs", "seed") if values[name] is not None}
     chosen = [_model(name, options) for name in models]
     data = data_of(edges, values)
-    names = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
+    names: Any = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
+    if values["by"] is not None:
+        names = _split_by(values["by"], names)
     of_nodes = None if classes is None else classes_of(classes, data.nodes)
     comparison = compared(chosen, data, names, classes=of_nodes, seed=values["seed"], progress=not values["quiet"])
     say(comparison.to_dict(), repr(comparison), as_json=as_json)
@@ -52,3 +61,10 @@ def _model(name: str, options: dict[str, Any]) -> Any:
 
     has = model_named(name).get_params()
     return model_named(name, **{key: value for key, value in options.items() if key in has})
+
+
+def _split_by(by: str, names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """The tasks with what --by says of those that hold out edges."""
+    if not any(TASKS[name].split == "edges" for name in names):
+        raise InputError(f"--by is for tasks that hold out edges, as link-prediction, and {', '.join(names)} does not")
+    return {name: {"by": by} if TASKS[name].split == "edges" else {} for name in names}

@@ -283,7 +283,7 @@ class Graph:
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
         sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
         if self.reading is not None and self.reading.shared:
-            passed_over += f"; {counted(self.reading.shared, 'node is', 'nodes are')} in both columns"
+            passed_over += f"; in both columns: {self.reading.shared:,}"
         return f"Graph({sizes}, {kind}{weighted}{passed_over})"
 
     def _repr_html_(self) -> str:

@@ -58,7 +58,7 @@ def apart(
     (['user:1', 'user:2', 'item:1'], [0, 1], [2, 2])
     """
     left, right = _present(u, len(nodes)), _present(v, len(nodes))
-    called: list[Any] = []
+    called: list[str] = []
     ranks: list[npt.NDArray[np.int32]] = []
     for name, there in zip(names, (left, right), strict=True):
         ranks.append((np.cumsum(there) - 1 + len(called)).astype(np.int32))

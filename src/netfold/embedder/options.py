@@ -67,7 +67,9 @@ class Option:
     def check(self, value: Any) -> None:
         """Raise an `InputError` that names the option, unless the value is one it admits."""
         if not self.fits(value):
-            raise InputError(f"{self.name}={reprlib.repr(value)} is not allowed; {self.accepted()}")
+            beyond = self.type is float and is_number(value) and value and not _LEAST <= abs(value) <= _LARGEST
+            size = f", between {_LEAST:g} and {_LARGEST:g} in size" if beyond else ""
+            raise InputError(f"{self.name}={reprlib.repr(value)} is not allowed; {self.accepted()}{size}")
 
     def accepted(self) -> str:
         """What may be given, in words."""

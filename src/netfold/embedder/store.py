@@ -51,9 +51,9 @@ def estimated_size(model: Embedder, graph: Any, embedding: Any = None) -> int:
     with torch.device("meta"):
         network = model._network(data.facts).state_dict()
     dim = model.dim or data.facts["dim"]
-    nodes: int = sum(array.nbytes for array in data.graph.nodes.arrays().values())
-    weights: int = sum(x.numel() * x.element_size() for x in network.values())
-    return nodes + 4 * int(dim) * int(data.graph.n_nodes) + weights
+    nodes = sum(array.nbytes for array in data.graph.nodes.arrays().values())
+    numbers = sum(x.numel() * x.element_size() for x in network.values())
+    return int(nodes + 4 * dim * data.graph.n_nodes + numbers)
 
 
 @overload
