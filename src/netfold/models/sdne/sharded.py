@@ -20,7 +20,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from netfold.cluster.graph import RankGraph, RankRows, row_sums
+from netfold.cluster.exchange import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
 from netfold.learn.layers import xavier_
@@ -29,7 +29,7 @@ from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["ShardedSDNE"]
 
-Draw = Callable[..., torch.Generator]
+_Draw = Callable[..., torch.Generator]
 """From a stream of numbers (what for, part, epoch) to a generator: `Embedder._generator`."""
 _TABLES, _SUBSPACE, _COINS = 3, 4, 5
 
@@ -44,7 +44,7 @@ class ShardedSDNE(nn.Module):
         self,
         own: SDNENetwork,
         graph: RankGraph,
-        draw: Draw,
+        draw: _Draw,
         *,
         dropout: float = 0.0,
         resident: bool = True,
