@@ -69,7 +69,7 @@ def network_of(folder: Path, options: dict[str, Any], dtype: Any = None, **more:
     import torch
 
     import netfold as nf
-    from netfold.cluster.graph import RankGraph
+    from netfold.cluster.exchange import RankGraph
     from netfold.cluster.ranks import start
     from netfold.io.parts import PartsFolder
     from netfold.models.sdne.sharded import ShardedSDNE

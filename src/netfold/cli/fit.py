@@ -167,6 +167,7 @@ def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -
     """The same for a folder of parts: every rank runs this, and rank 0 speaks."""
     from netfold.cluster.ranks import start
     from netfold.io.parts import PartsFolder
+    from netfold.studies.plan import plan
 
     ranks = start(model.device)
     folder = ranks.together(lambda: PartsFolder.open(edges, "graph"))
@@ -177,7 +178,10 @@ def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -
         if ranks.first:
             check_new_folder(out, force=options["force"])
             _check_apart(out, options["checkpoint"])
-            check_room(Path(out), 4 * model.dim * folder.n_nodes)
+            expected = plan(folder, model, ranks=ranks.size)
+            check_room(Path(out), expected.vectors)
+            if options["checkpoint"] is not None:
+                check_room(Path(options["checkpoint"]), 2 * expected.state)
 
     ranks.together(check)
     start_time = time.perf_counter()

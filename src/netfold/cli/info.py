@@ -33,6 +33,10 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 
     The flags on reading are for a file; a model of hyperedges knows its types and kinds.
     """
+    if any(Path(path).glob("state-*/manifest.json")):  # of several ranks: the newest state
+        from netfold.cluster.checkpoints import whole_states
+
+        path = str(Path(path) / whole_states(Path(path))[0])
     if (Path(path) / "manifest.json").exists():
         refuse_reading_flags(path, reading)
         facts = _of_folder(Path(path))

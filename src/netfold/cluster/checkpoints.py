@@ -16,18 +16,20 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from netfold.cluster.exchange import RankGraph
 from netfold.cluster.graph import RankGraph
+from netfold.data.interop import read_facts
 from netfold.errors import InputError
 from netfold.io.files import locked_file, read_facts
 from netfold.io.tensors import FORMAT, check_files, check_records, file_facts, tensor_places
 from netfold.learn.checkpoints import check_same_run, is_finite
 
-__all__ = ["ShardedCheckpoint"]
+__all__ = ["ShardedCheckpoint", "whole_states"]
 
 _STATE = re.compile("state-[0-9]{6,}")
 _KEPT = 2
@@ -36,21 +38,6 @@ _SHARE = 9
 """A save that took t seconds is followed by at least so many times t without one: a tenth of the run at most."""
 
 Records = list[dict[str, float]]
-
-
-class Spread(Protocol):
-    """A network whose tables are spread over ranks by the parts of a graph."""
-
-    spread: Sequence[str]
-    """Of its parameters and buffers those with a row for each own node; the others are the same on every rank."""
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """As `torch.nn.Module`."""
-        ...
-
-    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
-        """As `torch.nn.Module`."""
-        ...
 
 
 class ShardedCheckpoint:
@@ -101,9 +88,7 @@ class ShardedCheckpoint:
         return bool(self._ranks.first_says(bool(self._states())))
 
     def _states(self) -> list[str]:
-        """The states that are whole, the newest first: a state has its name when its manifest is on the disk."""
-        names = [x.name for x in self._folder.iterdir() if _STATE.fullmatch(x.name)] if self._folder.is_dir() else []
-        return sorted((x for x in names if (self._folder / x / "manifest.json").exists()), key=lambda x: -int(x[6:]))
+        return whole_states(self._folder)
 
     # ---------------------------------------------------------------- reading
 
@@ -262,6 +247,12 @@ class ShardedCheckpoint:
         starts = self._graph.folder.starts - self._graph.first
         cuts = {p: (int(starts[p]), int(starts[p + 1])) for p in self._graph.parts}
         return {f"{name}|{p}": x.detach()[a:b] for p, (a, b) in cuts.items() if b > a}
+
+
+def whole_states(folder: Path) -> list[str]:
+    """The states that are whole, the newest first: a state has its name when its manifest is on the disk."""
+    names = [x.name for x in folder.iterdir() if _STATE.fullmatch(x.name)] if folder.is_dir() else []
+    return sorted((x for x in names if (folder / x / "manifest.json").exists()), key=lambda x: -int(x[6:]))
 
 
 def _make_slots(

@@ -346,7 +346,7 @@ class Embedder(Configured, Generic[N]):
         return "its tables are read in steps of random nodes, and each step would wait for the network"
 
     def _spread(self, graph: Any, room: Any, *, resumed: bool = False) -> Problem[Any]:
-        """`_problem` for the parts of a graph that a rank owns (`cluster.graph.RankGraph`), where it can be spread."""
+        """`_problem` for the parts of a graph that a rank owns (`RankGraph`), where it can be spread."""
         raise NotImplementedError
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:

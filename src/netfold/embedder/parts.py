@@ -12,7 +12,7 @@ from netfold.embedder.options import config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.cluster.graph import RankGraph
+    from netfold.cluster.exchange import RankGraph
     from netfold.embedder.embedder import Embedder
 
 __all__ = ["fit_parts", "is_spread", "save_vector_parts"]
@@ -46,7 +46,7 @@ def fit_parts(
 ) -> None:
     """`Embedder.fit` for a folder of parts."""
     from netfold.cluster.checkpoints import ShardedCheckpoint
-    from netfold.cluster.graph import RankGraph
+    from netfold.cluster.exchange import RankGraph
     from netfold.cluster.ranks import start
     from netfold.data.embedding import Embedding
     from netfold.io.parts import PartsFolder

@@ -16,9 +16,9 @@ from netfold.io.parts import PartsFolder
 if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
 
-__all__ = ["Plan", "degrees_of", "needed_rows", "plan"]
+__all__ = ["Plan", "arcs_of_nodes", "needed_rows", "plan"]
 
-_BASE = 300 << 20
+_BASE = 350 << 20
 """What a process has taken when torch and netfold are imported, and its arrays have found their place."""
 _RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
@@ -68,7 +68,7 @@ def gib(size: float) -> str:
     return f"{size / 2**30:,.2f} GiB" if size >= 2**29 else f"{size / 2**20:,.1f} MiB"
 
 
-def degrees_of(folder: PartsFolder) -> Any:
+def arcs_of_nodes(folder: PartsFolder) -> Any:
     """How many arcs each node has; of each part only that is read."""
     return np.concatenate([np.diff(folder.arrays(i)["indptr"]) for i in range(len(folder))])
 
@@ -86,7 +86,7 @@ def needed_rows(degrees: Any, ranks: int) -> float:
 
 def plan(folder: PartsFolder, model: Embedder, *, ranks: int = 1, wire: float | None = None) -> Plan:
     """What training a model on a folder takes, on so many ranks with a wire of so many bytes a second each."""
-    return _plan(folder.n_nodes, folder.n_arcs, degrees_of(folder), folder.directed, model, ranks, wire)
+    return _plan(folder.n_nodes, folder.n_arcs, arcs_of_nodes(folder), folder.directed, model, ranks, wire)
 
 
 def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, ranks: int, wire: float | None) -> Plan:
@@ -108,7 +108,7 @@ def suggestions(
     folder: PartsFolder, model: Embedder, ranks: int, memory: int, *, wire: float | None = None
 ) -> list[str]:
     """What would fit into so much memory a rank: the options that do, and how many ranks; none where it fits."""
-    degrees = degrees_of(folder)
+    degrees = arcs_of_nodes(folder)
 
     def of(one: Embedder, count: int) -> Plan:
         return _plan(folder.n_nodes, folder.n_arcs, degrees, folder.directed, one, count, wire)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
-    from netfold.cluster.graph import RankGraph
+    from netfold.cluster.exchange import RankGraph
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.learn.progress import Progress

@@ -20,7 +20,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from netfold.cluster.graph import RankGraph, RankRows, row_sums
+from netfold.cluster.exchange import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
 from netfold.learn.layers import xavier_
@@ -29,7 +29,7 @@ from netfold.models.sdne.network import SDNENetwork
 
 __all__ = ["ShardedSDNE"]
 
-Draw = Callable[..., torch.Generator]
+_Draw = Callable[..., torch.Generator]
 """From a stream of numbers (what for, part, epoch) to a generator: `Embedder._generator`."""
 _TABLES, _SUBSPACE, _COINS = 3, 4, 5
 
@@ -44,7 +44,7 @@ class ShardedSDNE(nn.Module):
         self,
         own: SDNENetwork,
         graph: RankGraph,
-        draw: Draw,
+        draw: _Draw,
         *,
         dropout: float = 0.0,
         resident: bool = True,
@@ -255,7 +255,7 @@ class ShardedSDNE(nn.Module):
         whole = network.last.gram()
         held = [self._ranks.sum_(x.detach().clone()).requires_grad_() for x in whole]
         with torch.no_grad():
-            at_hidden = self._at_others(z, total)
+            at_hidden = self._at_others(y, total)
         self._backward(z, pulled, at_hidden, held, total)
         for x in held[:2]:
             assert x.grad is not None
@@ -327,39 +327,38 @@ class ShardedSDNE(nn.Module):
         """Σ a b, a chunk at a time, in float64."""
         return sum(((a[own] * b[own]).sum().double() for own in self.rows.slices), a.new_zeros((), dtype=torch.float64))
 
-    def _at_others(self, z: Tensor, total: Tensor) -> Tensor | None:
+    def _at_others(self, y: Tensor, total: Tensor) -> Tensor | None:
         """What the columns of other ranks add to the second order, and its gradient at H: m x h; of one rank None."""
         if self._ranks.size == 1:
             return None
-        network, table = self.own, self.own.last.table
+        network, table, bias = self.own, self.own.last.table, self.own.last.bias
+        assert table.grad is not None and bias.grad is not None
+        biases = dict(self.exchange.fetch(bias.detach()[:, None]))
+        giving, at_biases = self.exchange.giving(table.grad), {}
+        coming = self.exchange.fetch(table.detach())
         hidden = self._buffer("hidden", table.shape[1])
         at_hidden = self._buffer("at_hidden", table.shape[1]).zero_()
-        assert table.grad is not None and network.last.bias.grad is not None
-        with_bias = torch.cat([table, network.last.bias[:, None]], 1)
-        back = torch.zeros_like(with_bias)
-        giving = self.exchange.giving(back)
-        coming = self.exchange.fetch(with_bias)
         for own in self.rows.slices:
-            hidden[own] = network.decoder(network.encoder(network.activation(z[own])))
-        for q, rows in coming:
-            theirs, bias = rows[:, :-1].contiguous(), rows[:, -1]
-            product = torch.zeros_like(rows)
-            weights = product.new_zeros(len(rows), table.shape[1])
+            hidden[own] = network.decoder(y[own])
+        for q, theirs in coming:
+            product, at_bias = torch.zeros_like(theirs), torch.zeros_like(biases[q])
             for c, own in enumerate(self.rows.slices):
                 block = self.rows.block(c, q)
                 if block is None:
                     continue
-                outputs = block.sampled(hidden[own], theirs) + bias[block.col]
+                outputs = block.sampled(hidden[own], theirs) + biases[q][block.col, 0]
                 total[0] += losses.second_order_correction(outputs, block.values, network.beta).double()
                 errors = block.with_values(2 * network.beta**2 * (outputs - block.values) - 2 * outputs)
                 at_hidden[own] += errors.matmul(theirs)
-                errors.add_transposed_matmul(hidden[own], weights)
-                product[:, -1] += errors.column_sums()
-            product[:, :-1] = weights
+                errors.add_transposed_matmul(hidden[own], product)
+                at_bias[:, 0] += errors.column_sums()
+            at_biases[q] = at_bias
             giving.send(q, product)
         giving.finish()
-        table.grad += back[:, :-1]
-        network.last.bias.grad += back[:, -1]
+        giving = self.exchange.giving(bias.grad[:, None])
+        for q in self.exchange.order:
+            giving.send(q, at_biases[q])
+        giving.finish()
         return at_hidden
 
     def _backward(
