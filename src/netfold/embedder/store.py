@@ -112,7 +112,10 @@ def _of_kinds(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -
 
 
 def _graph_facts(facts: Any, n_nodes: int, cls: type[Embedder]) -> dict[str, Any]:
+    from netfold.embedder.placing import Placing
+
     whole = isinstance(facts, dict) and facts.get("n_nodes") == n_nodes
     if not whole or not (cls.reads != "graph" or isinstance(facts["directed"], bool)):
         raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
+    Placing.from_facts(facts.get("placing"))
     return dict(facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from netfold.learn.sparse_rows import SparseRows
 
-__all__ = ["conjugate_gradients", "leading_eigenvectors", "orthonormal", "truncated_svd"]
+__all__ = ["conjugate_gradients", "descended", "leading_eigenvectors", "orthonormal", "truncated_svd"]
 
 _RESIDUAL = {torch.float32: 1e-6, torch.float64: 1e-13}
 """The residual at which a solution is one, in units of the solution and as a share of its largest number."""
@@ -102,4 +103,19 @@ def orthonormal(x: Tensor) -> Tensor:
             basis: Tensor = torch.linalg.qr(x).Q
             return basis
         x = x @ torch.linalg.inv(factor).T.to(x)
+    return x
+
+
+def descended(gradient: Callable[[Tensor], Tensor], start: Tensor, reach: float, *, steps: int = 40) -> Tensor:
+    """Where Adam is after so many steps from a start, each row (m x d) for itself: a problem for each.
+
+    `reach` is about how far numbers have to go; a step is a tenth of that at first, and the last ones are nothing.
+    """
+    x, mean, square = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+    for t in range(steps):
+        slope = gradient(x)
+        mean.mul_(0.9).add_(slope, alpha=0.1)
+        square.mul_(0.999).addcmul_(slope, slope, value=0.001)
+        lr = 0.05 * reach * (1 + math.cos(math.pi * t / steps)) / (1 - 0.9 ** (t + 1))
+        x.sub_(lr * mean / (square / (1 - 0.999 ** (t + 1))).sqrt().add_(1e-12))
     return x
