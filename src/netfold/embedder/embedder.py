@@ -232,7 +232,7 @@ class Embedder(Configured, Generic[N]):
         from netfold.embedder.placing import Placing
 
         chosen = self.placing_
-        return chosen if how in (None, chosen.how) else Placing(str(how))
+        return chosen if how is None else Placing(how, chosen.weight if how == chosen.how else 1.0)
 
     def _choose_placing(self, graph: Graph) -> None:
         """Choose on the known nodes of the fitted graph how new ones are to be placed."""
