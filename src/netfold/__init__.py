@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     import netfold.show.plot as plot
     import netfold.show.report as report
     import netfold.studies.datasets as datasets
-    from netfold.data.embedding import Embedding
+    from netfold.data.embedding import Embedding, align
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
     from netfold.embedder.embedder import Embedder, option
+    from netfold.embedder.evolving import Evolving
     from netfold.embedder.store import load
     from netfold.errors import InputError, TrainingError
     from netfold.io.edges import read_edges
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Graph", "Hypergraph",
-    "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "choose", "compare", "datasets", "evaluate", "load",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Evolving", "Graph",
+    "Hypergraph", "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "align", "choose", "compare", "datasets", "evaluate", "load",
     "option", "plot", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
@@ -44,6 +45,7 @@ _WHERE = {
     "DepthLGP": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
     "Embedding": "netfold.data.embedding",
+    "Evolving": "netfold.embedder.evolving",
     "Graph": "netfold.data.graph",
     "Hypergraph": "netfold.data.hypergraph",
     "InputError": "netfold.errors",
@@ -53,6 +55,7 @@ _WHERE = {
     "Node2VecPlus": "netfold.models",
     "SDNE": "netfold.models",
     "TrainingError": "netfold.errors",
+    "align": "netfold.data.embedding",
     "choose": "netfold.studies.choose",
     "compare": "netfold.studies.compare",
     "load": "netfold.models",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -167,15 +168,20 @@ def embedding_at(path: str) -> Embedding:
 
 
 def model_of(path: str) -> Any:
-    """The model in a folder, or the embedding in a file that one was exported to."""
-    check_there(path)
+    """The model in a folder, its last version or the one of MODEL@5; or the embedding in a file that one was exported to."""
     if Path(path).is_file():
         from netfold.data.embedding import Embedding
 
         return Embedding.load(path)
+    folder, version = re.fullmatch(r"(.*?)(@\d+)?", path, re.DOTALL).groups() if not Path(path).exists() else (path, None)  # type: ignore[union-attr]
+    check_there(folder)
     from netfold.models import load
 
-    return load(path)
+    if version is None and not (Path(folder) / "versions").is_dir():
+        return load(folder)
+    from netfold.embedder.evolving import Evolving
+
+    return Evolving.open(path)
 
 
 def check_there(path: str) -> None:

@@ -7,7 +7,7 @@ import os
 import reprlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from netfold._version import version
 from netfold.embedder.embedder import Embedder
@@ -44,15 +44,32 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
         store.write_manifest(folder, "model", facts, [folder / TENSORS, folder / METRICS])
 
 
-def load(path: str | os.PathLike[str]) -> Embedder:
-    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed."""
+@overload
+def load(path: str | os.PathLike[str]) -> Embedder: ...
+@overload
+def load(path: str | os.PathLike[str], *, version: int | None = None, at: str | None = None) -> Any: ...
+def load(path: str | os.PathLike[str], *, version: int | None = None, at: str | None = None) -> Any:
+    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed.
+
+    With `version`, a number, with `at`, a day ("2026-11-01"), or as "MODEL@5" it is an `Evolving` of that version;
+    without, the model as it was fitted.
+    """
+    from netfold.embedder.versions import split_version
+
+    if version is not None or at is not None or split_version(path)[1] is not None:
+        from netfold.embedder.evolving import Evolving
+
+        return Evolving.open(path, version=version, at=at)
+    return _model_in(Path(path))
+
+
+def _model_in(folder: Path) -> Embedder:
     import torch
 
     from netfold.data.embedding import Embedding
     from netfold.data.nodes import Nodes
     from netfold.io import tensors as store
 
-    folder = Path(path)
     manifest = store.read_manifest(folder, "model")
     name = manifest.get("model")
     cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
