@@ -338,6 +338,9 @@ class Evolving:
             for y, w in state.into.get(x, {}).items() if self._directed else ():
                 if w > 0 and y in several:
                     found[y, x] = y, x, w
+        for x in known if through else ():  # links that came among fitted nodes count in the second order
+            ends = [y for y, w in state.links.get(x, {}).items() if w > 0 and y not in state.gone and y in fitted]
+            found |= {((x, y) if self._directed else frozenset((x, y))): (x, y, state.links[x][y]) for y in ends}
         rows = list(found.values())
         if self._directed and self._reads_out():
             leaving = {x for x, y, _ in rows if y in known}
@@ -402,7 +405,7 @@ class Evolving:
         shared = [len({own.nodes[i] for i in a} & {others.nodes[j] for j in b}) / max(1, len(a))
                   for a, b in zip(first[0].tolist(), second[0].tolist(), strict=True)]  # fmt: skip
         self._usual = {"kept": float(sum(shared) / len(shared)), "moved": align(others, own).residual}
-        self._usual |= {"panel": panel, "nearest": first[0], "least": first[1]}
+        self._usual |= {"panel": panel, "nearest": first[0], "scores": first[1]}
         if self.path is not None:
             _write_usual(self.path, self._usual)
         return {"kept": self._usual["kept"], "moved": self._usual["moved"]}
@@ -439,18 +442,17 @@ class Evolving:
 
         assert self._usual is not None
         base, usual = self.model.embedding_, self._usual
-        panel, nearest, least = usual["panel"], usual["nearest"], usual["least"]
+        panel, nearest, scores = usual["panel"], usual["nearest"], usual["scores"]
         gone = {int(i) for i in base.nodes.find(list(state.gone)) if i >= 0} if state.gone else set()
         came = [*state.vectors.values(), *(v for v, _ in codes.values())]
         if not came and not gone:
             return 1.0
-        lost = np.isin(nearest, list(gone)) if gone else np.zeros(nearest.shape, bool)
-        ahead = np.zeros(len(panel))
+        there = ~np.isin(nearest, list(gone)) if gone else np.ones(nearest.shape, bool)
+        ahead = np.cumsum(there, axis=1) - there  # of those that were the nearest, who is nearer still
         if came:
-            cosines = _unit(base.vectors[panel]) @ _unit(np.stack(came)).T
-            ahead = (cosines > least[:, None]).sum(axis=1)
-        left = (~lost).sum(axis=1)
-        return float((np.clip(np.minimum(left, nearest.shape[1] - ahead), 0, None) / nearest.shape[1]).mean())
+            cosines = np.sort(_unit(base.vectors[panel]) @ _unit(np.stack(came)).T, axis=1)
+            ahead = ahead + [len(came) - np.searchsorted(*x, side="right") for x in zip(cosines, scores, strict=True)]
+        return float((there & (ahead < nearest.shape[1])).mean())
 
     def _alarm(self, drift: dict[str, float]) -> str | None:
         if self._usual is None or drift.get("kept", 1.0) >= self._usual["kept"]:
@@ -554,19 +556,20 @@ def _panel(n: int, seed: int) -> npt.NDArray[np.int64]:
     return np.sort(np.random.default_rng([seed, 21]).choice(n, min(_PANEL, n), replace=False))
 
 
-def _nearest_of(embedding: Embedding, rows: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The positions of the ten nodes nearest to each of some rows by the cosine, and the tenth's cosine."""
+def _nearest_of(embedding: Embedding, rows: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """The positions of the ten nodes nearest to each of some rows by the cosine, the nearest first, and the cosines."""
     import numpy as np
 
     k, vectors = min(_NEAREST, len(embedding) - 1), embedding.vectors
     unit = _unit(vectors)
-    best, least = np.empty((len(rows), k), np.int64), np.empty(len(rows))
+    best, cosines = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), vectors.dtype)
     for i, row in enumerate(np.asarray(rows).tolist()):
         scores = unit @ unit[row]
         scores[row] = -np.inf
-        best[i] = np.argpartition(-scores, k - 1)[:k]
-        least[i] = scores[best[i]].min()
-    return best, least
+        some = np.argpartition(-scores, k - 1)[:k]
+        best[i] = some[np.argsort(-scores[some], kind="stable")]
+        cosines[i] = scores[best[i]]
+    return best, cosines
 
 
 def _write_usual(folder: Path, usual: dict[str, Any]) -> None:
@@ -574,7 +577,7 @@ def _write_usual(folder: Path, usual: dict[str, Any]) -> None:
     from netfold.io.files import staged_folder
 
     (folder / "versions").mkdir(exist_ok=True)
-    arrays = {name: usual[name] for name in ("panel", "nearest", "least")}
+    arrays = {name: usual[name] for name in ("panel", "nearest", "scores")}
     with staged_folder(folder / "versions" / "usual", force=True) as stage:
         store.write_tensors(stage / "usual.safetensors", arrays)
         facts = {"kept": usual["kept"], "moved": usual["moved"]}
@@ -590,9 +593,9 @@ def _read_usual(folder: Path) -> dict[str, Any] | None:
     manifest = store.read_manifest(at, "version")
     arrays = store.read_tensors(at / "usual.safetensors")
     shapes = {name: x.shape for name, x in arrays.items()}
-    good = set(shapes) == {"panel", "nearest", "least"} and len({len(x) for x in arrays.values()}) == 1
+    good = set(shapes) == {"panel", "nearest", "scores"} and len({len(x) for x in arrays.values()}) == 1
     numbers = all(type(manifest.get(x)) is float for x in ("kept", "moved"))
-    if not good or not numbers or arrays["nearest"].ndim != 2:
+    if not good or not numbers or arrays["nearest"].ndim != 2 or shapes["scores"] != shapes["nearest"]:
         raise InputError(f"{at} is damaged: its parts do not fit together ({listed(sorted(shapes))})")
     return {"kept": manifest["kept"], "moved": manifest["moved"], **arrays}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HOW", "KnownLinks", "Placing", "chosen_placing", "mean_of_neighbors"]
 
-Floats = npt.NDArray[np.floating[Any]]
+_Reals = npt.NDArray[np.floating[Any]]
 
 HOW = ("encode", "refine", "mean")
 """The ways to place a new node."""
@@ -140,13 +140,13 @@ def chosen_placing(model: Embedder[Any], links: KnownLinks, weights: tuple[float
     return dataclasses.replace(way, scale=scale, agreement=agreement)
 
 
-def _cosines(a: Floats, b: Floats) -> Floats:
+def _cosines(a: _Reals, b: _Reals) -> _Reals:
     lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    cosines: Floats = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    cosines: _Reals = (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
     return cosines
 
 
-def _scale(placed: Floats, known: Floats) -> float:
+def _scale(placed: _Reals, known: _Reals) -> float:
     """How much longer known vectors are, at the median; within a factor of 4."""
     lengths = [float(np.median(np.linalg.norm(x, axis=1))) for x in (placed, known)]
     return min(4.0, max(0.25, lengths[1] / lengths[0])) if lengths[0] > 0 else 1.0
