@@ -126,7 +126,8 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges}
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
-    say(facts, _summary(facts, source.noun), as_json=options["as_json"])
+    trained = "epochs" in model.get_params()
+    say(facts, _summary(facts, source.noun, trained=trained), as_json=options["as_json"])
 
 
 def _least_size(model: Embedder, nodes: Nodes, embedding: Embedding | None) -> int:
@@ -156,12 +157,15 @@ def _training(model: Embedder) -> dict[str, Any]:
     return {"epochs": len(model.history_), "objective": last.get("objective"), "losses": losses}
 
 
-def _summary(facts: dict[str, Any], noun: str) -> str:
+def _summary(facts: dict[str, Any], noun: str, *, trained: bool) -> str:
     terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
     ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
+    done = f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}"
+    if not trained:
+        done = f"computed in {facts['seconds']:.1f} s" + (f"; {terms}" if terms else "")
     return (
         f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} {noun} in {facts['dim']} dimensions: "
-        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}\n{facts['path']}"
+        f"{done}\n{facts['path']}"
     )
 
 
