@@ -235,16 +235,25 @@ def _factors(values: Tensor, power: float) -> Tensor:
 
 def _whitening(x: Tensor) -> Tensor:
     """W (d x d) such that the columns of x W are uncorrelated and alike in size."""
-    values, turn = torch.linalg.eigh(sum(part.double().T @ part.double() for part in torch.split(x, _CHUNK)) / len(x))
+    values, turn = torch.linalg.eigh(_gram(x) / len(x))
     safe = values > 1e-9 * values[-1]  # what is below is rounding
     scale = torch.where(safe, values.clamp(min=1e-30).rsqrt(), torch.zeros_like(values))
     whitening: Tensor = (turn * scale).flip(1)
     return whitening
 
 
+def _gram(x: Tensor) -> Tensor:
+    """xᵀx in float64, part by part."""
+    total = torch.zeros(x.shape[1], x.shape[1], dtype=torch.float64, device=x.device)
+    for start in range(0, len(x), _CHUNK):
+        part = x[start : start + _CHUNK].double()
+        total += part.T @ part
+    return total
+
+
 def _half_whitening(x: Tensor) -> Tensor:
     """W (d x d) with x W = U √S of x = U S Vᵀ."""
-    squares, turn = torch.linalg.eigh((x.T @ x).double())
+    squares, turn = torch.linalg.eigh(_gram(x))
     safe = squares > 1e-12 * squares[-1]
     scale = torch.where(safe, squares.clamp(min=1e-300).pow(-0.25), torch.zeros_like(squares))
     half: Tensor = (turn * scale).flip(1).to(x)
