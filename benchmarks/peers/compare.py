@@ -79,6 +79,12 @@ def blogcatalog() -> Task:
     return Task(f"BlogCatalog, {graph!r}", graph, lambda x: classified(x, truth, (0.1, 0.9), repeats=2))
 
 
+def cora() -> Task:
+    """Papers and their seven subjects, citations taken in either direction."""
+    graph, truth = Graph.of(datasets.load("cora", directed=False)), datasets.classes("cora")
+    return Task(f"Cora, {graph!r}", graph, lambda x: classified(x, truth, (0.1, 0.9), repeats=5))
+
+
 def grqc() -> Task:
     """Co-authors in general relativity."""
     graph = Graph.of(datasets.load("ca_grqc"))
@@ -89,6 +95,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "small": lambda: blocks(100, 0.1, 1 / 90),
     "block": lambda: blocks(1000, 0.01, 1 / 900),
     "blog": blogcatalog,
+    "cora": cora,
     "grqc": grqc,
 }
 
@@ -126,7 +133,7 @@ class Method:
     adapter: str
     packages: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
-    graphs: tuple[str, ...] = ("block", "blog", "grqc")
+    graphs: tuple[str, ...] = ("block", "blog", "cora", "grqc")
 
 
 DENSE = ("small", "block")
@@ -146,6 +153,15 @@ METHODS = (
         ("netfold", "torch"),
         {"hidden": [], **FOR_CLASSES},
         graphs=("blog",),
+    ),
+    *(
+        Method(
+            f"netfold Spectral, {form}",
+            "netfold_spectral:spectral",
+            ("netfold", "torch"),
+            {"matrix": form},
+        )
+        for form in ("adjacency", "ppmi", "normalized", "laplacian", "propagation", "prone")
     ),
     Method("scikit-network Spectral", "scikit_network:spectral", ("scikit-network",)),
     Method("scikit-network SVD", "scikit_network:svd", ("scikit-network",)),

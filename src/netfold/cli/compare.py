@@ -21,7 +21,8 @@ __all__ = ["compare"]
 @click.option("--classes", metavar="FILE", help=CLASSES_HELP)
 @renamed_flag("--labels", "--classes")
 @click.option("--dim", type=click.IntRange(1), metavar="N", help="For every model.  [default: each model's own]")
-@click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model.  [default: each model's own]")
+@click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model that is trained.  [default: each "
+              "model's own]")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
 @either_flags
@@ -35,12 +36,19 @@ def compare(
     of a fit. `netfold evaluate TASK MODEL EDGES` has the flags of one model and of one task.
     """
     from netfold.studies.compare import compare as compared
-    from netfold.studies.compare import model_named
 
     options = {name: values[name] for name in ("dim", "epochs", "seed") if values[name] is not None}
-    chosen = [model_named(name, **options) for name in models]
+    chosen = [_model(name, options) for name in models]
     data = data_of(edges, values)
     names = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
     of_nodes = None if classes is None else classes_of(classes, data.nodes)
     comparison = compared(chosen, data, names, classes=of_nodes, seed=values["seed"], progress=not values["quiet"])
     say(comparison.to_dict(), repr(comparison), as_json=as_json)
+
+
+def _model(name: str, options: dict[str, Any]) -> Any:
+    """The model of this name with those of the options that it has: one that is computed has no epochs."""
+    from netfold.studies.compare import model_named
+
+    has = model_named(name).get_params()
+    return model_named(name, **{key: value for key, value in options.items() if key in has})

@@ -137,7 +137,8 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
     facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
-    say(facts, _summary(facts, source.noun), as_json=options["as_json"])
+    trained = "epochs" in model.get_params()
+    say(facts, _summary(facts, source.noun, trained=trained), as_json=options["as_json"])
 
 
 def _choose_score(model: Embedder, graph: Any, embedding: Embedding | None) -> None:
@@ -178,13 +179,16 @@ def _training(model: Embedder) -> dict[str, Any]:
     return {"epochs": len(model.history_), "objective": last.get("objective"), "losses": losses}
 
 
-def _summary(facts: dict[str, Any], noun: str) -> str:
+def _summary(facts: dict[str, Any], noun: str, *, trained: bool) -> str:
     terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
     ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
     scored = f"; pairs are scored by {facts['pair_score']}" if "pair_score" in facts else ""
+    done = f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}"
+    if not trained:
+        done = f"computed in {facts['seconds']:.1f} s" + (f"; {terms}" if terms else "")
     return (
         f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} {noun} in {facts['dim']} dimensions: "
-        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}{scored}\n{facts['path']}"
+        f"{done}{scored}\n{facts['path']}"
     )
 
 

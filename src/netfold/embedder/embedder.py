@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
 
-__all__ = ["Embedder", "option"]
+__all__ = ["Computed", "Embedder", "option"]
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -221,6 +221,25 @@ class Embedder(Configured, Generic[N]):
     def _check_fitted(self) -> None:
         if not hasattr(self, "embedding_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Computed(Embedder[N], abstract=True):
+    """A model whose network is computed at once: `_compute` fills it. Of the five places it has all but `_problem`.
+
+    A checkpoint holds what was computed, whole: a run that was killed before that begins again.
+    """
+
+    epochs: int = dataclasses.field(default=0, init=False)  # no option: there is nothing to be passed over
+
+    def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
+        network = self._network(data.facts).to(device)
+        history = [] if resumed else self._compute(network, data, progress)
+        return Problem(network, lambda epoch: (), [], history=history)
+
+    def _compute(self, network: N, data: Any, progress: Progress) -> list[dict[str, float]]:
+        """Fill the network, which is on its device, and give a record of each round: `epoch`, terms, `objective`."""
+        raise NotImplementedError
 
 
 def _device(name: str) -> torch.device:

@@ -344,7 +344,7 @@ def _section(title: str, entries: list[tuple[str, str]]) -> str:
     """Entries as numpydoc lays them out."""
     lines = [title, "-" * len(title)]
     for heading, words in entries:
-        lines.append(heading)
+        lines += textwrap.wrap(heading, WIDTH, subsequent_indent="    ")
         lines += textwrap.wrap(words, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)
 

@@ -126,13 +126,9 @@ def degree_features(graph: Graph) -> Embedding:
     >>> degree_features(Graph.from_edges([("a", "b"), ("b", "c")])).vectors[1].tolist()[2:]
     [1.0, 1.0, 2.0]
     """
-    near = links(graph, directed=False, weights=False, loops="drop")
-    degrees = near.sum(axis=1)
-    total = near @ degrees
-    largest = np.zeros(graph.n_nodes)
-    np.maximum.at(largest, np.repeat(np.arange(graph.n_nodes), np.diff(near.indptr)), degrees[near.indices])
-    columns = [degrees, np.log1p(degrees), total / np.maximum(degrees, 1), largest, total]
-    return Embedding(graph.nodes, np.stack(columns, axis=1))
+    from netfold.models.degreefeatures import degree_columns
+
+    return Embedding(graph.nodes, degree_columns(links(graph, directed=False, weights=False, loops="drop"), 5))
 
 
 def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -23,6 +23,7 @@ __all__ = [
     "ACTIVATIONS",
     "RowDecoder",
     "RowEncoder",
+    "SideBySide",
     "Stack",
     "Tables",
     "add_half_squares",
@@ -307,3 +308,14 @@ class Tables(nn.Module):
     def array(self, name: str) -> Any:
         """A tensor as numpy has it."""
         return self.get_buffer(name).numpy(force=True)
+
+
+class SideBySide(nn.Module):
+    """Several networks, and what the vectors of each are multiplied by."""
+
+    scales: Tensor
+
+    def __init__(self, networks: Sequence[nn.Module]):
+        super().__init__()
+        self.networks = nn.ModuleList(networks)
+        self.register_buffer("scales", torch.ones(len(networks), dtype=torch.float64))

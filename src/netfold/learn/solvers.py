@@ -129,6 +129,8 @@ _GAIN = 1e6
 drown the others."""
 _DEGREE = 24
 """Of a filter, at most: so many products between two orthonormalisations."""
+_SMALL = 1e-3
+"""Eigenvalues below this share of the largest count as this large where residuals are compared with them."""
 _LANCZOS = 12
 """Steps of one vector that bound the spectrum."""
 
@@ -142,7 +144,7 @@ class Eigenpairs:
     vectors: Tensor
     """n x rank; of each column, the entry that is largest in absolute value is positive."""
     residuals: list[float]
-    """After each round the largest |X u - λ u| / |λ|; none where the matrix was taken apart exactly."""
+    """After each round the largest |X u - λ u|, as a share of the least |λ|; none where X was taken apart exactly."""
     converged: bool
     """Whether the last of them is below the tolerance."""
 
@@ -164,8 +166,9 @@ def leading_eigenpairs(
     X is known by its product with a block of columns (n x h). With `upper` they are the largest themselves. A round
     filters a block of columns for each end of the spectrum by a Chebyshev polynomial that is small on all that is not
     asked for (Zhou, Saad, Tiago, Chelikowsky 2006), orthonormalises it, and takes the best vectors in it (Rayleigh and
-    Ritz); those whose residual is below the tolerance are left alone from then on. Ends when all are, or after so many
-    `rounds`; O(rounds (degree nnz + n rank) rank). Up to 1,000 rows X is written down and taken apart exactly.
+    Ritz); those whose residual is below the tolerance, a share of the least eigenvalue that is asked for, are left
+    alone from then on. Ends when all are, or after so many `rounds`; O(rounds (degree nnz + n rank) rank). Up to 1,000
+    rows X is written down and taken apart exactly.
 
     Two ends, as a block that is asked for both mixes u and v of values λ and -λ, which no product tells apart. `like`
     says the type and the device of the numbers: float32 on the CPU unless given.
@@ -176,15 +179,17 @@ def leading_eigenpairs(
         return _exact(product, n, rank, upper, like)
     bounds = _bounds(product, n, generator, like)
     ends = [_End(product, n, sign, bounds, generator, like) for sign in ((1,) if upper else (1, -1))]
-    for end in ends:
+    for end, other in zip(ends, reversed(ends), strict=True):
+        end.other = other if other is not end else None
         end.widen(math.ceil(rank / len(ends)), rank)
     residuals: list[float] = []
     while not residuals or (residuals[-1] > tolerance and len(residuals) < rounds):
         for end in ends:
             end.filter()
             end.rotate()
-        wanted = _wanted(ends, rank, upper)
-        residuals.append(max(end.lock(many, tolerance) for end, many in zip(ends, wanted, strict=True)))
+        wanted, least = _wanted(ends, rank, upper)
+        least = max(least, _SMALL * max(float(end.values[0]) for end in ends))
+        residuals.append(max(end.lock(many, tolerance, least) for end, many in zip(ends, wanted, strict=True)))
         report(len(residuals), residuals[-1])
         for end, many in zip(ends, wanted, strict=True):
             end.widen(many, rank)
@@ -196,13 +201,13 @@ def leading_eigenpairs(
     )
 
 
-def _wanted(ends: list[_End], rank: int, upper: bool) -> list[int]:
-    """How many of the leading eigenvalues belong to each end, as far as is known."""
+def _wanted(ends: list[_End], rank: int, upper: bool) -> tuple[list[int], float]:
+    """How many of the leading eigenvalues belong to each end, as far as is known, and the least of them."""
     if upper:
-        return [rank]
-    order = torch.argsort(torch.cat([end.values for end in ends]), descending=True)[:rank]
-    first = int((order < len(ends[0].values)).sum())
-    return [first, rank - first]
+        return [rank], float(ends[0].values[:rank][-1])
+    values, order = torch.cat([end.values for end in ends]).sort(descending=True)
+    first = int((order[:rank] < len(ends[0].values)).sum())
+    return [first, rank - first], float(values[:rank][-1])
 
 
 class _End:
@@ -218,6 +223,7 @@ class _End:
         like: Tensor,
     ):
         self.sign, self._generator = sign, generator
+        self.other: _End | None = None
         self._product, self._floor = product, bounds[0] if sign > 0 else -bounds[1]
         self._locked, self._block = like.new_empty(n, 0), like.new_empty(n, 0)
         self._fixed = self._ritz = torch.empty(0, dtype=torch.float64)
@@ -231,13 +237,13 @@ class _End:
     @property
     def vectors(self) -> Tensor:
         """Of these values: n x as many."""
-        return torch.cat([self._locked, self._block], dim=1)
+        return torch.cat([self._locked, self._block[:, : len(self._ritz)]], dim=1)
 
     def widen(self, wanted: int, rank: int) -> None:
         """Have a third more columns than are asked for, at least 16: random ones are added, the last ones dropped."""
         n, have = self._block.shape
-        want = max(0, wanted - self._locked.shape[1])
-        width = min(want + max(16, rank // 3), n - self._locked.shape[1]) if want else 0
+        width = max(0, wanted - self._locked.shape[1]) + max(16, rank // 3)
+        width = min(width, n - self._locked.shape[1])
         if width < have:
             self._block, self._ritz = self._block[:, :width], self._ritz[:width]
             self._residuals = self._residuals[:width]
@@ -252,9 +258,10 @@ class _End:
             return
         y = self._through(self._block)
         if len(self._ritz):
+            floor = self._lowest()
             first, last = float(self._ritz[0]), float(self._ritz[-1])
-            last = min(last, first - 1e-3 * (first - self._floor))
-            middle, half = (last + self._floor) / 2, max((last - self._floor) / 2, 1e-30)
+            last = max(min(last, first - 1e-3 * (first - floor)), floor + 1e-3 * (first - floor))
+            middle, half = (last + floor) / 2, max((last - floor) / 2, 1e-30)
             degree = int(min(_DEGREE, math.acosh(_GAIN) / math.acosh((first - middle) / half)))
             before, y = self._block, (y - middle * self._block) / half
             for _ in range(max(1, degree) - 1):
@@ -271,11 +278,16 @@ class _End:
         turn = turn.flip(1).to(image)
         self._ritz, self._block, image = values.flip(0).cpu(), self._block @ turn, image @ turn
         rest = torch.linalg.vector_norm(image.addcmul_(self._block, values.flip(0).to(image), value=-1), dim=0)
-        self._residuals = rest.double().cpu() / self._ritz.abs().clamp(min=1e-30)
+        self._residuals = rest.double().cpu()
 
-    def lock(self, wanted: int, tolerance: float) -> float:
-        """Leave alone what has converged from the first on; the largest residual of what is asked for and has not."""
-        rest = self._residuals[: max(0, wanted - self._locked.shape[1])]
+    def lock(self, wanted: int, tolerance: float, least: float) -> float:
+        """Leave alone what has converged from the first on; the largest residual of what is asked for and has not.
+
+        The next one is asked for as well while its residual leaves it open whether it belongs above the `least`.
+        """
+        many = max(0, wanted - self._locked.shape[1])
+        above = self._ritz[many : many + 1] + self._residuals[many : many + 1] > least
+        rest = self._residuals[: many + int(above.sum())] / least
         open_ones = torch.nonzero(rest > tolerance)
         many = int(open_ones[0]) if len(open_ones) else len(rest)
         self._locked = torch.cat([self._locked, self._block[:, :many]], dim=1)
@@ -285,11 +297,19 @@ class _End:
         return float(rest.max()) if len(rest) else 0.0
 
     def _through(self, x: Tensor) -> Tensor:
-        """sign X x without what is locked, whose rounding a filter would raise most."""
+        """sign X x without what is locked at either end, whose rounding a filter would raise most."""
         y = self.sign * self._product(x)
-        if self._locked.shape[1]:
-            y -= self._locked @ (self._fixed.to(y)[:, None] * (self._locked.T @ x))
+        for end in (self, self.other):
+            if end is not None and end._locked.shape[1]:
+                values = end.sign * self.sign * end._fixed.to(y)[:, None]
+                y -= end._locked @ (values * (end._locked.T @ x))
         return y
+
+    def _lowest(self) -> float:
+        """Below what is left of the spectrum, once the other end's first vectors are locked and taken away."""
+        if self.other is None or not len(self.other._fixed) or not len(self.other._ritz):
+            return self._floor
+        return max(self._floor, -1.1 * min(float(self.other._fixed[-1]), float(self.other._ritz[0]) * 1.1))
 
 
 def _bounds(

@@ -6,7 +6,7 @@ import dataclasses
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.computed import Computed
+from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, check_placed, over_known
 
@@ -74,8 +74,9 @@ class DegreeFeatures(Computed["Tables"]):
         import numpy as np
 
         columns = degree_columns(data.links, self.dim)
-        deviation = columns.std(axis=0)
-        network.fill(columns=columns, mean=columns.mean(axis=0), deviation=np.where(deviation > 0, deviation, 1))
+        mean, deviation = columns.mean(axis=0), columns.std(axis=0)
+        alike = deviation <= 1e-9 * mean  # but for rounding
+        network.fill(columns=columns, mean=mean, deviation=np.where(alike, 1, deviation))
         return []
 
     def _embed(self, data: _Linked) -> Embedding:

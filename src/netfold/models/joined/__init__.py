@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.computed import Computed
-from netfold.embedder.embedder import Embedder
+from netfold.embedder.embedder import Computed, Embedder
 from netfold.embedder.options import as_text, option, options
 from netfold.embedder.problem import Input
 from netfold.errors import InputError
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from netfold.data.embedding import Embedding
+    from netfold.learn.layers import SideBySide
     from netfold.learn.progress import Progress
-    from netfold.models.joined.network import JoinedNetwork
 
 __all__ = ["Joined"]
 
@@ -41,7 +40,7 @@ class _Several(Input):
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Joined(Computed["JoinedNetwork"]):
+class Joined(Computed["SideBySide"]):
     """The vectors of several models side by side, each block at the same length.
 
     `Joined([a, b])` fits a and b to the same graph and sets their vectors side by side. Each block is divided by the
@@ -118,16 +117,16 @@ class Joined(Computed["JoinedNetwork"]):
         reads = [model._read(whole, later=later) for model in models]
         return _Several(whole, reads, sum(model.dim for model in models))
 
-    def _network(self, facts: dict[str, Any]) -> JoinedNetwork:
-        from netfold.models.joined.network import JoinedNetwork
+    def _network(self, facts: dict[str, Any]) -> SideBySide:
+        from netfold.learn.layers import SideBySide
 
         models = self._unfitted()
         if facts["dim"] != sum(model.dim for model in models) or len(facts["parts"]) != len(models):
             raise TypeError(f"its parts have {facts['dim']} dimensions")
         known = {name: facts[name] for name in ("n_nodes", "directed")}
-        return JoinedNetwork([m._network({**part, **known}) for m, part in zip(models, facts["parts"], strict=True)])
+        return SideBySide([m._network({**part, **known}) for m, part in zip(models, facts["parts"], strict=True)])
 
-    def _compute(self, network: JoinedNetwork, data: _Several, progress: Progress) -> list[dict[str, float]]:
+    def _compute(self, network: SideBySide, data: _Several, progress: Progress) -> list[dict[str, float]]:
         import numpy as np
 
         records: list[dict[str, float]] = []

@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netfold.embedder.computed import Computed
+from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, check_placed, over_known
-from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +76,7 @@ class Spectral(Computed["SpectralNetwork"]):
     """
 
     matrix: str = option(
-        "normalized",
+        "laplacian",
         "adjacency (A), log (log(1 + A)), ppmi (logarithm of how much oftener a walk of `window` steps meets a node "
         "than chance, where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
         "coordinates are the random walk's), propagation (averages over neighbors, `steps` times) or prone",
@@ -96,25 +94,11 @@ class Spectral(Computed["SpectralNetwork"]):
         "rim of a sparse graph; for normalized and laplacian",
         at_least=0,
     )
-    steps: int = option(8, "averages over neighbors, for propagation", at_least=1)
+    steps: int = option(16, "averages over neighbors, for propagation", at_least=1)
     tolerance: float = option(
-        0.01, "eigenvectors have converged when |M u - λ u| is below this share of |λ|, for each", above=0
+        0.01, "eigenvectors have converged when |M u - λ u| is below this share of the least |λ|, for each", above=0
     )
     rounds: int = option(100, "of the solver, at most; it warns where they were not enough", at_least=1)
-
-    def pair_decoder(self, graph: Any) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
-        """From some nodes to the scores of their pairs with all: len(rows) x n.
-
-        The product of two vectors in which the coordinates of negative eigenvalues count as negative, which with
-        `power` 0.5 is the entry of M that the eigenvectors give back; where a matrix knows directions, the product of
-        the left vector of i with the right one of j. The graph has the known nodes, in the order of `embedding_.nodes`.
-        """
-        from netfold.data.graph import Graph
-
-        self._check_fitted()
-        if Graph.of(graph).nodes != self.embedding_.nodes:
-            raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
-        return self.network_.decoder(self.embedding_.vectors)
 
     # ---------------------------------------------------------------- what an Embedder asks
 

@@ -19,7 +19,6 @@ from netfold.learn.sparse_rows import SparseRows, in_chunks
 
 __all__ = ["Settings", "SpectralNetwork"]
 
-Floats = npt.NDArray[np.float64]
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
 _EXACT = 1000
@@ -45,22 +44,22 @@ class SpectralNetwork(Tables):
     """A table B (n x d) with the vectors m B of rows m of a matrix M, and what is needed to make such a row.
 
     `sums0` and, where directions count, `sums1` are the weights of links that leave and that reach each node; `unit`
-    is the largest weight; `mean` is the vector of a node without links; `signs` are those of the eigenvalues. Where directions count, the first half of the
+    is the largest weight; `mean` is the vector of a node without links. Where directions count, the first half of the
     columns is for links that leave a node, the second for those that reach it.
     """
 
     basis: Tensor
     mean: Tensor
     unit: Tensor
-    signs: Tensor
     turn: Tensor
+    shift: Tensor
 
     def __init__(self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool):
         shapes: dict[str, Any] = {"basis": ((n, dim), torch.float32), "mean": ((dim,), torch.float32)}
-        shapes |= {"unit": ((1,), torch.float64), "signs": ((dim,), torch.float32)}
+        shapes |= {"unit": ((1,), torch.float64)}
         shapes |= {f"sums{side}": ((n,), torch.float64) for side in range(1 + two_sided)}
         if matrix == "propagation":
-            shapes["turn"] = ((dim, dim), torch.float32)
+            shapes |= {"turn": ((dim, dim), torch.float32), "shift": ((dim,), torch.float32)}
         super().__init__(shapes)
         self._matrix, self._power, self._regularization, self._two_sided = matrix, power, regularization, two_sided
         half = (dim + 1) // 2
@@ -100,15 +99,6 @@ class SpectralNetwork(Tables):
             vectors[none, columns] = self.mean[columns].cpu()
         return vectors.numpy()
 
-    def decoder(self, vectors: npt.NDArray[np.float32]) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
-        """From rows to the scores of their nodes with all: Σ_k sign(λ_k) x_ik x_jk, or of left with right vectors."""
-        left = vectors * self.array("signs")
-        right = vectors
-        if self._two_sided:
-            half = self._columns[1].stop - self._columns[1].start
-            left, right = vectors[:, :half], vectors[:, self._columns[1]]
-        return lambda rows: left[rows] @ right.T
-
     def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
         """The same with zeros where there are no links."""
         blocks = [self._through(self.weighed(rows, side), side) for side, rows in enumerate(sides)]
@@ -118,14 +108,13 @@ class SpectralNetwork(Tables):
         basis = self.basis[:, self._columns[side]].contiguous()
         parts = [rows.matmul(basis).cpu() for rows in in_chunks(matrix, _CHUNK, basis)]
         vectors = torch.cat(parts)
-        if self._matrix in ("propagation", "prone"):
-            vectors = functional.normalize(vectors, dim=1)
-        return vectors @ self.turn.cpu() if self._matrix == "propagation" else vectors
+        if self._matrix == "propagation":
+            return functional.normalize(vectors - self.shift.cpu(), dim=1) @ self.turn.cpu()
+        return functional.normalize(vectors, dim=1) if self._matrix == "prone" else vectors
 
     def solve(self, sides: Sequence[sparse.csr_array], settings: Settings) -> bool:
         """Compute all of it from the links of a graph; whether the solver has converged."""
         self.fill(unit=[max(rows.data.max() for rows in sides)])
-        self.fill(signs=torch.ones_like(self.signs))
         self.fill(**{f"sums{side}": rows.sum(axis=1) for side, rows in enumerate(sides)})
         dtype = torch.float64 if len(self.basis) <= _EXACT else torch.float32
         form = self._symmetric_form(sides[0]) if len(sides) == 1 else self.weighed(sides[0])
@@ -157,11 +146,10 @@ class SpectralNetwork(Tables):
         for rows, columns in zip(sides, self._columns, strict=True):
             own = vectors[torch.from_numpy(np.diff(rows.indptr) > 0), columns]
             size = float(own.double().square().sum(1).mean().sqrt()) * len(sides) ** 0.5
-            scale = 1 / size if size > 0 else 1.0
+            scale = 1 / size if size > 0 and self._matrix != "prone" else 1.0  # whose vectors are of length 1
             self.mean[columns] = (own.double().mean(0) * scale).to(self.mean)
             table = self.turn if self._matrix == "propagation" else self.basis[:, columns]
-            if self._matrix != "prone":
-                table *= scale
+            table *= scale
 
     # ---------------------------------------------------------------- the tables of each form
 
@@ -175,7 +163,6 @@ class SpectralNetwork(Tables):
             vectors = vectors / torch.from_numpy(np.where(roots > 0, roots, 1)).to(vectors)[:, None]
         factors = _factors(pairs.values.clamp(min=0) if upper else pairs.values, self._power)
         self._write(vectors * factors.to(vectors), 0)
-        self.signs[: len(pairs.values)] = torch.where(pairs.values < 0, -1.0, 1.0).to(self.signs)
         return pairs.converged
 
     def _left_and_right(self, rows: SparseRows, settings: Settings) -> bool:
@@ -211,18 +198,21 @@ class SpectralNetwork(Tables):
         self.basis[:, columns.start : columns.start + wide] = table[:, :wide].to(self.basis)
 
     def _propagate(self, walk: SparseRows, settings: Settings) -> None:
-        """All but the last of so many averages of random vectors, each brought to length 1; and what whitens the last.
+        """All but the last of so many averages of random vectors, each around its mean and at length 1.
 
-        Whitened they tell of all directions alike: without that, averages end at one vector for all.
+        The mean is that which averages leave as it is, by degree: without it they would end at one vector for all. What
+        they end at is whitened, so that all directions tell alike.
         """
         n, dim = self.basis.shape
         x = torch.randn(n, dim, generator=settings.generator, dtype=torch.float32).to(self.basis.device)
         walk = walk.with_values(walk.values.float())
-        for _ in range(settings.steps - 1):
-            x = functional.normalize(walk.matmul(x), dim=1)
-        self.basis.copy_(x)
-        last = functional.normalize(walk.matmul(x), dim=1)
-        self.turn.copy_(_whitening(last))
+        degrees = self.get_buffer("sums0")
+        weights = (degrees / degrees.sum()).float()
+        for _ in range(settings.steps):
+            self.basis.copy_(x)
+            self.shift.copy_(weights @ x)
+            x = functional.normalize(walk.matmul(x) - self.shift, dim=1)
+        self.turn.copy_(_whitening(x[degrees > 0]))
 
     def _prone(self, walk: SparseRows, links: sparse.csr_array, settings: Settings) -> bool:
         """An SVD of ProNE's log matrix, smoothed by its filter; and rotated, as after the average over neighbors."""
@@ -245,8 +235,8 @@ def _factors(values: Tensor, power: float) -> Tensor:
 
 def _whitening(x: Tensor) -> Tensor:
     """W (d x d) such that the columns of x W are uncorrelated and alike in size."""
-    values, turn = torch.linalg.eigh((x.T @ x).double() / len(x))
-    safe = values > 1e-6 * values[-1]
+    values, turn = torch.linalg.eigh(sum(part.double().T @ part.double() for part in x.split(_CHUNK)) / len(x))
+    safe = values > 1e-9 * values[-1]  # what is below is rounding
     scale = torch.where(safe, values.clamp(min=1e-30).rsqrt(), torch.zeros_like(values))
     whitening: Tensor = (turn * scale).flip(1)
     return whitening

@@ -265,10 +265,12 @@ class _Probe:
 
 
 def _probe(fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, epochs: int = _EPOCHS) -> _Probe:
-    copy = type(model)(**model.get_params() | {"epochs": min(epochs, model.epochs)})
+    params = model.get_params()
+    trained = "epochs" in params  # else it is computed at once: its rounds are not those of a longer run
+    copy = type(model)(**params | ({"epochs": min(epochs, model.epochs)} if trained else {}))
     with Meter() as meter:
         fit(copy, data)
-    spent = sorted(record["seconds"] for record in copy.history_)
+    spent = sorted(record["seconds"] for record in copy.history_ if trained)
     epoch = spent[(len(spent) - 1) // 2] if spent else 0.0
     return _Probe(data.n_nodes, epoch, max(0.0, meter.seconds - sum(spent)), meter.bytes)
 
