@@ -94,6 +94,7 @@ SCRIPTS = sorted({(*found, p.name) for p in PAGES for found in SCRIPT.findall(" 
 def test_a_script_of_benchmarks_is_there_and_has_its_flags(script: str, words: str, page: str) -> None:
     path = ROOT / "benchmarks" / script
     assert path.exists(), f"{page} names {script}"
-    text = path.read_text(encoding="utf-8") + (path.parent / "parts.py").read_text(encoding="utf-8")
+    parts = path.parent / "parts.py"
+    text = path.read_text(encoding="utf-8") + (parts.read_text(encoding="utf-8") if parts.exists() else "")
     for flag in re.findall(r"(?<!\S)--[a-z][\w-]*", words):
         assert f'"{flag}"' in text or f"'{flag}'" in text, f"{page}: {script} has no {flag}"

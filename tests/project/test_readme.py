@@ -35,7 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_five_lines_of_python(folder: Path) -> None:
-    Path("five.py").write_text(PYTHON, encoding="utf-8")
+    assert 'budget="60s"' in PYTHON
+    Path("five.py").write_text(PYTHON.replace('"60s"', '"2 trials"'), encoding="utf-8")
     names: dict[str, Any] = runpy.run_path("five.py")
     assert {x for x, _ in names["model"].embedding_.nearest("alice", k=4)} == set(PEOPLE[1:5])
     assert list(names["new"].nodes) == ["zoe"] and names["nf"].load("sdne.netfold").dim == 128
@@ -47,8 +48,8 @@ def test_the_commands(folder: Path) -> None:
         words = shlex.split(line, comments=True)[1:]
         if words[0] == "reproduce":  # its data is not here; tests/test_reproduce_command.py
             continue
-        quick = {"choose": ["--no-probe"], "compare": ["--epochs", "2"]}.get(words[0], [])
-        said[" ".join(words[:2])] = succeed(*words, *quick).stdout
+        quick = {"choose": ["--no-probe"], "compare": ["--epochs", "2"], "auto": ["--budget", "2 trials"]}
+        said[" ".join(words[:2])] = succeed(*words, *quick.get(words[0], [])).stdout
     assert len(said) == len(SHELL) - 1
     assert {line.split()[-1] for line in said["nearest sdne.netfold"].splitlines()} >= set(PEOPLE[1:5])
     assert "tag:" in said["complete tags.netfold"] and "Adamic-Adar" in said["compare edges.csv"]

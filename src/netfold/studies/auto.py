@@ -12,7 +12,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 from netfold.errors import InputError
-from netfold.evaluate.task import task_named
+from netfold.evaluate.task import Task, task_named
 from netfold.models import MODELS
 from netfold.studies.choose.facts import facts_of, in_words, stand_in
 from netfold.studies.choose.rules import Entrant, entrants
@@ -66,7 +66,7 @@ def auto(
         raise InputError(f"there is no model to race for {known.name} on {data!r}")
     say = LiveTable(progress)
     fit_with_base(with_epochs(some[0].model, 0), stand_in(data, _WARM_UP, seed))
-    _check_possible(some[0], data, clock, known.name)
+    _check_possible(some, data, clock, known)
     gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
     try:
         race = Race(questions(data, known, classes, seed), some, clock, limit, seed, say)
@@ -76,18 +76,21 @@ def auto(
         gc.unfreeze()
 
 
-def _check_possible(cheapest: Candidate, data: Any, clock: BudgetClock, task: str) -> None:
-    """Refuse a budget in which not even the cheapest can be fitted, before the graph is taken apart."""
+def _check_possible(some: list[Candidate], data: Any, clock: BudgetClock, task: Task) -> None:
+    """Refuse a budget in which not even the cheapest can be fitted, before a large graph is taken apart."""
     if not clock.timed or data.n_nodes <= SIZES[0]:
         return
-    cost = probe_cost(cheapest.model, stand_in(data, _PROBED, 0))
-    cheapest.cost = cost
-    needed = cost.of(0, data.n_nodes)[0] * (1 if task_named(task).split == "" else 2)
+    small = stand_in(data, _PROBED, 0)
+    for candidate in [x for x in some if not x.trained] or some[:1]:
+        candidate.cost = probe_cost(candidate.model, small)
+    known = [x for x in some if x.cost is not None]
+    cheapest = min(known, key=lambda x: x.cost.of(0, data.n_nodes)[0] if x.cost else math.inf)
+    fits = 1 if task.split == "" else 2
+    needed = fits * cheapest.cost.of(0, data.n_nodes)[0] if cheapest.cost else 0.0
     if needed > clock.left():
-        name, words = cheapest.name, in_words(needed)
         raise InputError(
-            f"a budget of {clock.budget} is too little for {data!r}: the cheapest model, {name}, is estimated to take "
-            f"about {words}; give at least {math.ceil(2 * needed)}s"
+            f"a budget of {clock.budget} is too little for {data!r}: the cheapest model, {cheapest.name}, is estimated "
+            f"to take about {in_words(needed)}; give at least {math.ceil(2 * needed)}s"
         )
 
 

@@ -86,9 +86,13 @@ def _jackknife(without: Floats) -> float:
 
 
 def grouped(figure: Callable[[Ints], float], count: int, score: str = "") -> Measurement:
-    """A figure of `count` things that were asked, and the same without each group of them."""
+    """A figure of `count` things that were asked, and the same without each group of them.
+
+    Groups are neighbors in the order of what is asked: edges of one node are mostly in one group, as they are not
+    independent of each other.
+    """
     every, k = np.arange(count), min(GROUPS if count <= _MANY else _FEWER, count)
-    without = [figure(every[every % k != j]) for j in range(k)] if k > 1 else []
+    without = [figure(every[every * k // count != j]) for j in range(k)] if k > 1 else []
     return Measurement(figure(every), np.asarray(without, np.float64), score)
 
 
@@ -161,7 +165,7 @@ def questions(
     >>> ring = Graph.from_edges([(i, (i + k) % 30) for i in range(30) for k in (1, 2)])
     >>> asked = questions(ring, "link")
     >>> asked.inner(0, 30).graph, asked.outer(30).graph
-    (Graph(30 nodes, 38 edges, undirected), Graph(30 nodes, 48 edges, undirected))
+    (Graph(30 nodes, 49 edges, undirected), Graph(30 nodes, 54 edges, undirected))
     """
     known = task if isinstance(task, Task) else task_named(task)
     check_question(known, graph, classes)
@@ -187,11 +191,11 @@ def _sample(graph: Any, nodes: int, seed: int) -> Any:
 
 
 def _share(count: int, noun: str) -> float:
-    """How much is held out: a twentieth, but 500 where that is at most a fifth, and never more than can be asked."""
+    """How much is held out: a twentieth, but 500 where that is at most a tenth, and never more than can be asked."""
     if count < 5:
         raise InputError(f"there are {count} {noun}; to hold some out and learn from the others, at least 5 are needed")
-    wanted = min(max(0.05 * count, min(500, 0.2 * count)), _MOST_PAIRS)
-    return max(wanted, 1.0) / count
+    wanted = min(max(0.05 * count, min(500, 0.1 * count)), _MOST_PAIRS)
+    return max(wanted, 2.0) / count
 
 
 # -------------------------------------------------------------------- links

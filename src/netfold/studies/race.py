@@ -33,6 +33,8 @@ _SHARES = (0.45, 0.75, 1.0)
 _PROBED, _SMALL = 600, 200_000
 """Nodes of the small graph like this one that says what a first fit will cost; nodes and edges up to which a fit is
 short enough to be tried without asking."""
+_SECOND = 1.0
+"""CPU seconds below which nothing is costly."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
 _MARGIN, _LITTLE = 0.95, 0.01
@@ -208,10 +210,13 @@ class Race:
     def _try(self, candidate: Candidate, level: int) -> None:
         nodes = min(SIZES[level], self._whole)
         try:
-            epochs = self._affordable(candidate, level, nodes)
+            wanted = _FOLDS[self._asked.fits_whole][level]
+            folds, epochs = wanted, self._affordable(candidate, level, nodes, wanted)
+            if isinstance(epochs, str) and wanted > 1:  # more epochs on one part are better than none
+                folds, epochs = 1, self._affordable(candidate, level, nodes, 1)
             if isinstance(epochs, str):
                 return self._drop(candidate, level, epochs)
-            self._measure(candidate, epochs, nodes, _FOLDS[self._asked.fits_whole][level], level)
+            self._measure(candidate, epochs, nodes, folds)
         except (InputError, TrainingError, MemoryError, RuntimeError) as e:
             if not isinstance(e, (InputError, TrainingError)) and not is_out_of_memory(e):
                 raise
@@ -220,7 +225,7 @@ class Race:
 
     # ---------------------------------------------------------------- what can be paid
 
-    def _affordable(self, candidate: Candidate, level: int, nodes: int) -> int | str:
+    def _affordable(self, candidate: Candidate, level: int, nodes: int, folds: int) -> int | str:
         """With how many epochs a candidate can be tried here; or why not."""
         full = candidate.model.epochs
         wanted = min(full, max(1, round(full * _EPOCHS[level])))
@@ -233,22 +238,21 @@ class Race:
         if candidate.cost.of(wanted, self._whole)[1] > self._memory:
             held = candidate.cost.of(wanted, self._whole)[1] / 2**30
             return f"about {held:.1f} GiB estimated, more than is allowed"
-        if not self._clock.timed or self._pays(candidate, wanted, nodes, level):
+        if not self._clock.timed or self._pays(candidate, wanted, nodes, level, folds):
             return wanted
         if self._leader() is None and self._last_fits(candidate.cost.of(1, self._whole)[0], nodes) < self._clock.left():
             return 1  # some answer is better than none
         least = 1 if not candidate.runs else math.ceil(1.5 * before)
         while candidate.trained and wanted > least:
             wanted = max(least, wanted * 2 // 3)
-            if self._pays(candidate, wanted, nodes, level):
+            if self._pays(candidate, wanted, nodes, level, folds):
                 return wanted
         needed = candidate.cost.of(wanted, nodes)[0]
         return f"about {in_words(needed)} a fit estimated, {in_words(max(self._clock.left(), 0))} left"
 
-    def _pays(self, candidate: Candidate, epochs: int, nodes: int, level: int) -> bool:
+    def _pays(self, candidate: Candidate, epochs: int, nodes: int, level: int, folds: int) -> bool:
         """Whether a trial, and then the last fits of whoever leads, are within the budget by the estimate."""
         assert candidate.cost is not None
-        folds = _FOLDS[self._asked.fits_whole][level]
         fits = 1 if self._asked.fits_whole else folds
         trial = fits * candidate.cost.of(epochs, nodes)[0] + folds * self._asking
         last = self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes)
@@ -267,7 +271,7 @@ class Race:
 
     # ---------------------------------------------------------------- a trial
 
-    def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int, level: int) -> None:
+    def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int) -> None:
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else Trying(candidate, epochs, nodes)
         limit, measured = _MARGIN * (self._clock.budget.amount - self._reserve(candidate)), 0
@@ -426,8 +430,8 @@ class Race:
         if not runs:
             raise InputError(self._nothing())
         best = runs[0]
-        level = [run for run in runs if _is_level(best, run)]
-        cheapest = min(level, key=lambda run: (run.cpu if self._clock.timed else run.candidate.place, runs.index(run)))
+        level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
+        cheapest = min(level, key=lambda run: (self._price(run), runs.index(run)))
         ended = f" ({self._ended})" if self._ended else ""
         if cheapest.candidate is best.candidate:
             count = len({run.candidate for run in runs})
@@ -435,6 +439,15 @@ class Race:
         gap, error = difference(best.parts, cheapest.parts)
         words = f"level with {self._called(best)}, which is ahead by {gap:.4f} ± {error:.4f}"
         return cheapest, f"{words} and costs {_times(best.cpu, cheapest.cpu)} as much{ended}"
+
+    def _price(self, run: Trying) -> float:
+        """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""
+        return run.cpu if self._clock.timed else float(run.epochs or 0)
+
+    def _is_cheaper(self, run: Trying, best: Trying) -> bool:
+        """By so much that it matters: half of it or less, of a second at least."""
+        least = _SECOND if self._clock.timed else 0.0
+        return self._price(best) > least and 2 * self._price(run) <= self._price(best)
 
     def _called(self, run: Trying) -> str:
         return repr(_plain(run.model))

@@ -339,15 +339,15 @@ _SURE = ("uncertainty", "calibration")
 SPACE = (
     # ---------------------------------------------------------------- about a second
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
-    Entrant("spectral", {"matrix": "normalized"}, "eigenvectors of the normalised adjacency", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
-    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
     Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
+    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
+    Entrant("spectral", {"matrix": "normalized"}, "eigenvectors of the normalised adjacency", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
-    Entrant("spectral", {"matrix": "laplacian"}, "the smoothest functions on the graph", ("clustering",)),
     Entrant(
-        "spectral", {"matrix": "normalized", "dim": 32}, "fewer numbers say less, and guess more",
+        "spectral", {"matrix": "laplacian", "dim": 32}, "fewer numbers say less, and guess more",
         ("link-prediction", "clustering", "out-of-sample"), lambda x: x.nodes > 64,
     ),
     Entrant(
