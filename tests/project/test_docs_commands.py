@@ -86,7 +86,7 @@ def test_a_command_that_is_none_is_noticed(text: str, tmp_path: Path, monkeypatc
         understood(text, whole=True)
 
 
-SCRIPT = re.compile(r"benchmarks/(\w+\.py)\b((?: +[\w./,:-]+)*)")
+SCRIPT = re.compile(r"benchmarks/(\w+/\w+\.py)\b((?: +[\w./,:-]+)*)")
 SCRIPTS = sorted({(*found, p.name) for p in PAGES for found in SCRIPT.findall(" ".join(p.read_text("utf-8").split()))})
 
 
@@ -94,6 +94,6 @@ SCRIPTS = sorted({(*found, p.name) for p in PAGES for found in SCRIPT.findall(" 
 def test_a_script_of_benchmarks_is_there_and_has_its_flags(script: str, words: str, page: str) -> None:
     path = ROOT / "benchmarks" / script
     assert path.exists(), f"{page} names {script}"
-    text = path.read_text(encoding="utf-8") + (path.parent / "parts.py").read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8") + (ROOT / "benchmarks" / "costs" / "parts.py").read_text(encoding="utf-8")
     for flag in re.findall(r"(?<!\S)--[a-z][\w-]*", words):
         assert f'"{flag}"' in text or f"'{flag}'" in text, f"{page}: {script} has no {flag}"

@@ -58,7 +58,7 @@ def load(path: str | os.PathLike[str]) -> Embedder:
     cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
         raise InputError(
-            f"{folder} holds a model {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
+            f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
         )
     if {entry["name"] for entry in manifest["files"]} != {TENSORS, METRICS}:
         raise InputError(f"{folder} is damaged: its manifest does not list {TENSORS} and {METRICS}")
