@@ -86,7 +86,7 @@ def test_a_command_that_is_none_is_noticed(text: str, tmp_path: Path, monkeypatc
         understood(text, whole=True)
 
 
-SCRIPT = re.compile(r"benchmarks/(\w+\.py)\b((?: +[\w./,:-]+)*)")
+SCRIPT = re.compile(r"benchmarks/(\w+/\w+\.py)\b((?: +[\w./,:-]+)*)")
 SCRIPTS = sorted({(*found, p.name) for p in PAGES for found in SCRIPT.findall(" ".join(p.read_text("utf-8").split()))})
 
 

@@ -103,7 +103,7 @@ def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
     cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
         raise InputError(
-            f"{folder} holds a model {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
+            f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
         )
     model = cls(**config_from_json(cls, manifest["config"]))
     model.network_ = _check_shapes(model, manifest["graph"], store.tensor_shapes(folder / TENSORS))
