@@ -209,7 +209,8 @@ def _cost(table: Table, ours: RecordedRow) -> str:
     if COST in ours.mean:
         return f"{ours.mean[COST]:,.0f}"
     run = table.recorded
-    return f"≤ {max(1, run.seconds / len(run.seeds) / len(run.rows)):,.0f}" if run else ""
+    rows = sum(not row.run for row in run.rows.values()) if run else 0
+    return f"≤ {max(1, run.seconds / len(run.seeds) / max(rows, 1)):,.0f}" if run and not ours.run else ""
 
 
 def _section(table: Table) -> str:
