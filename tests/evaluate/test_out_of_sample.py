@@ -167,7 +167,8 @@ def test_a_way_that_needs_no_model_is_named() -> None:
     for way in ("LocalAvg", "LabelProp", "rerun"):
         found = out_of_sample(way, split, base=base, classes=groups, rerun=fit)
         assert found.name == way and found.figures == by_function.baselines[way]
-        assert found.baselines == {x: y for x, y in by_function.baselines.items() if x in ("LocalAvg", "LabelProp")} | (
+        cheap = ("LocalAvg", "LabelProp", "majority of neighbors")
+        assert found.baselines == {x: y for x, y in by_function.baselines.items() if x in cheap} | (
             {} if way == "rerun" else {"rerun": by_function.baselines["rerun"]}
         )
     assert len(seen) == 8  # two a call: each rerun is made once
@@ -266,3 +267,56 @@ def test_labels_of_one_side_are_refused() -> None:
     known_only = {x: groups[x] for x in split.known.nodes}
     with pytest.raises(InputError, match="classes name 90 known and 0 new nodes with a class; both are needed"):
         out_of_sample(lambda s: local_average(s, base), split, base=base, classes=known_only)
+
+
+# -------------------------------------------------------------------- what a critic would ask
+
+
+def test_the_classes_of_most_known_neighbors_by_a_loop() -> None:
+    graph, groups, _ = blocks_graph(seed=3)
+    split = split_nodes(graph, 40, seed=1)
+    found = out_of_sample(vectors_of(split.whole, 2), split, base=vectors_of(split.known, 1), classes=groups)
+    new, right = {graph.nodes[i] for i in split.new}, 0
+    known = [groups[x] for x in graph.nodes if x not in new]
+    for node in new:
+        votes = [groups[x] for x in graph.neighbors(node) if x not in new] or known
+        right += max(range(3), key=lambda c: (votes.count(c), known.count(c), -c)) == groups[node]
+    row = found.baselines["majority of neighbors"]
+    assert row["accuracy"] == pytest.approx(right / 40) and "AUC" not in row
+
+
+@pytest.mark.parametrize("bipartite", [False, True])
+def test_matched_negatives_have_the_degree_of_the_true_end(bipartite: bool) -> None:
+    rng = np.random.default_rng(0)
+    chance = rng.pareto(1.5, 600) + 0.5
+    pairs = rng.choice(600, (4000, 2), p=chance / chance.sum())
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = Graph.from_edges(pairs + np.array([0, 600]) if bipartite else pairs)
+    split = split_nodes(graph, 60, seed=2)
+    edges = hold_out_half(split).pairs
+    plain, matched = (new_node_negatives(split, edges, 2, seed=0, matched=x) for x in (False, True))
+    degrees, linked = graph.degrees, graph.adjacency.toarray() != 0
+    ranks = np.argsort(np.argsort(degrees))
+    assert len(matched) == 2 * len(edges) and not linked[matched[:, 0], matched[:, 1]].any()
+    places = [ranks[x].mean() for x in (edges, matched, plain)]
+    assert abs(places[0] - places[1]) < 0.25 * abs(places[0] - places[2])
+    if graph.sides is not None:
+        assert (graph.sides[matched].sum(axis=1) == 1).all()
+
+
+def test_popularity_wins_nothing_against_matched_negatives() -> None:
+    """Vectors that know degrees alone: well above chance against random partners, at chance against matched ones."""
+    rng = np.random.default_rng(1)
+    chance = rng.pareto(1.2, 800) + 0.3
+    pairs = rng.choice(800, (6000, 2), p=chance / chance.sum())
+    graph = Graph.from_edges(pairs[pairs[:, 0] != pairs[:, 1]])
+    split = split_nodes(graph, 80, seed=0)
+    sizes = Embedding(graph.nodes, np.log1p(graph.degrees)[:, None])
+    new = [graph.nodes[i] for i in split.new]
+    found = out_of_sample(lambda s: sizes.take(new), split, base=sizes.take(split.known.nodes), score="dot")
+    assert found.figures["AUC"] > 0.75 and abs(found.figures["AUC degree-matched"] - 0.5) < 0.08
+    model = Fitted(split.known, sizes.take(split.known.nodes))
+    model.pair_score_ = "dot"  # type: ignore[attr-defined]
+    by_own = out_of_sample(model, split)
+    assert by_own.protocol["own score"] == "dot" and "AUC degree-matched, own score" in by_own.figures
+    assert "AUC degree-matched, own score" not in out_of_sample(model, split, score="dot").figures

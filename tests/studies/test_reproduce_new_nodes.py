@@ -283,6 +283,7 @@ def test_the_gap_is_that_of_the_means() -> None:
     assert [GAP in made[name].mean for name in names] == [False, True, True, False, False, False]
     flat = with_gaps(table(), rows | {"rerun": row(0.5)})
     assert GAP not in flat["stand-in"].mean  # nothing to close
+    assert GAP not in with_gaps(table(), rows | {"LabelProp": row(0.95)})["stand-in"].mean  # the rerun is no top
     noise = dataclasses.replace(row(0.52), seeds={"micro-F1": (0.4, 0.5, 0.66)})
     assert GAP not in with_gaps(table(), rows | {"rerun": noise})["stand-in"].mean  # a denominator of .02 ± .08
     apart = {name: RecordedRow("ab", x.mean, {"micro-F1": 0.01}) for name, x in rows.items()}

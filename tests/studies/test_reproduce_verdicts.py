@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netfold.studies.reproduce import verdict
-from netfold.studies.reproduce.table import SeedSpread, number, summary
+from netfold.studies.reproduce.table import RecordedRow, SeedSpread, beside_auc, number, summary
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,15 @@ def test_numbers_keep_their_digits() -> None:
     assert [number(x) for x in (0, 1, 0.25, 0.001909, 12.345, 1234.5, -0.5)] == [
         "0", "1.0000", "0.2500", "0.00191", "12.35", "1,234.50", "-0.5000",
     ]  # fmt: skip
+
+
+def test_a_decline_stands_beside_its_auc() -> None:
+    row = RecordedRow(
+        "", {"decline@5%": 0.02}, {}, {"Adamic-Adar": {"AUC": 0.7, "decline@5%": -0.01}, "x": {"AUC": 0.6}}
+    )
+    assert beside_auc(row, "Adamic-Adar", "decline@5%") == "Adamic-Adar, at AUC 0.7000"
+    assert (
+        beside_auc(row, "Adamic-Adar", "AUC")
+        == "Adamic-Adar"
+        == beside_auc(RecordedRow("", {}), "Adamic-Adar", "decline@5%")
+    )

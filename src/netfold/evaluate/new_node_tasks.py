@@ -13,15 +13,17 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
 from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, is_between
-from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
+from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, without_pairs
 from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
-from netfold.evaluate.class_tasks import class_figures, linear_scorer
-from netfold.evaluate.classes import classes_of_nodes
+from netfold.evaluate.class_tasks import MAJORITY, class_figures, linear_scorer, neighbor_scorer
+from netfold.evaluate.classes import NodeClasses, classes_of_nodes
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import chosen_score, pair_scores, separation
+from netfold.evaluate.scores import chosen_score, of_vectors, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
+from netfold.evaluate.suggestions import suggested_by
 from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS
 
 __all__ = [
@@ -134,12 +136,13 @@ def hold_out_half(split: NodeSplit, *, held_out: float = 0.5, seed: int = 0) -> 
     return HeldOutLinks(NodeSplit(split.known, without_pairs(split.whole, pairs), split.new, protocol), pairs)
 
 
-def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: int) -> Pairs:
+def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: int, *, matched: bool = False) -> Pairs:
     """For each of some edges of new nodes, so many pairs: its new node and a random node that it has no edge with.
 
     An edge between two new nodes keeps a random one of them; an edge from a new node is replaced by pairs from it. A
     pair that is an edge of the whole graph is drawn anew, 100 times at most: then it is left out. Of a bipartite graph,
-    the random node is on the side of the one whose place it takes.
+    the random node is on the side of the one whose place it takes. `matched`: it has about the same degree as that one
+    (`_Matched`), so that popularity tells nothing.
     """
     rng, n, directed = np.random.default_rng(seed), split.whole.n_nodes, split.whole.directed
     taken = keys_of(edge_pairs(split.whole), n, directed=directed)
@@ -147,16 +150,41 @@ def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: 
     other = np.where(is_new.all(axis=1), rng.integers(2, size=len(pairs)), is_new.argmin(axis=1))
     negatives, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
     left, sides = np.arange(len(negatives)), split.whole.sides
+    alike = _Matched(split.whole, rng) if matched else None
+    right = negatives[left, other]
     for _ in range(_ROUNDS):
-        if sides is None:
+        if alike is not None:
+            negatives[left, other[left]] = alike.draw(right[left], rng)
+        elif sides is None:
             negatives[left, other[left]] = rng.integers(n, size=len(left))
         else:
-            negatives[left, other[left]] = _on_the_same_side(sides, negatives[left, other[left]], rng)
+            negatives[left, other[left]] = _on_the_same_side(sides, right[left], rng)
         drawn = negatives[left]
         left = left[(drawn[:, 0] == drawn[:, 1]) | np.isin(keys_of(drawn, n, directed=directed), taken)]
         if not len(left):
             break
     return np.delete(negatives, left, axis=0)
+
+
+_NEAR_IN_DEGREE = 50
+"""Places in the order of degrees, up or down, from which a node is drawn in the place of another; or 1% of all."""
+
+
+class _Matched:
+    """Nodes in the order of their degrees, equals at random; of a bipartite graph, one side after the other."""
+
+    def __init__(self, graph: Graph, rng: np.random.Generator):
+        sides = np.zeros(graph.n_nodes, np.int8) if graph.sides is None else graph.sides
+        self._order = np.lexsort((rng.random(graph.n_nodes), neighbor_counts(graph), sides))
+        self._place = np.argsort(self._order)
+        self._first, self._last = (np.searchsorted(sides[self._order], sides, side=x) for x in ("left", "right"))
+        self._near = max(_NEAR_IN_DEGREE, graph.n_nodes // 100)
+
+    def draw(self, nodes: Ints, rng: np.random.Generator) -> Ints:
+        """For each node another of about its degree."""
+        place = self._place[nodes] + rng.integers(-self._near, self._near + 1, len(nodes))
+        drawn: Ints = self._order[np.clip(place, self._first[nodes], self._last[nodes] - 1)]
+        return drawn
 
 
 def _on_the_same_side(sides: npt.NDArray[np.int8], nodes: Ints, rng: np.random.Generator) -> Ints:
@@ -274,10 +302,13 @@ def out_of_sample(
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
     `links`: half of the new nodes' edges are held out before they get their vectors (`hold_out_half`), and are to be
     scored ("cosine", "dot" or "distance") above `per_positive` pairs of the same new node with a random node that it
-    has no edge with: AUC and average precision. Vectors that are given have seen all edges, so that they have no
+    has no edge with: AUC and average precision. As true ends are popular and random nodes are not, `AUC degree-matched`
+    is against nodes of about the degree of the true end, by the same score and, where that is another, by the model's
+    own (`pair_score_`, as far as vectors have it). Vectors that are given have seen all edges, so that they have no
     figures of links.
 
-    The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base.
+    The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base, and of classes
+    those of most known neighbors.
     """
     score = chosen_score("out-of-sample", model, score)
     linked = getattr(model, "reaches", "path") if linked is None else linked
@@ -290,7 +321,7 @@ def out_of_sample(
     known = known_vectors(model, base, split)
     tasks = {} if classes is None else {"classes": _classes_task(split, classes, normalize, C)}
     if links and not isinstance(model, Embedding):
-        tasks["links"] = _links_task(split, score, per_positive, seed)
+        tasks["links"] = _links_task(split, score, _own_of_vectors(model, base), per_positive, seed)
     if not tasks:
         raise InputError("there is nothing to measure; give classes=, or a model (not vectors) and links=True")
 
@@ -307,6 +338,8 @@ def out_of_sample(
         own = figures(extending(model, known, linked), model)
     rows = {x: own if x == way else figures(method) for x, method in cheap.items()} if baselines else {}
     rows |= {x: figures(method, rerun) for x, method in anew.items() if x != way}
+    if baselines and classes is not None:
+        rows[MAJORITY] = _by_neighbors(split, classes)
     protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
     protocol |= {"new nodes": len(split.new), "model asked about": _LINKED_WORDS[linked]}
     for _, facts in tasks.values():
@@ -314,8 +347,8 @@ def out_of_sample(
     return Result("out of sample", _name(model), own, protocol, rows)
 
 
-def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
-    """Classes of new nodes from those of known ones, and the choices that it depends on."""
+def _asked(split: NodeSplit, classes: Mapping[Any, Any]) -> tuple[NodeClasses, Ints, Ints]:
+    """The nodes with a class, and which of them are known and learned from, and which are new and asked about."""
     known = classes_of_nodes(classes, split.whole.nodes)
     is_new = np.isin(split.whole.positions(known.nodes), split.new)
     learned, tested = np.flatnonzero(~is_new), np.flatnonzero(is_new)
@@ -323,6 +356,12 @@ def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, 
         raise InputError(
             f"classes name {len(learned):,} known and {len(tested):,} new nodes with a class; both are needed"
         )
+    return known, learned, tested
+
+
+def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
+    """Classes of new nodes from those of known ones, and the choices that it depends on."""
+    known, learned, tested = _asked(split, classes)
 
     def task(method: Method) -> dict[str, float]:
         vectors = method(split)[known.nodes].astype(np.float64)
@@ -333,19 +372,44 @@ def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, 
     return task, facts | {"without a path to known ones": int((~reached(split)).sum())}
 
 
-def _links_task(split: NodeSplit, score: str, per_positive: int, seed: int) -> NewNodeTask:
+def _by_neighbors(split: NodeSplit, classes: Mapping[Any, Any]) -> dict[str, float]:
+    """The figures of new nodes' classes by those of most of their known neighbors."""
+    known, learned, tested = _asked(split, classes)
+    return class_figures(neighbor_scorer(split.whole, known.nodes), known, (learned, tested), "top-k")
+
+
+def _own_of_vectors(model: Any, base: Any) -> str:
+    """The score that the base keeps, as vectors have it; the cosine where nothing is kept."""
+    thing = next((x for x in (model, base) if hasattr(x, "embedding_")), None)
+    return "cosine" if thing is None else of_vectors(suggested_by(thing))
+
+
+def _links_task(split: NodeSplit, score: str, own: str, per_positive: int, seed: int) -> NewNodeTask:
     """Held-out edges of new nodes against pairs that are none, and the choices that it depends on."""
     held_out = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, held_out.pairs, per_positive, seed)
     if not len(wrong):
         raise InputError("the new nodes have edges with all others; there is no pair to compare their edges with")
+    alike = new_node_negatives(split, held_out.pairs, per_positive, seed, matched=True)
+
+    def auc(vectors: Embedding, by: str) -> float:
+        scores = pair_scores(vectors, split.whole, by)
+        return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (held_out.pairs, alike)))["AUC"]
 
     def task(method: Method) -> dict[str, float]:
-        scores = pair_scores(method(held_out.split), split.whole, score)
-        return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (held_out.pairs, wrong)))
+        vectors = method(held_out.split)
+        scores = pair_scores(vectors, split.whole, score)
+        figures = separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (held_out.pairs, wrong)))
+        if len(alike):
+            figures["AUC degree-matched"] = auc(vectors, score)
+            if own != score:
+                figures["AUC degree-matched, own score"] = auc(vectors, own)
+        return figures
 
     facts: dict[str, Any] = {"links": "half of the new nodes' edges held out", "positives": len(held_out.pairs)}
     facts |= {"negatives": f"{len(wrong):,}, the same new node with a random one that it has no edge with"}
+    facts |= {"degree-matched": "with one of about the degree of the true end"}
+    facts |= {} if own == score else {"own score": own}
     lost = int((~reached(held_out.split)).sum())
     return task, facts | {"without a path where these are held out": lost, "score": score, "seed": seed}
 

@@ -175,25 +175,32 @@ def _beside(table: Table, row: RecordedRow, seeds: list[Mapping[str, Mapping[str
 def with_gaps(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, RecordedRow]:
     """The rows with (own - LocalAvg) / (rerun - LocalAvg) of the means over seeds, where the table asks for it.
 
-    LocalAvg and the rerun are those rows that have the same base. Where either is not there, or the rerun is not above
-    LocalAvg by two standard errors over the seeds, there is no such figure: its denominator would be noise.
+    LocalAvg and the rerun are those rows that have the same base. Where either is not there, where the rerun is not
+    above LocalAvg by two standard errors over the seeds, or where a row is above the rerun, which is then no top, there
+    is no such figure: its denominator would be noise.
     """
     wanted = [figure for figure in table.figures if figure.endswith(GAP)]
     wider = dict(rows)
     for row in table.rows if wanted else ():
         ends = [_of_way(table, rows, row.base, way) for way in (FLOOR, TOP)]
         if row.base and row.model not in (FLOOR, TOP) and all(ends):
+            alike = [rows[x.name] for x in table.rows if x.base == row.base and x.name in rows]
             count = len(table.recorded.seeds) if table.recorded else 1
-            wider[row.name] = _with_gaps_of(rows[row.name], [end for end in ends if end], wanted, count)
+            wider[row.name] = _with_gaps_of(rows[row.name], [end for end in ends if end], alike, wanted, count)
     return wider
 
 
-def _with_gaps_of(row: RecordedRow, ends: list[RecordedRow], wanted: list[str], count: int) -> RecordedRow:
+def _with_gaps_of(
+    row: RecordedRow, ends: list[RecordedRow], alike: list[RecordedRow], wanted: list[str], count: int
+) -> RecordedRow:
     floor, top = ends
     mean = {figure: x for figure, x in row.mean.items() if figure not in wanted}
     for figure in wanted:
         of = figure.removesuffix(GAP)
-        if all(of in cells for cells in (mean, floor.mean, top.mean)) and _is_above(top, floor, of, count):
+        if not all(of in cells for cells in (mean, floor.mean, top.mean)):
+            continue
+        highest = max(x.mean.get(of, -math.inf) for x in alike)
+        if highest <= top.mean[of] and _is_above(top, floor, of, count):
             mean[figure] = float(f"{(mean[of] - floor.mean[of]) / (top.mean[of] - floor.mean[of]):.4g}")
     return dataclasses.replace(row, mean=mean)
 

@@ -194,9 +194,17 @@ class _Fits:
 
         _load_optimizers()
         cls, start = MODELS[model], time.process_time()
+        graph = _as_read(cls, graph)
         vectors = {} if base is None else {"embedding": base}
         fitted = cls(**config_from_json(cls, options)).fit(graph, **vectors, progress=self.how.progress)
         return fitted, time.process_time() - start
+
+
+def _as_read(cls: Any, graph: Any) -> Any:
+    """Of a hypergraph, a model of graphs is fitted to the clique expansion."""
+    from netfold.data.hypergraph import Hypergraph, clique_expansion
+
+    return clique_expansion(graph) if isinstance(graph, Hypergraph) and cls.reads == "graph" else graph
 
 
 def _load_optimizers() -> None:

@@ -18,6 +18,7 @@ from netfold.studies.reproduce.table import (
     RecordedRow,
     Row,
     Table,
+    beside_auc,
     number,
     ranked_baselines,
     summary,
@@ -59,8 +60,12 @@ def lines(table: Table, row: Row, recorded: RecordedRow | None, seeds: int | Non
                 spread=f" ± {number(sd[figure])}" if figure in sd else "",
                 target=f"{'≤' if smaller else '≥'} {number(row.target[figure])}" if figure in row.target else "",
                 verdict=str(judged.get(figure, "not run yet" if recorded is None else "not measured")),
-                baselines=tuple(f"{number(x)} ({name})" for name, x in cheap),
+                baselines=tuple(f"{number(x)} ({_called(recorded, name, figure)})" for name, x in cheap),
             )
+
+
+def _called(recorded: RecordedRow | None, name: str, figure: str) -> str:
+    return name if recorded is None else beside_auc(recorded, name, figure)
 
 
 def _cell(x: float | None) -> str:
@@ -112,9 +117,12 @@ def last_verdict(table: Table) -> str:
     recorded = {row.name: table.recorded_for(row) for row in table.rows}
     if table.recorded is None:
         return "not run yet"
-    if not all(recorded.values()):
+    if any(x is None and name in table.recorded.rows for name, x in recorded.items()):
         return "set otherwise since it was run"
-    return summary(v for row in table.rows for v in verdicts(table, row, table.recorded.rows[row.name]).values())
+    new = sum(x is None for x in recorded.values())
+    rows = [(row, x) for row in table.rows if (x := recorded[row.name]) is not None]
+    said = summary(v for row, x in rows for v in verdicts(table, row, x).values())
+    return said + (f"; {new} row{'s' if new > 1 else ''} not run yet" if new else "")
 
 
 def _place(paper: str) -> int:
@@ -201,7 +209,8 @@ def _cost(table: Table, ours: RecordedRow) -> str:
     if COST in ours.mean:
         return f"{ours.mean[COST]:,.0f}"
     run = table.recorded
-    return f"≤ {max(1, run.seconds / len(run.seeds) / len(run.rows)):,.0f}" if run else ""
+    rows = sum(not row.run for row in run.rows.values()) if run else 0
+    return f"≤ {max(1, run.seconds / len(run.seeds) / max(rows, 1)):,.0f}" if run and not ours.run else ""
 
 
 def _section(table: Table) -> str:

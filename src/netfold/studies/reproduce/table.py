@@ -36,6 +36,7 @@ __all__ = [
     "SeedValues",
     "Table",
     "Verdict",
+    "beside_auc",
     "number",
     "ranked_baselines",
     "summary",
@@ -352,7 +353,7 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
             measured.mean[figure],
             published=published.get(figure),
             target=row.target.get(figure),
-            baselines=dict(ranked_baselines(measured, figure)),
+            baselines={beside_auc(measured, name, figure): x for name, x in ranked_baselines(measured, figure)},
             smaller=table.smaller(figure),
             spread=_spread(measured, figure, count),
         )
@@ -364,7 +365,14 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
 def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
     own = measured.seeds.get(figure, ())
     error = measured.sd.get(figure, 0.0) / math.sqrt(len(own) or count)
-    return SeedSpread(error, own, {name: x[figure] for name, x in measured.baseline_seeds.items() if figure in x})
+    known = {name: x[figure] for name, x in measured.baseline_seeds.items() if figure in x}
+    return SeedSpread(error, own, {beside_auc(measured, name, figure): x for name, x in known.items()})
+
+
+def beside_auc(measured: RecordedRow, baseline: str, figure: str) -> str:
+    """A baseline's name with its AUC, where the figure is a decline of that: what knows little loses little."""
+    auc = measured.baselines.get(baseline, {}).get("AUC")
+    return f"{baseline}, at AUC {number(auc)}" if figure.startswith("decline@") and auc is not None else baseline
 
 
 def summary(all_of_them: Iterable[Verdict]) -> str:
