@@ -22,6 +22,10 @@ $(READY): pyproject.toml constraints.txt requirements-dev.txt
 	$(BIN)/python -m pip --disable-pip-version-check check
 	@touch $(READY)
 
+$(READY)-all: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev-all]'
+	@touch $(READY)-all
+
 install: $(READY)  ## make .venv with the project, its tools and its pins
 
 demo: $(READY)  ## show the five models on small data and write demo/
@@ -30,15 +34,15 @@ demo: $(READY)  ## show the five models on small data and write demo/
 test: $(READY)  ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto
 
-test-slow: $(READY)  ## run the slow tests too (set NETFOLD_DATA for those on real data)
+test-slow: $(READY)-all  ## run the slow tests too, with every extra (set NETFOLD_DATA for those on real data)
 	$(BIN)/python -m pytest -m 'slow or not slow'
 
 fuzz: $(READY)  ## spoil files at random for an hour (FUZZ_SECONDS, FUZZ_SEED); finds are kept in tests/robustness/crashes
 	$(BIN)/python tests/robustness/fuzz.py
 
 check: $(READY)  ## lint, format, types, imports, doctests and tests
-	$(BIN)/ruff check src tests benchmarks examples docs/conf.py
-	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py
+	$(BIN)/ruff check src tests benchmarks examples docs/conf.py docs/notebooks/execute.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py docs/notebooks/execute.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --doctest-modules src/netfold tests
@@ -46,9 +50,12 @@ check: $(READY)  ## lint, format, types, imports, doctests and tests
 docs: $(READY)  ## build the pages into build/docs, warnings being errors
 	$(BIN)/sphinx-build -W -n --keep-going -q -b html docs build/docs
 
+notebooks: $(READY)-all  ## run the notebooks of docs/notebooks and store what comes out
+	$(BIN)/python docs/notebooks/execute.py
+
 format: $(READY)  ## format the code
-	$(BIN)/ruff check --fix src tests benchmarks examples docs/conf.py
-	$(BIN)/ruff format src tests benchmarks examples docs/conf.py
+	$(BIN)/ruff check --fix src tests benchmarks examples docs/conf.py docs/notebooks/execute.py
+	$(BIN)/ruff format src tests benchmarks examples docs/conf.py docs/notebooks/execute.py
 
 pins:  ## write requirements-dev.txt: the pins of constraints.txt with their hashes, by the index
 	$(PYTHON) .ci/pins.py
@@ -61,4 +68,4 @@ audit:  ## ask an index of known vulnerabilities about the pins (AUDIT=pypi or o
 clean:  ## remove what the targets made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help install demo test test-slow fuzz check docs format pins audit clean
+.PHONY: help install demo test test-slow fuzz check docs notebooks format pins audit clean

@@ -1,12 +1,13 @@
-"""How the pages become a site: `make docs` writes build/docs. Sphinx, furo and myst, and three small things of our own.
+"""How the pages become a site: `make docs` writes build/docs. Sphinx, furo and myst, and four small things of our own.
 
 Docstrings are plain sentences with `code` in single backticks, and are made reStructuredText here; the page of the
 command line consists of what `--help` prints, so that it cannot say anything else; a link to a folder of the
-repository, for which a site has no page, becomes its name.
+repository, for which a site has no page, becomes its name; a notebook becomes Markdown, with what its cells put out.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from importlib import metadata
@@ -15,6 +16,7 @@ from typing import Any
 
 import click
 from docutils import nodes
+from myst_parser.parsers.sphinx_ import MystParser
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -27,6 +29,9 @@ release = metadata.version("netfold")
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+exclude_patterns = ["notebooks/*.py"]
 myst_heading_anchors = 4  # as on the pages of a repository, so that a link to a heading works in both
 
 default_role = "code"
@@ -53,6 +58,29 @@ def docstring_to_rst(app: Sphinx, what: str, name: str, obj: Any, options: Any, 
 
 def _escaped(words: str) -> str:
     return re.sub(r"([*_|\\])", r"\\\1", words)
+
+
+class NotebookParser(MystParser):
+    """A notebook as a page: its Markdown, its code, and what came out when it was run."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: nodes.document) -> None:
+        """As Markdown is."""
+        cells = json.loads(inputstring)["cells"]
+        super().parse("\n\n".join(part for cell in cells for part in cell_parts(cell)), document)
+
+
+def cell_parts(cell: dict[str, Any]) -> Iterator[str]:
+    """A cell as Markdown: html that came out as it is, and text as a block."""
+    source = "".join(cell["source"])
+    yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+    for out in cell.get("outputs", []):
+        data = out.get("data", {})
+        if "text/html" in data:
+            yield f'````{{raw}} html\n<div class="output">{"".join(data["text/html"])}</div>\n````'
+        else:
+            yield f"````text\n{''.join(out.get('text', data.get('text/plain', ''))).rstrip()}\n````"
 
 
 class Commands(SphinxDirective):
@@ -99,3 +127,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", docstring_to_rst)
     app.connect("doctree-read", unlink_folders)
     app.add_directive("commands", Commands)
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 torch.set_num_threads(1)  # tiny matrices on busy cores: threads would mostly wait for one another
 # a failed assert of theirs shows its values, as one in a test does
+pytest_plugins = ["skips"]
 pytest.register_assert_rewrite("checkpointed", "command", "embeddings", "likes", "refusals", "saved_models")
 
 

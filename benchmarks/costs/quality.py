@@ -25,7 +25,11 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "sdne": {"defaults": {}, "hidden=()": {"hidden": ()}},
     "line": {"defaults": {}},
     "node2vec": {"defaults": {}, "epochs=0": {"epochs": 0}},
-    "spectral": {"defaults": {}},
+    "spectral": {
+        "defaults": {},
+        "normalized": {"matrix": "normalized"},
+        "propagation": {"matrix": "propagation"},
+    },
 }
 
 
@@ -61,6 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--models", default=",".join(x for x in SETTINGS if x in nf.MODELS))
+    parser.add_argument("--dim", type=int, default=DIM)
     parser.add_argument("--settings", default="", help="JSON, in place of those listed here")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--json", help="a file to append a line to for every fit")
@@ -73,7 +78,7 @@ def main() -> None:
     for name in given.models.split(","):
         for label, options in ({"given": json.loads(given.settings)} if given.settings else SETTINGS[name]).items():
             marks: list[float] = []
-            model = nf.MODELS[name](dim=DIM, device=given.device, **options)
+            model = nf.MODELS[name](dim=given.dim, device=given.device, **options)
             if given.device == "cuda":
                 torch.cuda.reset_peak_memory_stats()
             start, cpu = time.perf_counter(), time.process_time()

@@ -56,12 +56,12 @@ def blocks(name: str, score: str, fixed: dict[str, Any]) -> Callable[[dict[str, 
     return measure
 
 
-def planted(fixed: dict[str, Any]) -> Callable[[dict[str, Any], int], Figures]:
+def planted(fixed: dict[str, Any], name: str = "drne") -> Callable[[dict[str, Any], int], Figures]:
     """Shapes on a ring with 10% of random edges: telling roles, roles as clusters, and degrees."""
 
     def measure(options: dict[str, Any], seed: int) -> Figures:
         graph, role = nf.datasets.planted_roles(copies=5, noise=0.1, seed=seed)
-        model = nf.DRNE(**fixed | options, seed=seed).fit(graph, progress=False)
+        model = nf.MODELS[name](**fixed | options, seed=seed).fit(graph, progress=False)
         told = nf.evaluate.roles(model, role, train=0.5, repeats=5, baselines=False, seed=seed)
         degree = nf.evaluate.centrality(model, graph, measures=["degree"], repeats=5, baselines=False, seed=seed)
         groups = nf.evaluate.clustering(model, role, repeats=3, baselines=False, seed=seed)
@@ -173,6 +173,24 @@ STUDIES = {
         {"order": ("first", "second", "both"), "epochs": (5, 10, 20, 40, 80), "dim": (2, 4, 8, 16, 32, 64)},
         "dim=32",
     ),
+    "spectral": Study(
+        blocks("spectral", "cosine", {"dim": 32}),
+        {
+            "matrix": ("adjacency", "ppmi", "normalized", "laplacian", "prone"),
+            "power": (0, 0.5, 1, 2, 4),
+            "regularization": (0, 0.1, 0.3, 1, 3),
+        },
+        "dim=32",
+    ),
+    "degreefeatures": Study(planted({}, "degreefeatures"), {"dim": (2, 5, 9, 16, 32, 64)}, "the defaults"),
+    "graphwave": Study(
+        planted({}, "graphwave"), {"scale": (0.5, 1, 2, 5, 10), "dim": (4, 8, 16, 32, 64, 128)}, "the defaults"
+    ),
+    "joined": Study(
+        blocks("joined", "cosine", {"dim": 32}),
+        {"of": ("spectral", "degreefeatures", "spectral,degreefeatures"), "dim": (4, 8, 16, 32, 64)},
+        "dim=32",
+    ),
 }
 
 
@@ -193,7 +211,7 @@ def _over_seeds(study: Study, option: str, value: Any) -> dict[str, list[float]]
 def draw(name: str, record: dict[str, Any], path: Path) -> None:
     """A panel for each option; a line for each figure, a dot for each run."""
     figure = imported("matplotlib.figure").Figure(figsize=INCHES, dpi=DPI, layout="constrained")
-    panels = figure.subplots(1, len(record["panels"]), sharey=True)
+    panels = figure.subplots(1, len(record["panels"]), sharey=True, squeeze=False)[0]
     for axes, (option, values) in zip(panels, record["panels"].items(), strict=True):
         _panel(axes, option, values, getattr(nf.MODELS[name](), option))
     lines, words = panels[0].get_legend_handles_labels()

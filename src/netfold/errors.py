@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["InputError", "TrainingError", "is_out_of_memory", "renamed"]
+__all__ = ["InputError", "TrainingError", "UnknownOptionError", "is_out_of_memory", "renamed"]
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -17,6 +17,13 @@ class InputError(ValueError):
     The message is one sentence that names the file, line, label or option, and what would be accepted.
     The command line prints it without a traceback and exits with code 2.
     """
+
+    silent = False
+    """Whether another process says it: of several ranks that refuse the same, the first."""
+
+
+class UnknownOptionError(InputError, TypeError):
+    """A model is given an option that it does not have; Python makes a TypeError of an argument that is not known."""
 
 
 class TrainingError(RuntimeError):

@@ -62,7 +62,7 @@ def test_probing_and_trying() -> None:
     ("args", "words"),
     [
         (["nowhere.csv"], "no such file"),
-        (["edges.csv", "--task", "links"], "'links' is not one of"),
+        (["edges.csv", "--task", "links"], "no task 'links'; did you mean 'link'"),
         (["edges.csv", "--sample", "50"], "--sample is for --try"),
         (["edges.csv", "--classes", "l.csv"], "--classes is for --try"),
         (["triples.csv", "--task", "roles"], "clique_expansion"),

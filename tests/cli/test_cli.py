@@ -101,7 +101,9 @@ def test_transform_gives_new_nodes_their_vectors(people: Path) -> None:
 
 
 def test_transform_of_nothing_new_writes_an_empty_file(people: Path) -> None:
-    assert succeed("transform", people, "edges.csv", "-o", "new.npz").stdout.startswith("0 of 5 nodes are new")
+    assert succeed("transform", people, "edges.csv", "-o", "new.npz").stdout.startswith(
+        "none of 5 nodes is new: no vectors\nnew.npz"
+    )
     assert len(nf.Embedding.load("new.npz")) == 0
 
 

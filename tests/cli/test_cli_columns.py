@@ -10,7 +10,7 @@ import netfold as nf
 from command import QUICK, netfold, refuse, sentences, succeed, told
 
 SALES = "user_id,item,amount,timestamp\n" + "".join(
-    f"u{i % 5},i{(i * i) % 7},{i + 0.5},{1_610_000_000 + i}\n" for i in range(35)
+    f"u{i % 5},i{(i * i) % 23},{i + 0.5},{1_610_000_000 + i}\n" for i in range(35)
 )
 TRIPLES = "head,relation,tail,split\n" + "".join(
     f"e{i % 6},r{i % 2},e{(i * 5 + 1) % 6},{'train' if i % 4 else 'test'}\n" for i in range(24)
@@ -42,8 +42,8 @@ def test_every_command_reads_the_same_graph() -> None:
 def test_one_line_says_what_was_read() -> None:
     said = succeed("info", "sales.csv").stderr
     assert said == (
-        "read sales.csv: user_id - item, time timestamp; 35 rows, 20 edges (15 rows repeat an edge: one edge each); "
-        "passed over: amount; line 1 is a header\n"
+        "read sales.csv: user_id - item, time timestamp; 35 rows, 31 edges (4 rows repeat an edge: one edge each); "
+        "passed over: amount; line 1 is a header; bipartite: 5 and 12 nodes, and all edges between them\n"
     )
     assert succeed("fit", "sdne", "sales.csv", "-o", "m", *QUICK).stderr == ""
     Path("friends.csv").write_text("person,friend\nann,bob\nbob,eve\neve,ann\n")

@@ -37,7 +37,7 @@ def broken(*_: object, **__: object) -> None:
 
 
 def test_the_unexpected_asks_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netfold.cli.nearest.model_of", broken)
+    monkeypatch.setattr("netfold.cli.nearest.embedding_at", broken)
     said = refuse("nearest", "m", "Ann", code=1)
     assert "ZeroDivisionError" in said and "report" in said
     monkeypatch.setenv("NETFOLD_TRACEBACK", "1")
@@ -65,7 +65,7 @@ def test_an_interrupt_without_a_checkpoint_says_how_to_have_one(monkeypatch: pyt
 
 
 def test_an_interrupt_elsewhere_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netfold.cli.nearest.model_of", interrupted)
+    monkeypatch.setattr("netfold.cli.nearest.embedding_at", interrupted)
     result = netfold("nearest", "m", "Ann")
     assert result.exit_code == 130 and result.stderr.strip() == "netfold: interrupted"
 

@@ -82,7 +82,7 @@ def test_a_model_of_a_graph_reads_one_file_of_edges() -> None:
     Path("edges.csv").write_text("a,b\nb,c\nc,a\n")
     succeed("fit", "sdne", "edges.csv", "-o", "m", "--dim", 2, "--epochs", 1, "--quiet")
     assert "one file too many" in refuse("transform", "m", "edges.csv", "more.csv", "-o", "x.npz")
-    assert "--columns has no meaning where a SDNE reads edges" in refuse(
+    assert "--columns has no meaning where an SDNE reads edges" in refuse(
         "transform", "m", "edges.csv", "-o", "x.npz", "--columns", "a"
     )
     for verb in (["score", "m", "edges.csv"], ["complete", "m", "--a", "?"]):

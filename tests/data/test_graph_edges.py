@@ -97,7 +97,7 @@ def test_nothing_at_all() -> None:
     empty = Graph.from_edges([])
     assert repr(empty) == "Graph(0 nodes, 0 edges, undirected)"
     assert empty.transition().shape == empty.laplacian().shape == (0, 0)
-    assert repr(Graph.from_edges([], nodes=["a"])) == "Graph(1 nodes, 0 edges, undirected)"
+    assert repr(Graph.from_edges([], nodes=["a"])) == "Graph(1 node, 0 edges, undirected)"
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ TWO = ("a", "b")
         ((TWO, TWO, [[0, 1]]), {"node_types": [["a"], "b", "b"]}, "a type cannot be a key"),
         ((TWO, TWO, [[0.0, 1.0]]), {}, "integers in 2 columns"),
         ((TWO, TWO, [[0, 1, 2]]), {}, r"int64 in the shape \(1, 3\)"),
-        ((TWO, ("a",), [[0, 1]]), {}, "1 types do not fit the 2 roles"),
+        ((TWO, ("a",), [[0, 1]]), {}, "1 type does not fit the 2 roles"),
         ((("a",), ("a",), [[0]]), {}, "joins fewer than two nodes"),
         ((("a", "a"), TWO, [[0, 1]]), {}, "the role 'a' twice"),
         ((("a", ""), TWO, [[0, 1]]), {}, "'' stands among the roles"),

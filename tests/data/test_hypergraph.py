@@ -51,8 +51,8 @@ def test_types() -> None:
         ([("a", "b", "a")], "ab", (), "names a node twice"),
         ([("a", "x")], "ab", (), "no node is called 'x'"),
         ([("a", ["b"])], "ab", (), "no node is called"),
-        ([("a", "b")], "ab", ("user",), "1 types do not fit 2 nodes"),
-        ([("a", "b")], "ab", ("user", 3), "the type 3 is a int"),
+        ([("a", "b")], "ab", ("user",), "1 type does not fit 2 nodes"),
+        ([("a", "b")], "ab", ("user", 3), "the type 3 is an int"),
         ([("a", "b")], "aba", (), "duplicate node"),
     ],
 )

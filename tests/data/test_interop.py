@@ -250,7 +250,7 @@ def test_edges_of_all_shapes(edges: Any, nodes: list[Any], weighted: bool) -> No
     [
         ("edges.csv", r"read it first: nf.read_edges\('edges.csv'\)"),
         (Path("edges.csv"), "read it first"),
-        (7, "a int cannot be read as a graph"),
+        (7, "an int cannot be read as a graph"),
         (None, "a NoneType cannot"),
         ({("a", "b"): 2.0}, "a dict cannot be read as a graph"),
     ],

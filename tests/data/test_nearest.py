@@ -206,3 +206,160 @@ def test_a_search_takes_little_memory(metric: str) -> None:
     with peak_memory() as peak:
         emb.nearest(5, 10, metric=metric)
     assert 1 << 10 < peak[0] < 8 << 20
+
+
+# -------------------------------------------------------------------- products in float32, against float64 for all
+
+
+def slow(emb: Embedding, query: Any, k: int, metric: str) -> Any:
+    """What a search says that computes every cost in float64."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_is_moderate", lambda sizes: False)
+        return Embedding(emb.nodes, emb.vectors, emb.std).nearest(query, k, metric=metric)
+
+
+CLOUDS = {
+    "normal": lambda draw, n, d: draw.normal(size=(n, d)),
+    "far from the origin": lambda draw, n, d: draw.normal(size=(n, d)) + 100,
+    "near one another": lambda draw, n, d: 1 + 1e-6 * draw.normal(size=(n, d)),
+    "full of ties": lambda draw, n, d: draw.integers(-1, 2, size=(n, d)),
+    "of all lengths": lambda draw, n, d: draw.normal(size=(n, d)) * 10 ** draw.uniform(-8, 8, size=(n, 1)),
+    "huge": lambda draw, n, d: draw.normal(size=(n, d)) * 1e30,
+    "tiny": lambda draw, n, d: draw.normal(size=(n, d)) * 1e-35,
+    "zeros among them": lambda draw, n, d: draw.normal(size=(n, d)) * (draw.random((n, 1)) < 0.5),
+}
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize(("n", "d", "k"), [(3000, 5, 10), (1500, 96, 25), (60, 3, 60)])
+@pytest.mark.parametrize("std", [False, True])
+def test_the_fast_search_is_the_slow_one(metric: str, cloud: str, n: int, d: int, k: int, std: bool, draw: Any) -> None:
+    with np.errstate(all="ignore"):
+        spread = np.abs(CLOUDS[cloud](draw, n, d).astype(np.float32)) + np.float32(1e-3) if std else None
+        emb = Embedding(range(n), CLOUDS[cloud](draw, n, d).astype(np.float32), spread)
+    for node in (0, n // 2):
+        assert emb.nearest(node, k, metric=metric) == slow(emb, node, k, metric)
+    nodes = draw.integers(0, n, size=20).tolist()
+    together = emb.nearest(nodes, k, metric=metric)
+    assert together == [emb.nearest(node, k, metric=metric) for node in nodes] == slow(emb, nodes, k, metric)
+
+
+@settings(deadline=None, max_examples=60)
+@given(MATRICES, st.integers(1, 15), st.sampled_from(["cosine", "euclidean", "dot"]), st.integers(1, 40))
+def test_no_block_or_batch_shows(rows: list[list[float]], k: int, metric: str, block: int) -> None:
+    emb, every = Embedding(range(len(rows)), rows), list(range(len(rows)))
+    wanted = [slow(emb, node, k, metric) for node in every]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK", block)
+        patch.setattr(module, "_TOGETHER", 3)
+        assert emb.nearest(every, k, metric=metric) == wanted
+
+
+def test_rough_products_settle_most_rows(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the fast path is taken: of 20,000 rows some hundreds are looked at in float64."""
+    looked_at = []
+    costs = module._Search._costs
+    monkeypatch.setattr(
+        module._Search, "_costs", lambda self, q, row: looked_at.append(len(row)) or costs(self, q, row)
+    )
+    emb = Embedding(range(20_000), draw.normal(size=(20_000, 32)))
+    for metric in ("cosine", "euclidean", "dot"):
+        looked_at.clear()
+        emb.nearest(3, 10, metric=metric)
+        assert 11 <= sum(looked_at) < 500
+
+
+def test_a_bound_on_the_kth(draw: Any) -> None:
+    costs = draw.normal(size=(5, 3000)).astype(np.float32)
+    for k in (1, 10, 200, 3000):
+        bound = module._bound(costs, k)
+        assert ((costs <= bound[:, None]).sum(axis=1) >= k).all()
+        assert (np.sort(costs, axis=1)[:, min(k + k // 4 + 3, 2999)] >= bound).all()
+
+
+# -------------------------------------------------------------------- filters, similarity, plus and minus
+
+
+def test_answers_among_some_nodes(draw: Any) -> None:
+    emb = Embedding([f"n{i}" for i in range(300)], draw.normal(size=(300, 6)))
+    some = [f"n{i}" for i in draw.choice(300, size=80, replace=False)]
+    for metric in ("cosine", "euclidean", "dot"):
+        every = emb.nearest("n7", 300, metric=metric)
+        assert emb.nearest("n7", 5, metric=metric, among=some) == [x for x in every if x[0] in some][:5]
+        assert emb.nearest("n7", 5, metric=metric, among=set(some)) == [x for x in every if x[0] in some][:5]
+    batch = emb.nearest(["n1", "n2"], 4, among=some)
+    assert batch == [emb.nearest(node, 4, among=some) for node in ("n1", "n2")]
+    assert emb.nearest("n7", among=["n7"]) == [] and emb.nearest("n7", among=[]) == []
+    with pytest.raises(InputError, match="no node is called 'who'"):
+        emb.nearest("n7", among=["who"])
+
+
+def test_answers_of_a_type(draw: Any) -> None:
+    nodes = [(kind, i) for i in range(40) for kind in ("user", "film")]
+    emb = Embedding(nodes, draw.normal(size=(80, 4)))
+    every = emb.nearest(("user", 3), 80)
+    assert emb.nearest(("user", 3), 6, of_type="film") == [x for x in every if x[0][0] == "film"][:6]
+    some = nodes[:20]
+    wanted = [x for x in every if x[0][0] == "film" and x[0] in some][:3]
+    assert emb.nearest(("user", 3), 3, of_type="film", among=some) == wanted
+    with pytest.raises(InputError, match="of_type='tag' is the type of no node; there are user, film"):
+        emb.nearest(("user", 3), of_type="tag")
+    with pytest.raises(InputError, match=r"nodes with types are \(type, name\)"):
+        make("abc").nearest("a", of_type="tag")
+
+
+def test_similarity_is_the_cosine(draw: Any) -> None:
+    vectors = draw.normal(size=(6, 5))
+    vectors[4] = 0
+    emb = Embedding("abcdef", vectors)
+    rows = emb.vectors.astype(float).tolist()
+    for i, a in enumerate("abcdef"):
+        wanted = [naive_score("cosine", rows[i], row) for row in rows]
+        assert [emb.similarity(a, b) for b in "abcdef"] == pytest.approx(wanted, abs=1e-12)
+        assert np.asarray(emb.similarity(a, list("abcdef"))).tolist() == pytest.approx(wanted, abs=1e-12)
+        assert np.array_equal(emb.similarity(list("abcdef"), a), emb.similarity(a, list("abcdef")))
+    pairs = emb.similarity(["a", "b"], ["c", "d"])
+    assert np.asarray(pairs).tolist() == [emb.similarity("a", "c"), emb.similarity("b", "d")]
+    assert dict(emb.nearest("a", 5))["c"] == pytest.approx(emb.similarity("a", "c"), abs=1e-6)
+    with pytest.raises(InputError, match="2 nodes do not pair with 3"):
+        emb.similarity(["a", "b"], ["c", "d", "e"])
+    with pytest.raises(InputError, match="no node is called 'z'"):
+        emb.similarity("a", "z")
+
+
+def test_most_similar_adds_and_subtracts_directions(draw: Any) -> None:
+    emb = Embedding("abcdefgh", draw.normal(size=(8, 3)) * draw.uniform(0.1, 9, size=(8, 1)))
+    unit = {x: emb[x].astype(float) / np.linalg.norm(emb[x].astype(float)) for x in "abcdefgh"}
+
+    def naive(plus: str, minus: str) -> list[tuple[str, float]]:
+        total = sum((unit[x] for x in plus), np.zeros(3)) - sum((unit[x] for x in minus), np.zeros(3))
+        cosines = {x: float(unit[x] @ total / np.linalg.norm(total)) for x in "abcdefgh" if x not in plus + minus}
+        return sorted(cosines.items(), key=lambda pair: -pair[1])
+
+    for plus, minus in (("ab", "c"), ("a", ""), ("abc", "de"), ("", "b")):
+        answer = emb.most_similar(list(plus), list(minus), k=3)
+        assert_same_neighbors(answer, naive(plus, minus)[:3], 1.0)
+    assert emb.most_similar("a", "b", k=2) == emb.most_similar(["a"], ["b"], k=2)
+    assert emb.most_similar("a") == emb.nearest("a", metric="cosine")
+    assert emb.most_similar(emb["a"] * 3, k=1)[0][0] == "a", "a vector leaves nobody out"
+    assert emb.most_similar("a", k=8, among=["b", "c", "a"]) == [
+        x for x in emb.most_similar("a", k=8) if x[0] in ("b", "c")
+    ]
+    typed = Embedding([("user", 1), ("film", 1), ("film", 2)], np.eye(3))
+    assert [x for x, _ in typed.most_similar(("user", 1), of_type="film")] == [("film", 1), ("film", 2)]
+    with pytest.raises(InputError, match="nothing to be similar to"):
+        emb.most_similar()
+    with pytest.raises(InputError, match="no node is called 'z'"):
+        emb.most_similar(["z"])
+
+
+def test_a_pickled_embedding_is_checked_and_read_only() -> None:
+    import pickle
+
+    emb = make("abc", std=True)
+    emb.nearest("a")
+    again = pickle.loads(pickle.dumps(emb))  # noqa: S301
+    assert again.nodes == emb.nodes and not again.vectors.flags.writeable and not again.std.flags.writeable
+    assert set(vars(again)) == {"nodes", "vectors", "std", "fitted_to"}
+    assert again.nearest("a") == emb.nearest("a")

@@ -123,9 +123,10 @@ def test_numpy_scalars_fit_and_are_saved(tmp_path: Any) -> None:
 
 
 def test_config_from_json_refuses_unknown_names() -> None:
-    assert message(lambda: config_from_json(Oven, {"heat": 3, "heet": 4})).startswith(
-        "Oven has no option 'heet'; it has heat, shelves"
-    )
+    said = message(lambda: config_from_json(Oven, {"heat": 3, "heet": 4}))
+    assert said == "Oven has no option 'heet'; did you mean heat?"
+    said = message(lambda: config_from_json(Oven, {"colour": 4}))
+    assert said.startswith("Oven has no option 'colour'; it has heat, shelves")
 
 
 def test_set_params_is_all_or_nothing() -> None:

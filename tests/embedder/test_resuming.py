@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from test_contract import given, make, models, to_the_end, usual
 from torch import Tensor, nn
 
-from checkpointed import assert_same, fit, interrupt_at, lines, manifest, stopped
+import netfold as nf
+from checkpointed import assert_same, fit, interrupt_at, lines, manifest, stopped, without_seconds
 from netfold.io import files
 from netfold.learn.checkpoints import Checkpoint
 from netfold.learn.optimizers import OPTIMIZERS
@@ -98,6 +100,66 @@ def test_every_block_resumes(first: str, second: str, tmp_path: Path) -> None:
     for name, value in whole.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[name]), name
     assert int(resumed.calls) == 8 * 2 * 2
+
+
+# -------------------------------------------------------------------- more epochs
+
+
+CONSTANT = {name: {"schedule": "constant"} | to_the_end(name) for name in nf.MODELS}
+"""Options of each model with which an epoch does not depend on how many there are."""
+
+
+@models
+def test_more_epochs_are_those_of_an_unbroken_run(name: str, tmp_path: Path) -> None:
+    graph = usual(name)
+
+    def run(epochs: int, folder: Path | None = None) -> nf.Embedder:
+        model = make(name, epochs=epochs, **CONSTANT[name])
+        return model.fit(graph, **given(name, graph), progress=False, checkpoint=folder)
+
+    whole = run(7)
+    run(4, tmp_path)
+    resumed = run(7, tmp_path)
+    assert without_seconds(resumed.history_) == without_seconds(whole.history_)
+    assert resumed.embedding_.vectors.tobytes() == whole.embedding_.vectors.tobytes()
+    mine, theirs = whole.network_.state_dict(), resumed.network_.state_dict()
+    assert all(torch.equal(mine[k], theirs[k]) for k in mine)
+    assert manifest(tmp_path)["run"]["config"]["epochs"] == 7
+    assert "holds 7 epochs, and epochs=5 is fewer; give at least as many" in refused(run, 5, tmp_path)
+
+
+def test_more_epochs_go_on_with_the_schedule_of_the_new_total(tmp_path: Path) -> None:
+    """As by hand: three epochs at the rates of 3, and three at those that the last three of 6 have."""
+    network = Pair()
+    rates: list[float] = []
+
+    class Watched(torch.optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            rates.append(self.param_groups[0]["lr"])
+            return super().step(closure)
+
+    def run(epochs: int) -> None:
+        saved = Checkpoint(tmp_path, {"config": {"epochs": epochs}}, every=0, free=("epochs",))
+        blocks = [Block([network.x, network.y], "sgd", 0.01)]
+        train(network, lambda e: [1.0], blocks, epochs=epochs, schedule="linear", checkpoint=saved)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(OPTIMIZERS, "sgd", lambda params, lr: Watched(params, lr=lr))
+        run(3)
+        run(6)
+    wanted = [0.01 * (1 - e / 3) for e in range(3)] + [0.01 * (1 - e / 6) for e in range(3, 6)]
+    assert rates == pytest.approx(wanted)
+
+
+def test_a_run_that_was_stopped_goes_on_with_more_epochs(tmp_path: Path) -> None:
+    stopped(tmp_path, 2, schedule="constant")
+    assert_same(fit(schedule="constant", epochs=9), fit(tmp_path, schedule="constant", epochs=9))
+
+
+def test_a_run_that_converged_stays_where_it_is(tmp_path: Path) -> None:
+    config = {"tolerance": 0.05, "patience": 4}
+    first = fit(tmp_path, epochs=60, **config)
+    assert_same(first, fit(tmp_path, epochs=80, **config))
 
 
 # -------------------------------------------------------------------- interrupts

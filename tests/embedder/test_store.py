@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,11 @@ import pytest
 import torch
 
 import netfold
+from command import environ
 from netfold.data.graph import Graph
 from netfold.embedder.store import load
 from netfold.errors import InputError
+from netfold.io import tensors as store
 from netfold.io.files import sha256
 from netfold.models import SDNE
 from saved_models import GRAPH, LATER, assert_same, model, reseal
@@ -113,3 +117,65 @@ def test_nothing_in_the_source_can_execute_a_file() -> None:
         if forbidden.search(line.split("  #")[0])
     }
     assert not found
+
+
+# -------------------------------------------------------------------- the vectors alone
+
+
+def test_the_vectors_alone(saved_model: Path) -> None:
+    alone, whole = load(saved_model, only="embedding"), load(saved_model).embedding_
+    assert alone.nodes == whole.nodes and alone.fitted_to == whole.fitted_to
+    assert alone.vectors.tobytes() == whole.vectors.tobytes() and alone.std is None
+    reseal(saved_model, lambda m: m.update(model="OfSomebodyElse"))
+    assert load(saved_model, only="embedding").vectors.tobytes() == whole.vectors.tobytes(), "of any model"
+    with pytest.raises(InputError, match="OfSomebodyElse"):
+        load(saved_model)
+
+
+def test_the_vectors_of_gaussians_alone(tmp_path: Path) -> None:
+    fitted = netfold.DVNE(dim=3, hidden=4, epochs=1).fit(GRAPH, progress=False)
+    fitted.save(tmp_path / "dvne")
+    alone = load(tmp_path / "dvne", only="embedding")
+    assert alone.std is not None and fitted.embedding_.std is not None
+    assert alone.std.tobytes() == fitted.embedding_.std.tobytes()
+
+
+def test_vectors_alone_are_checked_as_a_model_is(saved_model: Path) -> None:
+    with pytest.raises(InputError, match="only='network' is no part that can be read alone"):
+        load(saved_model, only="network")  # type: ignore[call-overload]
+    path = saved_model / "tensors.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(InputError, match="its hash differs"):
+        load(saved_model, only="embedding")
+    tensors = store.read_tensors(path)
+    store.write_tensors(path, {**tensors, "vectors": np.full((5, 3), np.nan, np.float32)})
+    reseal(saved_model)
+    with pytest.raises(InputError, match="not finite"):
+        load(saved_model, only="embedding")
+    store.write_tensors(path, {**tensors, "code": np.zeros(2, np.uint8)})
+    reseal(saved_model)
+    with pytest.raises(InputError, match="'code' is no part of it"):
+        load(saved_model, only="embedding")
+    store.write_tensors(path, {k: v for k, v in tensors.items() if k != "vectors"})
+    reseal(saved_model)
+    with pytest.raises(InputError, match="its parts do not fit together"):
+        load(saved_model, only="embedding")
+
+
+@pytest.mark.parametrize("code", ["netfold.load(path, only='embedding')", "nearest(path)", "export(path)"])
+def test_vectors_are_read_without_torch(code: str, saved_model: Path) -> None:
+    script = f"""
+import sys, netfold
+from netfold.cli import main
+def run(*args):
+    try: main([*args])
+    except SystemExit as e: assert e.code == 0, e.code
+def nearest(path): run("nearest", path, "ann")
+def export(path): run("export", path, "-o", path + ".npz")
+path = {str(saved_model)!r}
+{code}
+heavy = {{"torch", "scipy", "sklearn"}} & set(sys.modules)
+sys.exit(f"loaded {{heavy}}" if heavy else 0)
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, capture_output=True, env=environ())

@@ -14,7 +14,8 @@ from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.evaluate import Result, classification
-from netfold.evaluate.class_tasks import class_f1, class_figures, linear_scorer
+from netfold.evaluate.baselines import baseline_embeddings, class_embeddings
+from netfold.evaluate.class_tasks import class_f1, class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import classes_of_nodes, node_splits, normalized
 
 RNG = np.random.default_rng(3)
@@ -219,15 +220,49 @@ def test_graph_baselines_stand_beside_under_the_same_protocol() -> None:
     labels = {f"n{i}": int(own[i]) for i in range(n)}
     random = Embedding(graph.nodes, RNG.normal(size=(n, 8)))
     made = classification(random, labels, graph=graph, train=0.5, repeats=3)
-    assert list(made.baselines) == ["spectral", "normalised SVD", "most frequent classes"]
+    assert list(made.baselines) == [*class_embeddings(graph, 8), "majority of neighbors", "most frequent classes"]
+    assert {"spectral", "normalised SVD", "plain SVD", "ProNE"} <= set(made.baselines)
+    assert made.baselines["majority of neighbors"]["accuracy@50%"] > 0.9
     assert made.baselines["spectral"]["accuracy@50%"] > 0.9 > 0.6 > made.figures["accuracy@50%"]
     assert made.best("accuracy@50%") != "embedding"
-    from netfold.evaluate.baselines import baseline_embeddings
-
     alone = classification(baseline_embeddings(graph, 8, 0)["spectral"], labels, train=0.5, repeats=3)
     assert alone.figures == made.baselines["spectral"]
-    assert "spectral baselines" in alone.protocol and "spectral baselines" not in made.protocol
+    assert "baselines of the graph" in alone.protocol and "baselines of the graph" not in made.protocol
     assert not classification(random, labels, graph=graph, baselines=False, repeats=1).baselines
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_classes_of_most_neighbors_by_a_loop(several: bool, directed: bool) -> None:
+    rng = np.random.default_rng(5)
+    weights = np.where(rng.random((30, 30)) < 0.1, rng.integers(1, 4, (30, 30)), 0)
+    weights[29] = weights[:, 29] = 0  # no neighbor at all
+    graph = Graph.from_scipy(weights if directed else weights + weights.T, directed=directed)
+    names = [int(x) for x in rng.permutation(30)[:25]]  # some have no class
+    truth = rng.random((25, 4)) < 0.4 if several else np.eye(4, dtype=bool)[rng.integers(0, 3, 25)]
+    learned, tested = np.arange(15), np.arange(15, 25)
+    found = neighbor_scorer(graph, names)(truth[:15], learned, tested)
+    for row, i in enumerate(tested):
+        votes, total = [0.0] * 4, 0.0
+        for j in learned:
+            a, b = names[i], names[j]
+            weight = float(graph.adjacency[a, b] + (graph.adjacency[b, a] if directed else 0)) if a != b else 0.0
+            total += weight
+            votes = [v + weight * float(truth[j, c]) for c, v in enumerate(votes)]
+        often = [sum(truth[j, c] for j in learned) / 15 for c in range(4)]
+        for c in range(4):
+            share = votes[c] / total if total else often[c]
+            expected = share - 0.5 if often[c] else -np.inf
+            assert found[row, c] == pytest.approx(expected, abs=1e-8)
+
+
+def test_repeats_are_paired_and_say_who_is_level() -> None:
+    embedding, labels = blocks(60)
+    made = classification(embedding, labels, train=0.5, repeats=4, seed=1)
+    own = made.rounds[made.name]["accuracy@50%"]
+    assert len(own) == 4 and np.mean(own) == pytest.approx(made.figures["accuracy@50%"])
+    assert np.std(own, ddof=1) == pytest.approx(made.deviations["accuracy@50%"])
+    assert set(made.rounds) == {made.name, *made.baselines}
 
 
 def test_the_protocol_says_what_moves_a_figure() -> None:
@@ -268,9 +303,9 @@ EMBEDDING, LABELS = blocks(12)
     ("labels", "options", "words"),
     [
         (LABELS | {"nobody": "x"}, {}, "no node is called 'nobody'"),
-        ({"n0": "x", "n1": "x"}, {}, "2 nodes with 1 classes"),
+        ({"n0": "x", "n1": "x"}, {}, "2 nodes with 1 class"),
         ({}, {}, "0 nodes with 0 classes"),
-        ({"n0": ["x", "y"]}, {}, "1 nodes with 2 classes"),
+        ({"n0": ["x", "y"]}, {}, "1 node with 2 classes"),
         (["x"] * 12, {}, "not a list"),
         (LABELS | {"n0": None}, {}, "node 'n0' has the class None"),
         (LABELS | {"n0": float("nan")}, {}, "node 'n0' has the class nan"),

@@ -101,7 +101,7 @@ def test_graph_baselines_of_clusters() -> None:
     made = clustering(
         Embedding(graph.nodes, RNG.normal(size=(40, 2))), {i: i % 2 for i in range(40)}, graph=graph, repeats=2
     )
-    assert list(made.baselines) == ["spectral", "normalised SVD", "shuffled classes"]
+    assert list(made.baselines) == ["spectral", "normalised SVD", "plain SVD", "ProNE", "shuffled classes"]
     assert made.baselines["spectral"]["ARI"] > 0.8 and made.best("ARI") != "embedding"
     assert not clustering(EMBEDDING, LABELS, baselines=False).baselines
 
@@ -210,7 +210,7 @@ def test_graph_baselines_of_the_plane() -> None:
     graph = two_blocks(30)
     embedding = Embedding(graph.nodes, RNG.normal(size=(30, 3)))
     made = visualization(embedding, {i: i % 2 for i in range(30)}, graph=graph, perplexity=5)
-    assert list(made.baselines) == ["spectral", "normalised SVD"]
+    assert list(made.baselines) == ["spectral", "normalised SVD", "plain SVD", "ProNE"]
     assert made.baselines["spectral"][PLANE] > 0.8 > made.figures[PLANE]
     assert not visualization(embedding, graph=graph, perplexity=5, baselines=False).baselines
 

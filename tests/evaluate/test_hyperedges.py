@@ -17,7 +17,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate import Result, hyperedges
-from netfold.evaluate.hyperedge_tasks import cheap_scorers, cosine_scores
+from netfold.evaluate.hyperedge_tasks import cheap_scorers, cosine_scores, tuple_counts
 from netfold.evaluate.tuples import coded
 from typed_tuples import Scorer, Triple, typed
 
@@ -45,6 +45,50 @@ def test_scores_against_loops() -> None:
     np.testing.assert_allclose(cheap["log degrees"](rows), degrees, rtol=1e-12)
     np.testing.assert_allclose(cosine_scores(rows, vectors, "mean"), means, atol=1e-12)
     np.testing.assert_allclose(cosine_scores(rows, vectors, "min"), least, atol=1e-12)
+
+
+def naive_counts(edges: list[tuple[Any, ...]], each: tuple[Any, ...], types: dict[Any, int]) -> list[float]:
+    """The numbers of a tuple by loops over hyperedges, its nodes by type and then by degree."""
+    degree = {a: sum(a in edge for edge in edges) for a in each}
+    ordered = sorted(each, key=lambda a: (types[a], -degree[a]))
+    pairs = [sum(a in edge and b in edge for edge in edges) for a, b in itertools.combinations(ordered, 2)]
+    return [float(np.log(1 + x)) for x in (*pairs, *(degree[a] for a in ordered))]
+
+
+def test_counts_of_tuples_against_loops_each_without_itself() -> None:
+    known, _ = typed(0)
+    edges = [*known.edges, known.edges[0]]  # one of them twice
+    known = Hypergraph(edges, known.nodes, known.node_types)
+    types = dict(zip(known.nodes, known.type_codes.tolist(), strict=True))
+    rows = coded(edges, known.nodes)
+    times = np.array([edges.count(edge) for edge in edges])
+    columns, patterns = tuple_counts(known, rows, times)
+    for row, edge in enumerate(edges):
+        rest = [other for other in edges if other != edge]
+        order = lambda a: (types[a], -known.degrees[known.nodes.positions([a])[0]])  # noqa: E731
+        ordered = tuple(sorted(edge, key=order))
+        assert sorted(columns[row]) == pytest.approx(sorted(naive_counts(rest, ordered, types)))
+        assert patterns[row].tolist() == [types[a] for a in ordered]
+    columns, _ = tuple_counts(known, rows)
+    for row, edge in enumerate(edges):
+        assert columns[row] == pytest.approx(naive_counts(edges, edge, types))
+
+
+def test_the_regression_learns_what_pairs_say_and_is_not_shown_the_test() -> None:
+    """Tuples are alike where the first two nodes belong together: no sum of counts says so as well."""
+    rng = np.random.default_rng(0)
+    tuples = [
+        (("u", i % 12), ("m", (i % 12 + 12 * int(rng.integers(3))) % 24), ("t", int(rng.integers(9))))
+        for i in range(400)
+    ]
+    known = Hypergraph.from_tuples(sorted(set(tuples[:300])))
+    cheap = cheap_scorers(known)["pair counts and degrees"]
+    asked = [x for x in sorted(set(tuples[300:])) if x not in known.edges and all(a in known.nodes for a in x)]
+    wrong = [(u, ("m", (m[1] + 5) % 24), t) for u, m, t in asked]
+    wrong = [x for x in wrong if x not in tuples and all(a in known.nodes for a in x)]
+    assert naive_area(cheap(coded(asked, known.nodes)), cheap(coded(wrong, known.nodes))) > 0.95
+    mixed = Hypergraph.from_tuples([(0, 1, 2), (0, 1), (2, 3, 4, 5), (0, 1, 2), (4, 6)])  # few of each pattern
+    assert np.isfinite(cheap_scorers(mixed)["pair counts and degrees"](coded([(0, 1, 2), (6, 0)], mixed.nodes))).all()
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "min"])

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import netfold as nf
 from link_splits import cliques, model_of, random_graph
 from naive_rankings import Matrix, Model, naive_area, naive_average_precision, naive_step_precision, precision_at
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import EdgeSplit, link_prediction, sample_negatives, split_edges
+from netfold.evaluate import EdgeSplit, choose_pair_score, link_prediction, sample_negatives, split_edges
+from netfold.evaluate.scores import chosen_score, isolated_as_average, pair_scores
 from netfold.models import SDNE, DepthLGP, load
 from refusals import refused
 
@@ -41,7 +43,15 @@ def test_against_loops(directed: bool, levels: int, seed: int) -> None:
     split = split_edges(random_graph(24, seed, directed=directed), 0.25, seed=seed)
     model = model_of(split, seed, levels)
     result = link_prediction(
-        model, split, score="decoder", per_positive=2, k=[5, 30], hits=[1, 3], seed=seed, baselines=False
+        model,
+        split,
+        score="decoder",
+        isolated="own",
+        per_positive=2,
+        k=[5, 30],
+        hits=[1, 3],
+        seed=seed,
+        baselines=False,
     )
     scores = model.scores.astype(float)
     scores = scores if directed else (scores + scores.T) / 2  # a pair is one thing
@@ -93,7 +103,7 @@ def naive_precision(scores: Matrix, split: EdgeSplit, k: int) -> float:
 def test_sampled_nodes() -> None:
     split = split_edges(random_graph(60, 2), 0.2)
     model = model_of(split, 1, 50)
-    found = link_prediction(model, split, score="decoder", nodes=20, seed=3)
+    found = link_prediction(model, split, score="decoder", isolated="own", nodes=20, seed=3)
     assert not any(x.startswith("precision@") for x in found.figures), "a global ranking needs all pairs"
     assert found.protocol["nodes ranked from"] == 20 and found.deviations["MAP"] > 0
     some = np.unique(split.test)
@@ -148,11 +158,100 @@ def test_ends_without_an_edge_in_training() -> None:
     train = Graph.from_edges([("a", "c"), ("b", "c"), ("c", "d")], nodes="abcde")
     split = EdgeSplit.of(train, [("a", "b"), ("c", "e")])
     vectors = [[1, 0], [1, 0.1], [0, 1], [-1, 1], [0, -1]]
-    found = link_prediction(Embedding("abcde", vectors), split, negatives="all", k=[1], baselines=False)
+    how = {"negatives": "all", "k": [1], "baselines": False}
+    found = link_prediction(Embedding("abcde", vectors), split, isolated="own", **how)
     # cosines: a-b .995, c-e -1; negatives a-d -.7, b-d -.6, a-e 0, b-e -.1, d-e -.7
     assert found.figures["AUC"] == pytest.approx(5 / 10)
     assert found.figures["AUC known ends"] == 1.0
     assert found.protocol["negative pairs"] == 5
+    # as an average pair of a, b, c, d: all pairs with e are equal, above a-d and b-d and below a-b
+    average = link_prediction(Embedding("abcde", vectors), split, **how)
+    assert average.figures["AUC"] == pytest.approx((5 + 2 + 3 / 2) / 10)
+    assert average.figures["AUC known ends"] == 1.0
+    assert average.protocol["nodes without training links"] == "as an average pair"
+    assert found.protocol["nodes without training links"] == "by their own vectors"
+
+
+@pytest.mark.parametrize("score", ["cosine", "dot", "distance"])
+def test_pairs_with_an_isolated_node_are_average_pairs(score: str) -> None:
+    train = Graph.from_edges([(i, (i + k) % 50) for i in range(50) for k in (1, 3)], nodes=range(53))
+    vectors = np.random.default_rng(4).normal(size=(53, 6))
+    vectors[50:] = 0
+    own = pair_scores(Embedding(range(53), vectors), train, score)
+    ours = isolated_as_average(own, train)
+    every = np.arange(53)
+    before, after = own.rows(every).numpy(), ours.rows(every).numpy()
+    assert np.array_equal(before[:50, :50], after[:50, :50]) and not np.array_equal(before, after)
+    values = np.unique(np.concatenate([after[50:].ravel(), after[:, 50:].ravel()]))
+    assert len(values) == 1
+    pairs = before[:50, :50][~np.eye(50, dtype=bool)].astype(float)
+    assert abs(values[0] - pairs.mean()) < 3 * pairs.std() / 25**0.5  # 25 x 25 of them were looked at
+    u, v = np.repeat(every, 53), np.tile(every, 53)
+    assert np.array_equal(ours.at(u, v).numpy().reshape(53, 53), after)
+    whole = Graph.from_edges([(0, 1), (1, 2)])
+    scores = pair_scores(Embedding(range(3), np.eye(3)), whole, score)
+    assert isolated_as_average(scores, whole) is scores, "where none is isolated, nothing changes"
+
+
+def test_baselines_score_isolated_nodes_alike() -> None:
+    split = split_edges(random_graph(60, 2), 0.6)
+    assert split.figures["isolated nodes made"]
+    embedding = Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(60, 4)))
+    ours, before = (link_prediction(embedding, split, isolated=x, k=[5]).baselines for x in ("average", "own"))
+    for name in ours:
+        assert ours[name]["AUC"] != before[name]["AUC"]
+        assert ours[name]["AUC known ends"] == before[name]["AUC known ends"]
+
+
+# -------------------------------------------------------------------- the score belongs to the data
+
+
+@pytest.mark.parametrize("best", ["dot", "cosine", "distance"])
+def test_the_score_that_finds_held_out_links_is_chosen(best: str) -> None:
+    rng, n = np.random.default_rng(0), 120
+    blocks = np.arange(n) % 3
+    if best == "distance":  # places on a line from the origin: the product knows nothing, nor does the cosine
+        vectors = np.stack([1 + blocks, np.zeros(n)], axis=1) + rng.normal(0, 0.01, (n, 2))
+    else:  # directions; for the product, lengths say how many links a node has
+        angles = blocks * 2.1 + rng.normal(0, 0.02 if best == "dot" else 0.3, n)
+        lengths = (0.2 + 2 * (np.arange(n) < 60)) if best == "dot" else rng.uniform(0.2, 5, n)
+        vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1) * lengths[:, None]
+    likely = blocks[:, None] == blocks
+    if best == "dot":
+        likely &= (np.arange(n) < 60)[:, None] | (np.arange(n) < 60)
+    linked = np.triu(likely & (rng.random((n, n)) < 0.5), 1)
+    graph = Graph.from_edges(np.argwhere(linked).tolist(), nodes=range(n))
+    fits: list[Graph] = []
+
+    def fit(part: Graph) -> Embedding:
+        fits.append(part)
+        return Embedding(range(n), vectors)
+
+    assert choose_pair_score(fit, graph) == best
+    assert len(fits) == 1 and fits[0].n_edges == graph.n_edges - round(0.1 * graph.n_edges)
+
+
+def test_a_chosen_score_is_used_wherever_none_is_asked_for(tmp_path: Path) -> None:
+    split = split_edges(random_graph(60, 2), 0.2)
+    model = nf.SDNE(dim=4, epochs=2).fit(split.train, progress=False)
+    plain = link_prediction(model, split, baselines=False)
+    assert plain.protocol["score"] == "cosine" and "score chosen by" not in plain.protocol
+    model.pair_score_ = "dot"
+    model.save(tmp_path / "m")
+    found = link_prediction(nf.load(tmp_path / "m"), split, baselines=False)
+    assert found.figures == link_prediction(model, split, score="dot", baselines=False).figures
+    assert found.protocol["score chosen by"] == "a fit without a tenth of the training links"
+    assert nf.evaluate.reconstruction(model, split.train, baselines=False).protocol["score"] == "dot"
+    assert chosen_score("calibration", model) == "w2", "a task of Gaussians"
+    model.pair_score_ = "decoder"
+    assert chosen_score("out-of-sample", model) == "cosine", "new nodes have vectors alone"
+    assert chosen_score("link-prediction", model, "cosine") == "cosine"
+    again = model.fit(split.train, progress=False)
+    assert not hasattr(again, "pair_score_"), "it was chosen on other data"
+
+
+def test_too_few_links_choose_nothing() -> None:
+    assert choose_pair_score(lambda graph: Embedding(range(5), np.eye(5)), [(0, 1), (1, 2), (3, 4)]) is None
 
 
 def test_no_test_edge_between_known_ends() -> None:

@@ -18,12 +18,13 @@ def test_baselines_see_the_training_graph_alone() -> None:
     split = split_edges(graph, 0.2, seed=3)
     found = link_prediction(perfect, split, k=[20], seed=2)
     assert list(found.baselines) == [
-        "common neighbors", "Adamic-Adar", "preferential attachment", "shortest path", "spectral", "normalised SVD",
+        "common neighbors", "Adamic-Adar", "resource allocation", "preferential attachment", "shortest path",
+        "paths of three", "personalised PageRank", "Katz", "spectral", "normalised SVD",
     ]  # fmt: skip
     for name, row in found.baselines.items():
         assert list(row) == list(found.figures), name
     # whoever is in the same clique shares neighbors in training, and nobody else does
-    for name in ("common neighbors", "Adamic-Adar", "shortest path"):
+    for name in ("common neighbors", "Adamic-Adar", "resource allocation", "shortest path", "paths of three"):
         assert found.baselines[name]["AUC"] == found.baselines[name]["MAP"] == 1.0
     assert found.baselines["preferential attachment"]["AUC"] < 0.8
     assert found.baselines["spectral"]["AUC"] > 0.99
@@ -54,6 +55,7 @@ def test_the_protocol_says_what_was_done() -> None:
         "isolated nodes made": 0,
         "test edges across components": 0,
         "score": "cosine",
+        "nodes without training links": "as an average pair",
         "negatives": "degree",
         "seed": 5,
         "negative pairs": 3 * len(split.test),

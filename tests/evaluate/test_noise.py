@@ -56,7 +56,8 @@ def test_each_fit_sees_the_training_graph_and_so_much_noise() -> None:
     assert found.figures["decline@5%"] == found.figures["decline@50%"] == 0  # vectors that do not look at the graph
     right, wrong = ([float(group[u] == group[v]) for u, v in x] for x in (test, negatives))
     assert found.figures["AUC"] == pytest.approx(np.mean([(a > b) + (a == b) / 2 for a in right for b in wrong]))
-    assert {"Adamic-Adar", "spectral", "normalised SVD"} == {*found.baselines}
+    heuristics = {"Adamic-Adar", "resource allocation", "paths of three", "personalised PageRank"}
+    assert {*heuristics, "spectral", "normalised SVD"} == {*found.baselines}
 
 
 def test_a_fit_that_noise_spoils_declines() -> None:

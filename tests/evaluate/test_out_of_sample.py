@@ -230,7 +230,7 @@ def test_protocol_has_the_split_and_both_seeds() -> None:
         ({"per_positive": 0}, "per_positive=0 is not a whole number"),
         ({"base": None}, "base=None and no fitted model was given; base is an Embedding of the known nodes"),
         ({"base": Embedding("a", [[1.0]])}, "no node is called"),
-        ({"model": 3}, "a int was given; give a fitted model, a function from a NodeSplit to an Embedding, or one"),
+        ({"model": 3}, "an int was given; give a fitted model, a function from a NodeSplit to an Embedding, or one"),
         ({"model": "rerun"}, "model='rerun' is not one of LocalAvg, LabelProp"),
         ({"model": "LocalAvg", "base": None}, "base=None and no fitted model was given"),
         ({"model": lambda s: None}, "a NoneType was given to evaluate"),

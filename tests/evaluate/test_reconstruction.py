@@ -59,7 +59,8 @@ def test_worked_out_by_hand() -> None:
         "seed": 0,
     }  # fmt: skip
     assert list(found.baselines) == [
-        "common neighbors", "Adamic-Adar", "preferential attachment", "spectral", "normalised SVD",
+        "common neighbors", "Adamic-Adar", "resource allocation", "preferential attachment", "paths of three",
+        "spectral", "normalised SVD",
     ]  # fmt: skip
     # common neighbors: a-d share c, b-c share a, others none. a: d, then b and c tied, both linked: (1/2 + 2/3) / 2;
     # b: c, then a (linked) and d tied: (1/2 + 1/3) / 2; c as a and d as b: MAP = (7/12 + 5/12 + 7/12 + 5/12) / 4

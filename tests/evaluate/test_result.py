@@ -9,7 +9,7 @@ import pytest
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
 from netfold.evaluate import Result, reconstruction
-from netfold.evaluate.result import name_of
+from netfold.evaluate.result import judged, name_of, standing
 from netfold.models import SDNE
 
 
@@ -46,7 +46,7 @@ def test_a_result_without_baselines_has_no_verdict() -> None:
 def test_what_is_no_embedding() -> None:
     with pytest.raises(InputError, match="a list was given to evaluate; give a fitted model or an Embedding"):
         reconstruction([[1, 2]], [("a", "b")])
-    with pytest.raises(InputError, match="a SDNE was given to evaluate; give a fitted model"):
+    with pytest.raises(InputError, match="an SDNE was given to evaluate; give a fitted model"):
         reconstruction(SDNE(), [("a", "b")])
     assert name_of(Embedding("a", [[1]])) == "embedding"
 
@@ -57,3 +57,31 @@ def test_a_figure_that_is_0_for_all_has_no_winner() -> None:
     assert result.to_dict()["best"] == {"AUC": "SDNE", "p@10": None}
     errors = Result("links", "SDNE", {"MSE": 0.0}, {}, {"cheap": {"MSE": 0.0}}, smaller_is_better=("MSE",))
     assert repr(errors).splitlines()[-1] == "best in MSE: SDNE"
+
+
+# -------------------------------------------------------------------- above, level, below
+
+
+def test_two_standard_errors_of_the_paired_difference() -> None:
+    ours, theirs = [0.80, 0.90, 0.70, 0.85, 0.75], [0.79, 0.88, 0.69, 0.83, 0.74]
+    differences = [a - b for a, b in zip(ours, theirs, strict=True)]
+    mean = sum(differences) / 5
+    error = (sum((x - mean) ** 2 for x in differences) / 4) ** 0.5 / 5**0.5
+    assert mean > 2 * error  # though each spreads far more than they differ
+    assert standing(ours, theirs) == "above" and standing(theirs, ours) == "below"
+    assert standing(ours, theirs, smaller=True) == "below"
+    assert standing(ours, [*theirs[1:], theirs[0]]) == "level"
+    assert standing(ours, ours) == "level" and standing([0.5], [0.4]) == ""
+    assert standing([0.5, float("nan")], [0.4, 0.4]) == ""
+    assert judged(2.1, 1.0) == "above" and judged(1.9, 1.0) == "level" and judged(-2.1, 1.0) == "below"
+
+
+def test_a_table_of_repeats_says_who_is_level() -> None:
+    near = [{"F1": 0.80}, {"F1": 0.82}, {"F1": 0.84}]
+    rounds = {"SDNE": near, "cheap": [{"F1": 0.81}, {"F1": 0.80}, {"F1": 0.83}], "weak": [{"F1": 0.1}] * 3}
+    result = Result.of_rounds("t", "SDNE", rounds, {"repeats": 3})
+    assert result.level_with("F1") == ["cheap"] and result.to_dict()["level"] == {"F1": ["cheap"]}
+    assert repr(result).splitlines()[-2] == "best in F1: SDNE (level with it: cheap)"
+    assert result.deviations["F1"] == pytest.approx(0.02)
+    once = Result.of_rounds("t", "SDNE", {name: listed[:1] for name, listed in rounds.items()}, {})
+    assert not once.rounds and not once.deviations and once.level_with("F1") == []

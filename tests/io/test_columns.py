@@ -206,7 +206,7 @@ def test_a_split_by_time_hides_the_latest_edges(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="by='time' needs edges with times"):
         split_edges([(i, i + 1) for i in range(9)], by="time")
     missing = read_edges(write(tmp_path, "source,target,year\na,b,2001\nb,c,\nc,d,2003\n"))
-    with pytest.raises(InputError, match="1 edges have no time"):
+    with pytest.raises(InputError, match="1 edge has no time"):
         split_edges(missing, 0.4, by="time")
 
 
@@ -262,7 +262,7 @@ def test_frames_are_read_by_name() -> None:
     graph = Graph.of(pd.DataFrame({"user": ["u1", "u2"], "item": ["i1", "i1"], "timestamp": times}))
     assert not graph.is_weighted and graph.times is not None and graph.times.max() == 1706745600
     sales = pd.DataFrame({"user_id": ["u1"], "item": ["i1"], "amount": [2.5], "timestamp": [1_610_000_000]})
-    assert repr(Graph.of(sales)) == "Graph(2 nodes, 1 edges, undirected; passed over: amount)"
+    assert repr(Graph.of(sales)) == "Graph(2 nodes, 1 edge, undirected; passed over: amount)"
     assert Graph.of(sales, weight="amount", source="item", directed=True).adjacency[0, 1] == 2.5
     assert Graph.of(pd.DataFrame([[1, 2, 0.5]])).adjacency[0, 1] == 0.5
     with pytest.raises(InputError, match="source= is for a table"):

@@ -1,4 +1,4 @@
-"""A graph's folder on disk: there and back, mapped into memory, and refused where it is damaged."""
+"""A graph's folder of before there were `.parts`: read as ever, mapped into memory, and refused where it is damaged."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
-from netfold.io import graph_folder
+from netfold.io import parts
 from netfold.io.tensors import file_facts
+from old_graphs import save_old
 
 # -------------------------------------------------------------------- there and back
 
@@ -40,7 +41,7 @@ def test_saved_and_loaded(labels: list[Any], directed: bool, index: Any, tmp_pat
     matrix = Graph.from_edges([(0, 1, 2.5), (1, 1, 1)], nodes=range(3), directed=directed).to_scipy()
     matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
     graph = Graph(matrix, Nodes.of(labels), directed=directed)
-    graph.save(tmp_path / "g")
+    save_old(graph, tmp_path / "g")
     loaded = Graph.load(tmp_path / "g")
     assert list(loaded.nodes) == labels
     assert (loaded.directed, loaded.n_edges, loaded.fingerprint) == (directed, 2, graph.fingerprint)
@@ -53,18 +54,18 @@ def test_saved_and_loaded(labels: list[Any], directed: bool, index: Any, tmp_pat
 
 def test_a_loaded_graph_can_replace_its_own_folder(tmp_path: Path) -> None:
     graph = Graph.from_edges([("a", "b"), ("b", "c")])
-    graph.save(tmp_path / "g")
+    save_old(graph, tmp_path / "g")
     with pytest.raises(InputError, match="g exists"):
-        graph.save(tmp_path / "g")
+        save_old(graph, tmp_path / "g")
     loaded = Graph.load(tmp_path / "g")
-    loaded.save(tmp_path / "g", force=True)
+    save_old(loaded, tmp_path / "g", force=True)
     assert Graph.load(tmp_path / "g").fingerprint == loaded.fingerprint == graph.fingerprint
     assert [x.name for x in tmp_path.iterdir()] == ["g"]
 
 
 def test_an_empty_graph_on_disk(tmp_path: Path) -> None:
-    Graph.from_edges([], nodes=["a"]).save(tmp_path / "g")
-    assert repr(Graph.load(tmp_path / "g")) == "Graph(1 nodes, 0 edges, undirected)"
+    save_old(Graph.from_edges([], nodes=["a"]), tmp_path / "g")
+    assert repr(Graph.load(tmp_path / "g")) == "Graph(1 node, 0 edges, undirected)"
 
 
 # -------------------------------------------------------------------- damage
@@ -73,7 +74,7 @@ def test_an_empty_graph_on_disk(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("graph") / "g"
-    Graph.from_edges([("a", "b", 2.0), ("b", "c", 1.0), ("c", "a", 1.0)]).save(folder)
+    save_old(Graph.from_edges([("a", "b", 2.0), ("b", "c", 1.0), ("c", "a", 1.0)]), folder)
     return folder
 
 
@@ -191,7 +192,7 @@ def test_a_graph_that_is_none_is_refused_whoever_vouches_for_it(
 
 def test_another_weight_is_found_by_its_hash(tmp_path: Path) -> None:
     """Of a directed graph, where any weight above 0 would do."""
-    Graph.from_edges([("a", "b", 2.0)], directed=True).save(tmp_path / "g")
+    save_old(Graph.from_edges([("a", "b", 2.0)], directed=True), tmp_path / "g")
     array(tmp_path / "g", "weights", 0, 3)
     with pytest.raises(InputError, match=r"g is damaged: weights\.npy is not the file that was saved"):
         Graph.load(tmp_path / "g")
@@ -199,8 +200,8 @@ def test_another_weight_is_found_by_its_hash(tmp_path: Path) -> None:
 
 def test_times_are_hashed_too_and_a_folder_with_them_is_ours_to_replace(tmp_path: Path) -> None:
     graph = Graph(Graph.from_edges([("a", "b")]).adjacency, ["a", "b"], times=np.array([5.0, 5.0]))  # type: ignore[arg-type]
-    graph.save(tmp_path / "g")
-    graph.save(tmp_path / "g", force=True)
+    save_old(graph, tmp_path / "g")
+    save_old(graph, tmp_path / "g", force=True)
     array(tmp_path / "g", "times", 0, 3)
     with pytest.raises(InputError, match=r"g is damaged: times\.npy is not the file that was saved"):
         Graph.load(tmp_path / "g")
@@ -217,12 +218,12 @@ def test_times_are_hashed_too_and_a_folder_with_them_is_ours_to_replace(tmp_path
 def test_a_folder_of_before_there_were_hashes_is_read(names: list[Any], directed: bool, tmp_path: Path) -> None:
     graph = Graph.from_edges([(0, 1, 2.5), (1, 2, 1), (2, 2, 1)], nodes=range(3), directed=directed)
     graph = Graph(graph.adjacency, Nodes.of(names), directed=directed)
-    graph.save(tmp_path / "g")
+    save_old(graph, tmp_path / "g")
     written = json.loads((tmp_path / "g" / "graph.json").read_text())
     del written["files"]
     (tmp_path / "g" / "graph.json").write_text(json.dumps(written))
     assert Graph.load(tmp_path / "g").fingerprint == graph.fingerprint
-    graph.save(tmp_path / "g", force=True)
+    save_old(graph, tmp_path / "g", force=True)
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 18])
@@ -230,8 +231,8 @@ def test_a_folder_of_before_there_were_hashes_is_read(names: list[Any], directed
 def test_a_large_graph_is_looked_at_in_blocks(block: int, directed: bool, tmp_path: Path, monkeypatch: Any) -> None:
     rng = np.random.default_rng(0)
     graph = Graph.from_edges(rng.integers(0, 60, (300, 2)), rng.random(300) + 0.1, nodes=range(70), directed=directed)
-    graph.save(tmp_path / "g")
-    monkeypatch.setattr(graph_folder, "_BLOCK", block)
+    save_old(graph, tmp_path / "g")
+    monkeypatch.setattr(parts, "_BLOCK", block)
     assert Graph.load(tmp_path / "g").fingerprint == graph.fingerprint
     facts(tmp_path / "g", directed=False)
     if directed:
@@ -262,7 +263,7 @@ def test_any_damage_is_refused_or_harmless(saved: Path, name: str, data: st.Data
 @pytest.mark.parametrize("bad", [-1, 3, 2**31 - 1])
 def test_a_stored_graph_that_points_outside_of_itself_is_refused(bad, tmp_path):
     """scipy trusts its indices: one that is out of range would be read from memory that is not ours."""
-    Graph.from_edges([("a", "b"), ("b", "c")]).save(tmp_path / "g")
+    save_old(Graph.from_edges([("a", "b"), ("b", "c")]), tmp_path / "g")
     indices = np.load(tmp_path / "g" / "indices.npy")
     indices[1] = bad
     np.save(tmp_path / "g" / "indices.npy", indices)

@@ -132,7 +132,7 @@ def test_is_finite(values: list[float], answer: bool) -> None:
     ("config", "said"),
     [
         ({"alpha": 0.5}, r"another configuration (alpha differs)"),
-        ({"epochs": 7}, r"another configuration (epochs differs)"),  # the schedule depends on it
+        ({"epochs": 7, "alpha": 0.5}, r"another configuration (alpha differs)"),
         ({"dim": 5, "seed": 1}, r"another configuration (dim, seed differ)"),
     ],
 )

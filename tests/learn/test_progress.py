@@ -184,3 +184,76 @@ def test_fit_shows_epochs_on_standard_error_unless_told_not_to(capsys: pytest.Ca
     )
     SDNE(dim=2, hidden=(3,), epochs=2).fit(edges, progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+class Cell:
+    """What IPython's `display` is asked to show, in a kernel that has no other part of it."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, str]] = []
+
+    def __call__(self, data: dict[str, str], *, raw: bool, display_id: bool = False) -> Cell:
+        assert raw and display_id
+        self.shown.append(data)
+        return self
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.shown.append(data)
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Cell:
+    """A notebook's kernel, as far as it is asked about."""
+    from types import ModuleType, SimpleNamespace
+
+    shown, ipython, display = Cell(), ModuleType("IPython"), ModuleType("IPython.display")
+    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())  # type: ignore[attr-defined]
+    display.display = shown  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return shown
+
+
+def test_a_notebook_has_one_bar_and_no_lines(
+    cell: Cell, clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = Progress("<SDNE>")
+    with shown.over(5000, rows=100):
+        for epoch in range(1, 5001):
+            clock[0] += 0.001
+            shown.epoch(record(epoch, seconds=0.001, loss=1.0))
+    assert capsys.readouterr() == ("", ""), "thousands of epochs, and not a line"
+    assert len(cell.shown) <= 5 / 0.2 + 2, "pictures are a fifth of a second apart"
+    first, last = cell.shown[0], cell.shown[-1]
+    assert 'value="0"' in first["text/html"] and 'max="5000" value="5000"' in last["text/html"]
+    assert "&lt;SDNE&gt;" in last["text/html"] and "left" not in last["text/html"]
+    assert last["text/plain"] == "<SDNE>: epoch 5000/5000  loss 1  objective 1  100k nodes/s"
+
+
+def test_a_bar_that_is_broken_off_says_where(cell: Cell, clock: list[float]) -> None:
+    shown = Progress("SDNE")
+    with pytest.raises(KeyboardInterrupt), shown.over(10, rows=1):
+        clock[0] += 1
+        shown.epoch(record(1, loss=1.0))
+        raise KeyboardInterrupt
+    assert cell.shown[-1]["text/plain"].startswith("SDNE: epoch 1/10") and shown._cell is None
+
+
+def test_ipython_on_a_terminal_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import ModuleType, SimpleNamespace
+
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = SimpleNamespace  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    assert module._notebook() is None
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert module._notebook() is None
+
+
+def test_a_stream_that_is_given_is_written_to_in_a_notebook_too(cell: Cell) -> None:
+    stream = io.StringIO()
+    shown = Progress("SDNE", stream)
+    with shown.over(1, rows=1):
+        shown.epoch(record(1, loss=1.0))
+    assert "epoch 1/1" in stream.getvalue() and cell.shown == []

@@ -203,7 +203,7 @@ def test_what_is_learned_beats_a_random_start():
     ("bad", "message"),
     [
         (nf.Graph.from_edges([("a", "b")]), "DHNE reads a Hypergraph, not a Graph"),
-        (17, "not a int"),
+        (17, "not an int"),
         ("edges.csv", "read_hyperedges"),
         (Hypergraph([], ["a", "b"]), "no hyperedges"),
         ([("a",)], "fewer than two"),

@@ -22,6 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 import netfold as nf
+from chromium import Chromium, program
 from netfold.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -268,10 +269,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_site_builds_without_a_warning_and_needs_no_network(site: Path) -> None:
     written = {p.relative_to(site).with_suffix("").as_posix() for p in site.rglob("*.html")}
-    assert {p.relative_to(DOCS).with_suffix("").as_posix() for p in DOCS.rglob("*.md")} <= written
+    sources = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
+    assert {p.relative_to(DOCS).with_suffix("").as_posix() for p in sources} <= written
     for page in site.rglob("*.html"):
         loaded = re.findall(r'(?:src|<link[^>]+href)="(https?:[^"]+)"', page.read_text(encoding="utf-8"))
         assert not loaded, f"{page.name} loads {loaded}"
+
+
+def test_no_line_of_code_is_cut_at_the_right_edge(site: Path) -> None:
+    if program() is None:
+        pytest.skip("no Chromium on the path; install one, or set NETFOLD_CHROMIUM")
+    cut = "[...document.querySelectorAll('pre')].filter((x) => x.scrollWidth > x.clientWidth + 1).length"
+    with Chromium(1280, 900) as browser:
+        for page in sorted(site.rglob("*.html")):
+            browser.call("Page.navigate", url=page.as_uri())
+            browser.wait("document.readyState === 'complete' && location.href.startsWith('file:')")
+            assert browser.ask(cut) == 0, f"{page.name} has a line that is cut"
+            assert browser.ask("document.documentElement.scrollWidth <= innerWidth"), f"{page.name} is too wide"
 
 
 def test_every_command_is_on_its_page(site: Path) -> None:

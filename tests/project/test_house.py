@@ -22,7 +22,7 @@ from netfold.embedder.options import options
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "netfold"
-ROOMS = ("data", "io", "learn", "embedder", "models", "evaluate", "studies", "show", "cli")
+ROOMS = ("data", "io", "learn", "cluster", "embedder", "models", "evaluate", "studies", "show", "cli")
 """From the ground up."""
 
 
@@ -38,10 +38,10 @@ def modules() -> dict[str, Path]:
 def test_1_there_are_at_most_12_names_at_the_top() -> None:
     names = {path.stem for path in SRC.iterdir() if not path.name.startswith("_") and path.name != "py.typed"}
     assert names == {*ROOMS, "errors"}
-    assert len(names | {"serve", "cluster"}) <= 12
+    assert len(names | {"serve"}) <= 12
 
 
-MOST_FILES = 156
+MOST_FILES = 166
 """Of modules. The plan is about 130; new rooms bring new ones, and the rest is not to grow."""
 
 
@@ -79,7 +79,7 @@ def test_the_readme_begins_with_the_words_that_people_search_for() -> None:
 
 # -------------------------------------------------------------------- modules with one importer
 
-SURFACES_OF_IO = {"edges", "hyperedges", "hif", "classes", "graph_folder", "tensors", "duckdb"}
+SURFACES_OF_IO = {"edges", "hyperedges", "hif", "classes", "graph_folder", "parts", "prepare", "tensors", "duckdb"}
 """Formats, and the files of those that read them."""
 
 ONE_IMPORTER = {
@@ -89,7 +89,7 @@ ONE_IMPORTER = {
     "netfold.show.report.tables": "what the page measures, and the one part of it that evaluates",
     "netfold.show.demo": "the demo itself; the verb beside the others is click alone, and loads nothing",
     "netfold.studies.datasets.built_in": "data that is computed, apart from what is read; a line for each data set",
-    "netfold.studies.choose.rules": "the rules as data, a table that people read and the docs print",
+    "netfold.studies.tune": "one model's options by Optuna, an extra; `nf.tune` is its one door, there is no verb",
     "netfold.studies.compare.table": "the comparison as a value and as text; running it is another matter",
     "netfold.studies.reproduce.page": "the page of results; measuring does not need it",
     "netfold.studies.reproduce.parallel": "processes and their failures, which the plan says to leave as they are",
@@ -140,9 +140,13 @@ def test_2_a_module_that_is_no_surface_has_two_importers() -> None:
 DEFINED_TWICE = {
     "Batch": "what a step of a model reads: every model that has batches has its own",
     "batches": "the function of a model that makes them",
+    "auto": "the verb is called as the function that it calls",
     "choose": "the verb is called as the function that it calls",
     "compare": "the verb is called as the function that it calls",
+    "plan": "the verb is called as the function that it calls",
+    "prepare": "the verb is called as the function that it calls",
     "load": "nf.load and nf.datasets.load: each is what a user looks for there",
+    "suggest": "the verb is called as the function that it calls",
     "options": "nf.datasets.options, beside those of a model: each is what a user looks for there",
 }
 """Public names with several definitions, and why."""

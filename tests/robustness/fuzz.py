@@ -223,12 +223,12 @@ def _reseal(folder: Path, draw: random.Random) -> None:
     """As often as not, let the manifest vouch for what was spoiled."""
     from netfold.io.tensors import file_facts
 
-    manifest = next((folder / x for x in ("manifest.json", "graph.json") if (folder / x).exists()), None)
+    manifest = next((folder / x for x in ("manifest.json", "parts.json") if (folder / x).exists()), None)
     if manifest is None or draw.random() < 0.5:
         return
     try:
         facts = json.loads(manifest.read_bytes())
-        facts["files"] = [file_facts(folder / entry["name"]) for entry in facts["files"]]
+        facts["files"] = [entry | file_facts(folder / entry["name"]) for entry in facts["files"]]
         manifest.write_text(json.dumps(facts))
     except (ValueError, KeyError, TypeError, OSError, AttributeError):
         return

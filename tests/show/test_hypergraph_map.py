@@ -59,7 +59,7 @@ def test_the_types_of_a_model_are_known_without_its_hypergraph() -> None:
     assert plot.by_type(model()) == plot.by_type(triples()) == {x: x[0] for x in triples().nodes}
     figure = plot.map(model())
     assert sorted(legend(figure)) == ["film", "tag", "user"] and len(dots(figure)) == 1 and not lines(figure)
-    with pytest.raises(nf.InputError, match="a SDNE have no types"):
+    with pytest.raises(nf.InputError, match="an SDNE have no types"):
         plot.by_type(nf.SDNE())
 
 

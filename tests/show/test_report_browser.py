@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import chromium
 import netfold as nf
 from chromium import Chromium, program
 from netfold.data.embedding import Embedding
@@ -123,7 +124,7 @@ def _pixels(browser: Chromium, folder: Path, color: str) -> int:
 
 
 def test_it_loads_without_a_complaint_and_asks_for_nothing(browser: Chromium, page: Path, tmp_path: Path) -> None:
-    assert browser.requests == [page.as_uri()]
+    assert [x for x in browser.requests if not x.startswith("data:")] == [page.as_uri()]
     assert browser.ask("document.querySelector('h1').textContent") == "A test & <more>"
     assert "60 nodes as points in 6 dimensions" in browser.ask("document.getElementById('summary').textContent")
     assert all(shows(browser, tmp_path, x) for x in ("#0072B2", "#D55E00", "#009E73"))
@@ -192,6 +193,44 @@ def test_a_hostile_label_is_text(browser: Chromium) -> None:
     find(browser, "<img")
     expect(browser, HOSTILE)
     assert browser.ask("document.querySelectorAll('img').length") == 0
+
+
+def test_without_scripts_a_still_picture_is_seen(page: Path, tmp_path: Path) -> None:
+    with Chromium() as bare:
+        bare.call("Emulation.setScriptExecutionDisabled", value=True)
+        bare.call("Page.navigate", url=page.as_uri())
+        time.sleep(1.0)
+        bare.screenshot(tmp_path / "still.png")
+        assert bare.complaints == []
+    assert all(_seen(tmp_path / "still.png", x) > 60 for x in ("#0072B2", "#D55E00", "#009E73")), "classes by colour"
+
+
+def test_without_webgl_the_picture_stands_in_the_maps_place(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = tuple(x for x in chromium.FLAGS if "angle" not in x and "swiftshader" not in x)
+    monkeypatch.setattr(chromium, "FLAGS", (*drawn, "--disable-3d-apis"))
+    with Chromium() as bare:
+        bare.open(page)
+        assert "no WebGL2" in bare.ask("document.getElementById('missing').textContent")
+        assert bare.ask("document.querySelectorAll('#stage figure').length") == 1
+        assert bare.ask("document.querySelectorAll('#tables table').length") >= 3, "the rest is there"
+        bare.ask("document.getElementById('tab-1').click()")
+        assert bare.ask("document.querySelector('#stage figure').id") == "still-1"
+        bare.ask("document.getElementById('tab-0').click()")
+        assert bare.ask("document.querySelector('#stage figure').id") == "still-0"
+        bare.screenshot(tmp_path / "still.png")
+        assert bare.complaints == []
+    assert all(_seen(tmp_path / "still.png", x) > 60 for x in ("#0072B2", "#D55E00", "#009E73"))
+
+
+def _seen(path: Path, color: str) -> int:
+    """Pixels of about a colour."""
+    from matplotlib.image import imread
+
+    pixels = imread(path)[..., :3] * 255
+    target = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+    return int((np.abs(pixels - target).max(axis=-1) <= 30).sum())
 
 
 def test_the_policy_refuses_any_other_script(running: Chromium, page: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 import netfold as nf
 from netfold import evaluate
 from netfold.data.embedding import Embedding
+from netfold.embedder.trials import Trial, Trials
 from netfold.show.report.facts import cost, data_facts, losses, parameters
-from netfold.show.report.tables import class_tasks, graph_tasks, task_table, tuple_tasks
+from netfold.show.report.tables import class_tasks, graph_tasks, task_table, trial_tables, tuple_tasks
 from report_pages import hypergraph, points, rng
 from zoo import karate, scattered
 
@@ -118,3 +120,29 @@ def test_large_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuple_tasks(known)["reconstruction of hyperedges"](vectors, True).protocol["positives"] == 4
     told = class_tasks({i: i % 2 for i in range(34)}, None)["classification"](Embedding(range(34), np.eye(34)), False)
     assert told.protocol["nodes with a class"] == 12
+
+
+# -------------------------------------------------------------------- what was tried
+
+
+def test_what_was_tried_has_a_table_with_those_that_were_not(sdne: nf.SDNE, tmp_path: Path) -> None:
+    rows = (
+        Trial("SDNE()", 7, 34, 1, 0.9, 0.01, 1.5, 3 << 20, "dot"),
+        Trial("Spectral()", None, 34, 3, 0.8, None, 0.1, 1 << 20),
+        Trial("LINE()", why="about 9 s a fit estimated, 1 s left"),
+    )
+    sheet = nf.report.Sheet("best", sdne, karate())
+    assert trial_tables([sheet]) == []
+    sdne.trials_ = Trials("link-prediction", "AUC", "10 s", rows, "SDNE()", "the best", 0.88, 0.02, "20 edges")
+    try:
+        (table,) = trial_tables([sheet])
+        nf.report.write([sheet], tmp_path / "r.html", evaluate=False)
+    finally:
+        del sdne.trials_
+    assert table["title"] == "tried for link-prediction · best" and table["figures"] == ["AUC", "CPU-s", "MiB"]
+    assert [row["name"] for row in table["rows"]] == ["SDNE(), 7 epochs", "Spectral()"]
+    assert table["rows"][0]["values"] == [0.9, 1.5, 3.0] and table["rows"][0]["spread"] == [0.01, None, None]
+    assert table["notes"] == [
+        "chosen: SDNE(): the best", "AUC 0.8800 ± 0.0200 on 20 edges", "LINE(): about 9 s a fit estimated, 1 s left",
+    ]  # fmt: skip
+    assert "tried for link-prediction" in (tmp_path / "r.html").read_text(encoding="utf-8")

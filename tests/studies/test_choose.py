@@ -74,9 +74,10 @@ def test_task_names() -> None:
 # -------------------------------------------------------------------- the choice
 
 
-def test_five_lines() -> None:
+def test_six_lines() -> None:
     choice = choose(weighted(), "roles", probe=False)
-    data, model, why, but, cost = choice.lines()
+    data, model, why, but, cost, race = choice.lines()
+    assert race.startswith("auto: netfold auto would race ") and all(x.words in race for x in choice.race)
     assert data.startswith("data: 77 nodes, 254 edges, undirected, weighted")
     assert model == "for roles of nodes: DRNE(dim=36, rounds=2, vectors='all', lambda_=0.1)"
     assert "beside" in why and "(drne-europe)" in why

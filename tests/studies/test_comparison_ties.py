@@ -43,3 +43,19 @@ def test_how_pairs_are_scored_is_said_where_it_is_not_the_default() -> None:
     said = "link prediction: pairs are scored of SDNE by decoder; LINE by cosine"
     assert said in repr(Comparison("data", tuple(own)))
     assert "scored" not in repr(Comparison("data", tuple(own[1:])))
+
+
+def test_two_standard_errors_over_repeats_are_level() -> None:
+    def of(method: str, cheap: bool, *values: float) -> Entry:
+        return Entry(
+            "classification", method, cheap, {"micro-F1@10%": sum(values) / 3}, rounds={"micro-F1@10%": values}
+        )
+
+    ours, near, far = of("SDNE", False, 0.8, 0.9, 0.7), of("SVD", True, 0.81, 0.85, 0.7), of("SVD", True, 0.7, 0.8, 0.6)
+    assert verdict(ours, near).endswith(
+        "SDNE is best in micro-F1@10%; a cheap baseline is level with it in micro-F1@10%"
+    )
+    assert verdict(ours, far).endswith("SDNE is best in micro-F1@10%")
+    better = of("SVD", True, 0.85, 0.91, 0.69)
+    said = "SVD is best in micro-F1@10%; a cheap baseline wins; SDNE is level with it in micro-F1@10%"
+    assert verdict(ours, better).endswith(said)

@@ -19,7 +19,7 @@ from netfold.evaluate.task import TASKS, Task
 from netfold.models import MODELS
 from netfold.show.report.tables import class_tasks, graph_tasks, tuple_tasks
 from netfold.studies import compare as comparing
-from netfold.studies.compare import compare, fit_with_base
+from netfold.studies.compare import compare, fit_choosing_score, fit_with_base
 from netfold.studies.reproduce import Row, Run, Table, run
 from netfold.studies.reproduce.table import Asked, Data
 from zoo_hypergraphs import tags
@@ -68,7 +68,7 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
         given |= {"seed": SEED, "baselines": False}
     if task.name == "out-of-sample":
         given["classes"] = classes
-    fitted = fit_with_base(model, data)
+    fitted = fit_for(task, model, data)
     try:
         if task.refits:
             result = measure(
@@ -79,6 +79,11 @@ def evaluated(task: Task, name: str) -> tuple[Any, dict[str, float] | str]:
     except InputError as e:
         return fitted, str(e)
     return fitted, dict(result.figures)
+
+
+def fit_for(task: Task, model: Any, graph: Any) -> Any:
+    """As every command fits a model for a task: for links, with the score of pairs that suits it and the data."""
+    return (fit_choosing_score if task.name == "link-prediction" else fit_with_base)(model, graph)
 
 
 def again(model: Any, graph: Any) -> Any:
@@ -161,7 +166,7 @@ def test_the_command_prints_the_figure_of_evaluate(task: Task, tmp_path: Path, m
     found = said["results"]["replaced"] if task.name == "hyperedges" else said
     read = nf.read_hyperedges("edges.csv") if name == "dhne" else nf.read_edges("edges.csv")
     expected = case(task.name, read, lambda: classes, SMALL.get(task.name, {}), SEED)
-    model = fit_with_base(MODELS[name](**options(name)), expected.graph)
+    model = fit_for(task, MODELS[name](**options(name)), expected.graph)
     figures = expected.evaluate(model, baselines=False).figures
     assert {x: v for x, v in found["figures"].items() if v is not None} == {
         x: v for x, v in figures.items() if not math.isnan(v)

@@ -273,7 +273,7 @@ def test_a_base_is_fitted_once_and_again_only_for_the_rerun(monkeypatch: pytest.
 
 def test_the_gap_is_that_of_the_means() -> None:
     def row(x: float) -> RecordedRow:
-        return RecordedRow("ab", {"micro-F1": x})
+        return RecordedRow("ab", {"micro-F1": x}, seeds={"micro-F1": (x - 0.01, x, x + 0.01)})
 
     names = [r.name for r in table().rows]
     rows = dict(zip(names, map(row, (0.5, 0.6, 0.8, 0.9, 0.7, 0.7)), strict=True))
@@ -283,6 +283,12 @@ def test_the_gap_is_that_of_the_means() -> None:
     assert [GAP in made[name].mean for name in names] == [False, True, True, False, False, False]
     flat = with_gaps(table(), rows | {"rerun": row(0.5)})
     assert GAP not in flat["stand-in"].mean  # nothing to close
+    noise = dataclasses.replace(row(0.52), seeds={"micro-F1": (0.4, 0.5, 0.66)})
+    assert GAP not in with_gaps(table(), rows | {"rerun": noise})["stand-in"].mean  # a denominator of .02 ± .08
+    apart = {name: RecordedRow("ab", x.mean, {"micro-F1": 0.01}) for name, x in rows.items()}
+    assert with_gaps(table(), apart)["stand-in"].mean[GAP] == 0.75  # of before values were kept
+    once = {name: RecordedRow("ab", x.mean) for name, x in rows.items()}
+    assert GAP not in with_gaps(table(), once)["stand-in"].mean  # of one seed nobody knows
     bare = dataclasses.replace(table(), figures=("micro-F1",))
     assert with_gaps(bare, rows) == rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netfold.studies import reproduce
-from netfold.studies.reproduce.measuring import fitted_to, groups, sources
+from netfold.studies.reproduce.measuring import fitted_to, rows_together, sources
 from netfold.studies.reproduce.parsing import parse
 from netfold.studies.reproduce.table import Row
 from published_tables import DECODER, TABLES
@@ -38,13 +38,13 @@ def names(found: list[tuple[Row, ...]]) -> list[list[str]]:
 
 
 def test_rows_that_share_a_fit_stay_together(tiny: reproduce.Table) -> None:
-    assert names(groups(three(tiny), quick=False)) == [["vectors", DECODER], ["alone"]]
-    assert names(groups(three(tiny, epochs=4), quick=False)) == [["vectors", "alone", DECODER]]
+    assert names(rows_together(three(tiny), quick=False)) == [["vectors", DECODER], ["alone"]]
+    assert names(rows_together(three(tiny, epochs=4), quick=False)) == [["vectors", "alone", DECODER]]
 
 
 def test_a_base_is_fitted_in_one_place_also_where_a_row_is_the_same_model() -> None:
     table = parse(Path("x.toml"), NEW_NODES)
-    assert names(groups(table, quick=False)) == [["a", "c"], ["b", "d"], ["e"]]
+    assert names(rows_together(table, quick=False)) == [["a", "c"], ["b", "d"], ["e"]]
     assert sources(table, quick=False) == {"a": "a", "b": "b", "c": "a", "d": "b", "e": "e"}
 
 
@@ -54,13 +54,13 @@ def test_rows_fitted_to_different_parts_of_the_data_are_apart(tiny: reproduce.Ta
         dataclasses.replace(tiny.rows[0], name=str(i), task=given)
         for i, given in enumerate([{}, {"keep": "connected"}, {"held_out": 0.2, "score": "dot"}, {"held_out": 0.3}])
     ]
-    found = groups(dataclasses.replace(tiny, task=task, rows=tuple(rows)), quick=False)
+    found = rows_together(dataclasses.replace(tiny, task=task, rows=tuple(rows)), quick=False)
     assert names(found) == [["0", "2"], ["1"], ["3"]]
 
 
 @pytest.mark.parametrize("table", [t for t in TABLES if not t.status], ids=lambda t: t.name)
 def test_no_two_groups_of_a_shipped_table_fit_the_same(table: reproduce.Table) -> None:
-    found = groups(table, quick=False)
+    found = rows_together(table, quick=False)
     assert sorted(row.name for rows in found for row in rows) == sorted(row.name for row in table.rows)
     fits = []
     for rows in found:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netfold.studies.reproduce import verdict
-from netfold.studies.reproduce.table import number, summary
+from netfold.studies.reproduce.table import SeedSpread, number, summary
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,50 @@ from netfold.studies.reproduce.table import number, summary
 )  # fmt: skip
 def test_a_verdict(ours: float, given: dict[str, Any], said: str) -> None:
     assert str(verdict(ours, **given)) == said
+
+
+@pytest.mark.parametrize(
+    "ours, given, error, said",
+    [
+        (0.90, {"published": 0.88}, 0.011, "level with the paper"),
+        (0.90, {"published": 0.88}, 0.009, "above the paper"),
+        (0.86, {"published": 0.88}, 0.011, "level with the paper"),
+        (0.86, {"published": 0.88}, 0.009, "below the paper by 0.0200"),
+        (0.90, {"smaller": True, "published": 0.88}, 0.011, "level with the paper"),
+        (0.87, {"target": 0.88}, 0.006, "level with the target"),
+        (0.87, {"target": 0.88}, 0.004, "misses the target by 0.0100"),
+        (0.88, {"target": 0.87}, 0.100, "reaches the target"),
+        (0.90, {"baselines": {"SVD": 0.92, "x": 0.1}}, 0.011, "a baseline is level: SVD"),
+        (0.92, {"baselines": {"SVD": 0.90, "x": 0.1}}, 0.011, "a baseline is level: SVD"),
+        (0.90, {"baselines": {"SVD": 0.92}}, 0.009, "a baseline wins: SVD"),
+        (0.92, {"baselines": {"SVD": 0.90}}, 0.009, "no baseline wins"),
+    ],
+)  # fmt: skip
+def test_two_standard_errors_decide(ours: float, given: dict[str, Any], error: float, said: str) -> None:
+    assert str(verdict(ours, **given, spread=SeedSpread(error))) == said
+
+
+def test_baselines_are_compared_seed_by_seed() -> None:
+    """Ours is above by little and always, which the deviation of either hides."""
+    ours, theirs = (0.70, 0.80, 0.90, 0.75, 0.85), (0.69, 0.785, 0.89, 0.745, 0.84)
+    spread = SeedSpread(0.035, ours, {"SVD": theirs})
+    differences = [a - b for a, b in zip(ours, theirs, strict=True)]
+    mean = sum(differences) / 5
+    expected = (sum((x - mean) ** 2 for x in differences) / 4) ** 0.5 / 5**0.5
+    assert spread.of_difference("SVD") == pytest.approx(expected)
+    assert str(verdict(0.8, baselines={"SVD": sum(theirs) / 5}, spread=spread)) == "no baseline wins"
+    apart = SeedSpread(0.035, (), {"SVD": theirs})
+    deviation = (sum((x - sum(theirs) / 5) ** 2 for x in theirs) / 4) ** 0.5
+    assert apart.of_difference("SVD") == pytest.approx((0.035**2 + deviation**2 / 5) ** 0.5)
+    assert str(verdict(0.8, baselines={"SVD": 0.79}, spread=apart)) == "a baseline is level: SVD"
+    assert SeedSpread(0.035).of_difference("SVD") == 0.035
+
+
+def test_a_level_figure_counts_as_reached() -> None:
+    level = verdict(0.87, target=0.88, published=0.88, baselines={"SVD": 0.871}, spread=SeedSpread(0.02))
+    assert summary([level]) == (
+        "1 of 1 targets reached; at least the paper in 1 of 1 figures; a baseline is level in 1"
+    )
 
 
 def test_many_verdicts_in_a_few_words() -> None:

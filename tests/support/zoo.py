@@ -91,7 +91,7 @@ BAD = {
     "no edges": (Graph.from_edges([], nodes=["a", "b"]), "no edges"),
     "one node": (Graph.from_edges([("a", "a")]), "at least 2"),
     "a hypergraph": (Hypergraph.from_tuples([("a", "b", "c")]), "hypergraph"),
-    "a file": ("edges.csv", "read_edges"),
+    "a file": ("edges.csv", "edges.csv: there is no such file"),
     "a number": (17, "cannot be read as a graph"),
 }
 """What no model of graphs can embed, and a word of the sentence that says so."""

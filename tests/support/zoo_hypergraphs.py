@@ -81,7 +81,7 @@ BAD = {
     "no edges": (Hypergraph([], ["a", "b"]), "no hyperedges"),
     "one node": ([("a",)], "fewer than two"),
     "a graph": (Graph.from_edges([("a", "b")]), "reads a Hypergraph, not a Graph"),
-    "a file": ("tags.csv", "read_hyperedges"),
-    "a number": (17, "not a int"),
+    "a file": ("tags.csv", "tags.csv: there is no such file"),
+    "a number": (17, "not an int"),
 }
 """What no model of hypergraphs can embed, and a word of the sentence that says so."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from netfold.cli.flags import renamed_flag
+from netfold.cli.flags import TaskName, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags, typed_flags
 from netfold.cli.output import json_flag, say
 from netfold.errors import InputError
@@ -20,7 +20,7 @@ _PURPOSES = [task.short for task in TASKS.values() if task.purpose and task.shor
 
 @click.command(epilog="Example: netfold choose edges.csv --task link --try")
 @click.argument("edges")
-@click.option("--task", type=click.Choice(_PURPOSES), help="What the vectors are for.  [default: who is near whom]")
+@click.option("--task", type=TaskName(_PURPOSES), help="What the vectors are for.  [default: who is near whom]")
 @click.option("--try", "trying", is_flag=True, help="Fit the choice and its rivals to a part of EDGES, and compare.")
 @click.option("--sample", type=click.IntRange(10), metavar="N", help="Nodes of that part, at most.  [default: 1000]")
 @click.option("--classes", metavar="FILE", help=f"For --try. {CLASSES_HELP}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from netfold.cli.flags import renamed_flag
+from netfold.cli.flags import TaskName, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags
 from netfold.cli.output import json_flag, say
 from netfold.errors import InputError
@@ -18,7 +18,7 @@ __all__ = ["compare"]
 @click.command(epilog="Example: netfold compare edges.csv sdne node2vec --task link-prediction --dim 64")
 @click.argument("edges")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
-@click.option("--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Can be repeated.  [default: "
+@click.option("--task", "tasks", multiple=True, type=TaskName(), help="Can be repeated.  [default: "
               "link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
 @click.option(
     "--by",
@@ -28,7 +28,8 @@ __all__ = ["compare"]
 @click.option("--classes", metavar="FILE", help=CLASSES_HELP)
 @renamed_flag("--labels", "--classes")
 @click.option("--dim", type=click.IntRange(1), metavar="N", help="For every model.  [default: each model's own]")
-@click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model.  [default: each model's own]")
+@click.option("--epochs", type=click.IntRange(0), metavar="N", help="For every model that is trained.  [default: each "
+              "model's own]")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
 @either_flags
@@ -42,10 +43,9 @@ def compare(
     of a fit. `netfold evaluate TASK MODEL EDGES` has the flags of one model and of one task.
     """
     from netfold.studies.compare import compare as compared
-    from netfold.studies.compare import model_named
 
     options = {name: values[name] for name in ("dim", "epochs", "seed") if values[name] is not None}
-    chosen = [model_named(name, **options) for name in models]
+    chosen = [_model(name, options) for name in models]
     data = data_of(edges, values)
     names: Any = tasks or (("hyperedges",) if hasattr(data, "kinds") else ("link-prediction",))
     if values["by"] is not None:
@@ -53,6 +53,14 @@ def compare(
     of_nodes = None if classes is None else classes_of(classes, data.nodes)
     comparison = compared(chosen, data, names, classes=of_nodes, seed=values["seed"], progress=not values["quiet"])
     say(comparison.to_dict(), repr(comparison), as_json=as_json)
+
+
+def _model(name: str, options: dict[str, Any]) -> Any:
+    """The model of this name with those of the options that it has: one that is computed has no epochs."""
+    from netfold.studies.compare import model_named
+
+    has = model_named(name).get_params()
+    return model_named(name, **{key: value for key, value in options.items() if key in has})
 
 
 def _split_by(by: str, names: tuple[str, ...]) -> dict[str, dict[str, str]]:

@@ -11,6 +11,7 @@ import click
 from netfold.cli.names import node_of_type, spelled
 from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import form_with, forms_of, hypergraph_for, node_types, position_types, tuple_model
+from netfold.data.text import with_article
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,5 +104,6 @@ def _asked(model: DHNE, form: Form, by_role: dict[str, str], later: Hypergraph |
     types = dict(zip(chain(*nodes), node_types(model, later), strict=True))
     for role, name in pairs:
         if types.get(members[role], name) != name:
-            raise InputError(f"--{role} is a {name}, and {spelled(members[role])} is a {types[members[role]]}")
+            there = with_article(types[members[role]])
+            raise InputError(f"--{role} is {with_article(name)}, and {spelled(members[role])} is {there}")
     return members

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.fit import FitCommand, hyper_parameters
+from netfold.cli.fit import FitCommand, hyper_parameters, name_typed
 from netfold.cli.flags import flags, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, INPUTS, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
@@ -23,6 +24,7 @@ from netfold.evaluate.task import (
     CLASS_RULES,
     CLASSIFIERS,
     EDGES_BY,
+    ISOLATED,
     KEEP,
     LINKED,
     NEGATIVES,
@@ -83,6 +85,10 @@ class _Models(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self._fitted:
             if not Path(args[0]).exists():
+                with suppress(InputError):
+                    args = [name_typed(args[0]), *args[1:]]
+                if args[0] in self._fitted:
+                    return super().resolve_command(ctx, args)
                 self._check_reads(args[0])
                 known = ", ".join(self._fitted)
                 raise click.UsageError(f"{args[0]!r} is neither a model ({known}) nor a saved one; give its path", ctx)
@@ -143,15 +149,17 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
     @click.pass_context
     def command(ctx: click.Context, /, **values: Any) -> None:
-        from netfold.studies.compare import fit_with_base
+        from netfold.studies.compare import fit_choosing_score, fit_with_base
 
         model = cls(**hyper_parameters(ctx, cls, values))
         data, classes = _read(task, cls.reads, values)
+        chooses = task.name == "link-prediction" and values[f"{_PREFIX}score"] is None
+        fit = fit_choosing_score if chooses else fit_with_base
         _measure(
             task,
             data,
             classes,
-            lambda graph: fit_with_base(model, graph, progress=not values["quiet"]),
+            lambda graph: fit(model, graph, progress=not values["quiet"]),
             model.seed,
             values,
         )
@@ -377,6 +385,10 @@ _FLAGS: dict[str, tuple[Any, str]] = {
     "by": (click.Choice(EDGES_BY), "Random edges, or the latest by their time column.  [default: random]"),
     "keep": (click.Choice(KEEP), "connected: no held-out edge may cross components.  [default: none]"),
     "score": (click.Choice(SCORES), "How a pair of nodes is scored; own: as the model means it.  [default: {score}]"),
+    "isolated": (
+        click.Choice(ISOLATED),
+        "How pairs with a node that training leaves without links are scored.  [default: average]",
+    ),
     "negatives": (click.Choice(NEGATIVES), "How pairs that are no edges are drawn.  [default: uniform]"),
     "per_positive": (_COUNT, "So many for each test edge.  [default: 1]"),
     "k": (_Numbers(int, 1), "Precision among so many best pairs.  [default: 100,1000,10000]"),
@@ -433,6 +445,8 @@ _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
 def _flag(task: Task, argument: str) -> Callable[[Any], Any]:
     kind, words = _OF_TASK.get((task.name, argument), _FLAGS[argument])
     score = "w2 of Gaussians, else cosine" if task.score == "gaussian" else task.score
+    if task.name == "link-prediction":
+        score = "the one chosen with the model, or by another fit without a tenth of the links"
     help = words.format(split=task.split, score=score)
     name, spelled = f"{_PREFIX}{argument}", _spelled(argument)
     if kind is None:

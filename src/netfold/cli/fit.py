@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
 import time
@@ -12,15 +13,24 @@ from typing import Any
 import click
 
 from netfold.cli.flags import ModelFlag, flags, from_toml
-from netfold.cli.inputs import INPUTS, embedding_at, named_as
+from netfold.cli.inputs import INPUTS, embedding_at, named_as, refuse_reading_flags
 from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
+from netfold.data.text import counted
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.store import estimated_size
 from netfold.errors import InputError
 from netfold.io.files import check_room
-from netfold.models import MODELS
+from netfold.models import MODELS, name_of_model
 
-__all__ = ["fit"]
+__all__ = ["fit", "hyper_parameters", "name_typed"]
+
+
+def name_typed(text: str) -> str:
+    """The model that a person means who types `text`; of DeepWalk it is said what it is here."""
+    name = name_of_model(text)
+    if name == "node2vec" and "walk" in text.lower():
+        click.echo("deepwalk is node2vec with p = q = 1, which are its defaults", err=True)
+    return name
 
 
 class ModelCommands(click.Group):
@@ -33,9 +43,7 @@ class ModelCommands(click.Group):
         return _command(MODELS[name]) if name in MODELS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in MODELS:
-            raise click.UsageError(f"no model is called {args[0]!r}; there is {', '.join(MODELS)}", ctx)
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, [name_typed(args[0]), *args[1:]] if args else args)
 
 
 @click.group(cls=ModelCommands, epilog="Example: netfold fit sdne edges.csv -o sdne.netfold --dim 64 --hidden 500,100")
@@ -88,7 +96,8 @@ def _command(cls: type[Embedder]) -> click.Command:
     epilog = f"Example: netfold fit {name} {source.file} -o {name}.netfold {usual} --checkpoint {name}.state"
     short = str(cls.__doc__).splitlines()[0]
     command = click.command(name, cls=FitCommand, help=_help(cls), short_help=short, epilog=epilog)(run)
-    command.params += [*([_EMBEDDING] if cls.extends else []), *flags(cls)]
+    command.params += [*([_EMBEDDING] if cls.extends else []), *([] if cls.reads != "graph" else [_CHOOSE_SCORE])]
+    command.params += flags(cls)
     return command
 
 
@@ -100,6 +109,13 @@ _EMBEDDING = click.Option(
 )
 
 
+_CHOOSE_SCORE = click.Option(
+    ["--choose-score"],
+    is_flag=True,
+    help="Choose how pairs of nodes are scored, by one more fit without a tenth of the links; later commands use it.",
+)
+
+
 def _help(cls: type[Embedder]) -> str:
     """The class's docstring up to its examples and options, and what EDGES may be."""
     words = re.split(">>>|^Parameters$", inspect.cleandoc(str(cls.__doc__)), maxsplit=1, flags=re.MULTILINE)[0]
@@ -108,6 +124,13 @@ def _help(cls: type[Embedder]) -> str:
 
 def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **options: Any) -> None:
     model = cls(**hyper_parameters(ctx, cls, options))
+    if isinstance(edges, str) and (Path(edges) / "parts.json").exists() and not cls.extends:
+        from netfold.embedder.parts import is_spread
+
+        if is_spread(model, edges):
+            refuse_reading_flags(edges, {name: options[name] for name in INPUTS[cls.reads].names})
+            _fit_parts(model, edges, out, options)
+            return
     check_new_folder(out, force=options["force"])
     _check_apart(out, options["checkpoint"])
     source = INPUTS[cls.reads]
@@ -119,11 +142,65 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
     model.fit(graph, embedding, **training, progress=not options["quiet"])
     seconds = time.perf_counter() - start
+    if options.get("choose_score"):
+        _choose_score(model, graph, embedding)
     model.save(out, force=options["force"])
     facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges}
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
+    facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
     say(facts, _summary(facts, source.noun), as_json=options["as_json"])
+
+
+def _choose_score(model: Embedder, graph: Any, embedding: Any) -> None:
+    """The score that suits a model like this one, fitted to all but a tenth of the links."""
+    from netfold.evaluate.link_tasks import choose_pair_score
+
+    copy = type(model)(**model.get_params())
+    score = choose_pair_score(lambda part: copy.fit(part, embedding, progress=False), graph, seed=model.seed)
+    if score is None:
+        raise InputError(f"--choose-score holds out a tenth of the links, and there are {graph.n_edges}; leave it out")
+    model.pair_score_ = score
+
+
+def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -> None:
+    """The same for a folder of parts: every rank runs this, and rank 0 speaks."""
+    from netfold.cluster.ranks import start
+    from netfold.io.parts import PartsFolder
+    from netfold.studies.plan import plan
+
+    ranks = start(model.device)
+    folder = ranks.together(lambda: PartsFolder.open(edges, "graph"))
+
+    def check() -> None:
+        if ranks.size > 1 and not out.rstrip("/").endswith(".parts"):
+            raise InputError(f"{out}: several ranks write a folder of parts; let its name end in .parts")
+        if ranks.first:
+            check_new_folder(out, force=options["force"])
+            _check_apart(out, options["checkpoint"])
+            expected = plan(folder, model, ranks=ranks.size)
+            check_room(Path(out), expected.vectors)
+            if options["checkpoint"] is not None:
+                check_room(Path(options["checkpoint"]), 2 * expected.state)
+
+    ranks.together(check)
+    start_time = time.perf_counter()
+    training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
+    try:
+        model.fit(edges, **training, progress=not options["quiet"])
+    except KeyboardInterrupt as e:
+        if ranks.first:
+            raise
+        interrupted = Interrupted("interrupted")
+        interrupted.silent = True
+        raise interrupted from e
+    seconds = time.perf_counter() - start_time
+    model.save(out, force=options["force"])
+    facts = {"model": type(model).__name__, "path": out, "nodes": folder.n_nodes, "arcs": folder.n_arcs}
+    facts |= {"dim": model.embedding_.dim, **_training(model), "ranks": ranks.size}
+    facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
+    if ranks.first:
+        say(facts, _summary(facts | {"edges": folder.n_arcs}, "arcs"), as_json=options["as_json"])
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:
@@ -150,15 +227,18 @@ def _training(model: Embedder) -> dict[str, Any]:
 def _summary(facts: dict[str, Any], noun: str) -> str:
     terms = ", ".join(f"{name} {value:.4g}" for name, value in facts["losses"].items())
     ended = f"; objective {facts['objective']:.4g} ({terms})" if terms else ""
-    return (
-        f"{facts['model']} of {facts['nodes']:,} nodes and {facts['edges']:,} {noun} in {facts['dim']} dimensions: "
-        f"{facts['epochs']} epochs in {facts['seconds']:.1f} s{ended}\n{facts['path']}"
-    )
+    scored = f"; pairs are scored by {facts['pair_score']}" if "pair_score" in facts else ""
+    sizes = f"{counted(facts['nodes'], 'node')} and {counted(facts['edges'], noun.removesuffix('s'))}"
+    took = f"{counted(facts['epochs'], 'epoch')} in {facts['seconds']:.1f} s"
+    said = f"{facts['model']} of {sizes} in {counted(facts['dim'], 'dimension')}: {took}{ended}{scored}"
+    return f"{said}\n{facts['path']}"
 
 
 def _how_to_go_on(ctx: click.Context) -> str:
     command, checkpoint = ["netfold", *ctx.obj], ctx.params["checkpoint"]
-    if checkpoint and (Path(checkpoint) / "manifest.json").exists():
+    if checkpoint and "RANK" in os.environ:
+        return f"interrupted; the training so far is in {checkpoint}; the same torchrun command goes on from it"
+    if checkpoint and any(Path(checkpoint).glob("**/manifest.json")):
         return f"interrupted; the training so far is in {checkpoint}; to go on, run: {shlex.join(command)}"
     if checkpoint:
         return (

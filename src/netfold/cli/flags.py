@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,29 @@ import click
 
 from netfold.cli.inputs import check_there
 from netfold.data.text import did_you_mean
-from netfold.embedder.options import Option, options, renamed_option
+from netfold.embedder.options import NONE, Option, as_text, options, renamed_option
 from netfold.errors import InputError
+from netfold.evaluate.task import TASKS, task_named
 
-__all__ = ["ModelFlag", "OptionValue", "flags", "from_toml", "renamed_flag"]
+__all__ = ["ModelFlag", "OptionValue", "TaskName", "flags", "from_toml", "renamed_flag"]
 
-_NONE = "none"
 _METAVAR = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
-_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class TaskName(click.Choice[str]):
+    """The name of a task, or one of its other names, which becomes the name."""
+
+    def __init__(self, known: Iterable[str] = tuple(TASKS)):
+        super().__init__(list(known))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The one among those known that is meant."""
+        try:
+            task = task_named(value)
+        except InputError as e:
+            self.fail(str(e), param, ctx)
+        name = next((x for x in (task.name, *task.aliases) if x in self.choices), value)
+        return super().convert(name, param, ctx)
 
 
 class ModelFlag(click.Option):
@@ -46,7 +61,7 @@ def _flag(o: Option, cls: type) -> click.Option:
         return ModelFlag([spelled, o.name], default=o.default, help=text, show_default=True)
     before = [x for x in options(cls) if o.name in x.was]
     kind = OptionValue(o, before=before[0] if before else None)
-    return ModelFlag([name, o.name], type=kind, default=_text(o.default), help=text, show_default=True)
+    return ModelFlag([name, o.name], type=kind, default=as_text(o.default), help=text, show_default=True)
 
 
 def _spelled(name: str) -> str:
@@ -107,18 +122,18 @@ class OptionValue(click.ParamType):  # type: ignore[type-arg]
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: D102
         o = self._option
         words = "|".join(o.choices) or _METAVAR.get(o.type, "N,N,...")
-        return f"[{words}]" if o.choices else f"{words}|{_NONE}" if o.none else words
+        return f"[{words}]" if o.choices else f"{words}|{NONE}" if o.none else words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: D102
         if not isinstance(value, str):
             return value
         try:
-            converted = _value(self._option, value)
+            converted = self._option.parse(value)
             self._option.check(converted)
         except ValueError:  # no number, or an InputError of the check
             if self._before is not None and _admits(self._before, value):
                 self.fail(f"with {value!r} it is now called {_spelled(self._before.name)}", param, ctx)
-            self.fail(f"{value!r} is not allowed; {self._option.accepted().replace('None', _NONE)}", param, ctx)
+            self.fail(f"{value!r} is not allowed; {self._option.accepted().replace('None', NONE)}", param, ctx)
         return converted
 
 
@@ -162,30 +177,12 @@ def _renamed(cls: type, key: str, value: Any) -> Option | None:
 
 def _admits(o: Option, text: str) -> bool:
     try:
-        return o.fits(_value(o, text))
+        return o.fits(o.parse(text))
     except ValueError:
         return False
 
 
 def _from_toml(o: Option, value: Any) -> Any:
-    if o.none and value == _NONE:  # TOML has no null
+    if o.none and value == NONE:  # TOML has no null
         return None
     return tuple(value) if isinstance(value, list) else value
-
-
-def _value(o: Option, text: str) -> Any:
-    if o.none and text.lower() == _NONE:
-        return None
-    if o.type is bool:
-        return _TRUTH.get(text.lower(), text)
-    if o.choices or o.type is str:
-        return text
-    if o.type is int or o.type is float:
-        return o.type(text)
-    return tuple(int(part) for part in text.split(",")) if text.strip() else ()
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return _NONE
-    return ",".join(str(x) for x in value) if isinstance(value, (tuple, list)) else str(value)

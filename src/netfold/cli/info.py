@@ -33,13 +33,17 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 
     The flags on reading are for a file; a model of hyperedges knows its types and kinds.
     """
+    if any(Path(path).glob("state-*/manifest.json")):  # of several ranks: the newest state
+        from netfold.cluster.checkpoints import whole_states
+
+        path = str(Path(path) / whole_states(Path(path))[0])
     if (Path(path) / "manifest.json").exists():
         refuse_reading_flags(path, reading)
         facts = _of_folder(Path(path))
     else:
         facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
-    say(facts, text_table(_rows(facts)), as_json=as_json)
+    say(facts, "\n".join([text_table(_rows(facts)), *_table(facts.get("trials"))]), as_json=as_json)
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:
@@ -55,9 +59,18 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
         facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
         facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
+        facts |= {"pairs_scored_by": str(run["pair_score"])} if "pair_score" in run else {}
+        facts |= _trials(run["trials"]) if "trials" in run else {}
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{folder} is damaged: its manifest does not say what it holds ({e})") from None
     return facts | {"bytes": sum(f["size"] for f in manifest["files"])}
+
+
+def _trials(facts: Any) -> dict[str, Any]:
+    """What was tried before the model was chosen."""
+    from netfold.embedder.trials import Trials
+
+    return {"trials": Trials.from_dict(facts).to_dict()}
 
 
 def _sort(graph: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +89,7 @@ def _roles(roles: Sequence[str], types: Sequence[str]) -> str:
 
 def _kind(folder: Path) -> str:
     """A checkpoint where the manifest is one's; whatever else is wrong with it, reading it as a model will tell."""
-    from netfold.data.interop import read_facts
+    from netfold.io.files import read_facts
     from netfold.io.tensors import FORMAT
 
     try:
@@ -98,6 +111,9 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
     counts = graph_counts(graph)
     facts: dict[str, Any] = {"kind": "graph", "nodes": counts.nodes, "edges": counts.edges}
     facts |= {"directed": counts.directed, "weighted": counts.weighted, "self_loops": counts.self_loops}
+    facts |= {"bipartite": counts.sides is not None}
+    if counts.sides is not None:
+        facts["sides"] = {"first": counts.sides[0], "second": counts.sides[1]}
     facts |= {"isolated": counts.isolated, "components": counts.components, **_degrees(counts)}
     if counts.weights is not None:
         facts["weights"] = {"min": counts.weights.least, "max": counts.weights.largest}
@@ -124,8 +140,17 @@ def _degrees(counts: Counts) -> dict[str, Any]:
     return {} if of is None else {"degrees": {"min": of.least, "mean": of.mean, "max": of.largest}}
 
 
+def _table(trials: Any) -> list[str]:
+    if trials is None:
+        return []
+    from netfold.embedder.trials import Trials
+
+    return ["", f"raced for {trials['task']} within {trials['budget']}:", repr(Trials.from_dict(trials))]
+
+
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    listed = {name: value for name, value in facts.items() if value is not None and name != "reading"}
+    apart = ("reading", "trials")
+    listed = {name: value for name, value in facts.items() if value is not None and name not in apart}
     return [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
 
 

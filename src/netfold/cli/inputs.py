@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.names import integer, spelled
-from netfold.data.text import is_typed
+from netfold.data.text import is_typed, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
     `known` are nodes that the file may name: a line 1 that does is no header.
     """
     flags = {name: value for name, value in reading.items() if value is not None}
-    if (Path(path) / "graph.json").exists():
+    if any((Path(path) / name).exists() for name in ("graph.json", "parts.json")):
         refuse_reading_flags(path, flags)
         from netfold.data.graph import Graph
 
@@ -149,16 +149,28 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
         if known is not None and graph.reading is not None and graph.reading.undecided:
             cells = [graph.reading.roles[end] for end in ("source", "target")]
             graph = read_edges(path, **flags | {"header": False}) if any(map(known.__contains__, cells)) else graph
-    say_reading(path, graph.reading)
+    say_reading(path, graph.reading, graph)
     return graph
 
 
-def say_reading(path: str, reading: Reading | HyperedgeReading | None) -> None:
+_MOST_COLORED = 5_000_000
+"""Edges of a file up to which reading it looks for two sides, a second's work; `netfold info` always does."""
+
+
+def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Graph | None = None) -> None:
     """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
     if reading is not None and (not quiet or reading.undecided or bool(getattr(reading, "shared", False))):
-        click.echo(f"read {path}: {reading}", err=True)
+        click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
+
+
+def _sides(graph: Graph | None) -> str:
+    """That a graph is bipartite, which changes what it is asked."""
+    if graph is None or graph.n_edges > _MOST_COLORED or graph.sides is None:
+        return ""
+    left, right = (int((graph.sides == side).sum()) for side in (0, 1))
+    return f"; bipartite: {left:,} and {right:,} nodes, and all edges between them"
 
 
 def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
@@ -169,19 +181,21 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
 
 
 def embedding_at(path: str) -> Embedding:
-    """The embedding of a model folder, or of a file that an embedding was exported to."""
-    model = model_of(path)
-    embedding: Embedding = getattr(model, "embedding_", model)
-    return embedding
+    """The embedding of a model folder, or of a file that an embedding was exported to, without loading torch."""
+    check_there(path)
+    if Path(path).is_file() or (Path(path) / "parts.json").exists():
+        from netfold.data.embedding import Embedding
+
+        return Embedding.load(path)
+    from netfold.models import load
+
+    return load(path, only="embedding")
 
 
 def model_of(path: str) -> Any:
     """The model in a folder, or the embedding in a file that one was exported to."""
-    check_there(path)
-    if Path(path).is_file():
-        from netfold.data.embedding import Embedding
-
-        return Embedding.load(path)
+    if not Path(path).is_dir():
+        return embedding_at(path)
     from netfold.models import load
 
     return load(path)
@@ -400,7 +414,7 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
     source = INPUTS[model.reads]
     other = next((name for name, value in flags.items() if value is not None and name not in source.names), None)
     if other is not None:
-        flag, words = other.replace("_", "-"), f"a {type(model).__name__} reads {source.noun}"
+        flag, words = other.replace("_", "-"), f"{type_in_words(model)} reads {source.noun}"
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: flags[name] for name in source.names if name in flags}
     if model.reads == "hypergraph":

@@ -10,6 +10,7 @@ import click
 from netfold.cli.flags import renamed_flag
 from netfold.cli.inputs import class_file, classes_of, graph_of, hypergraph_of, model_of, named_as, named_as_known
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
+from netfold.data.text import counted
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def map_(
         uncertainty=uncertainty,
     )
     facts = {"nodes": len(embedding), "method": method, "names": min(names, len(embedding)), "path": out}
-    say(facts, f"{len(embedding):,} nodes by {method}\n{out}", as_json=as_json)
+    say(facts, f"{counted(len(embedding), 'node')} by {method}\n{out}", as_json=as_json)
 
 
 def _graph(edges: tuple[str, ...], nodes: Nodes) -> Graph:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import model_of
+from netfold.cli.inputs import embedding_at, model_of
 from netfold.cli.names import node_typed, spelled
 from netfold.cli.output import json_flag, say
 from netfold.cli.tuples import node_types
 from netfold.data.text import is_typed
+from netfold.embedder.store import pair_score_at
 from netfold.errors import InputError
 from netfold.models import DHNE
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["nearest"]
 
 
+_METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
+"""Of a model whose score of pairs was chosen on the data."""
+
+
 @click.command(epilog="Example: netfold nearest sdne.netfold alice -k 5   (a node that begins with a dash: ... -- -7)")
 @click.argument("model")
 @click.argument("node")
@@ -27,7 +33,7 @@ __all__ = ["nearest"]
 @click.option(
     "--metric",
     type=click.Choice(["cosine", "euclidean", "dot"]),
-    help="How near is measured.  [default: cosine; euclidean for Gaussians]",
+    help="How near is measured.  [default: as was chosen with the model; cosine; euclidean for Gaussians]",
 )
 @click.option("--type", "of_type", metavar="TYPE", help="Only nodes of this type, where they are called as user:u1.")
 @json_flag
@@ -38,14 +44,16 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
     (cosine, dot) or a distance (euclidean). Where nodes have types, NODE is user:u1, or u1 if one type has it.
 
     Where nodes are Gaussians, each comes with its uncertainty, the mean of its ten largest variances, and the share of
-    all nodes that have less; the first line is NODE's own.
+    all nodes that have less; the first line is NODE's own. Vectors in parts are read one part after another.
     """
-    saved = model_of(model)
-    embedding: Embedding = getattr(saved, "embedding_", saved)
-    whole = embedding
+    if (Path(model) / "parts.json").exists() and of_type is None:
+        _in_parts(model, node, k, metric, as_json)
+        return
+    whole = embedding = embedding_at(model)
     query = node_typed(embedding.nodes, node)
     if of_type is not None:
-        embedding = _only(saved, embedding, of_type, query)
+        embedding = _only(model, embedding, of_type, query)
+    metric = metric or _METRICS.get(pair_score_at(model) or "")
     neighbors = embedding.nearest(query, k, metric=metric)
     used = metric or ("cosine" if embedding.std is None else "euclidean")
     facts: dict[str, Any] = {"node": query, "metric": used}
@@ -57,6 +65,32 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
         rows = [row | of_node for row, of_node in zip(rows, spread[1:], strict=True)]
         text = _columns(used, [facts, *rows])
     say(facts | {"nearest": rows}, text, as_json=as_json)
+
+
+def _in_parts(folder: str, node: str, k: int, metric: str | None, as_json: bool) -> None:
+    """The same over vectors in parts: one part after another, in the memory of one."""
+    from netfold.data.embedding import Embedding
+    from netfold.io.parts import PartsFolder
+
+    parts = PartsFolder.open(folder, "embedding")
+    typed = parts.names(0).parse(node)
+    p, row = parts.find(typed)
+
+    def part(i: int) -> Embedding:
+        arrays = parts.arrays(i)
+        return Embedding(parts.names(i), arrays["vectors"], arrays.get("std"))
+
+    own = part(p)
+    used = metric or ("cosine" if own.std is None else "euclidean")
+    query = own.coordinates[row] if used == "euclidean" else own.vectors[row]
+    best: list[tuple[Any, float]] = []
+    for i in range(len(parts)):
+        if parts.files[i]["nodes"]:
+            best += [x for x in part(i).nearest(query, k + 1, metric=used) if x[0] != typed]
+    best = sorted(best, key=lambda x: x[1] if used == "euclidean" else -x[1])[:k]
+    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in best)
+    rows = [{"node": near, "score": score} for near, score in best]
+    say({"node": typed, "metric": used, "nearest": rows}, text, as_json=as_json)
 
 
 def _spread(embedding: Embedding, nodes: list[Any]) -> list[dict[str, float]]:
@@ -80,10 +114,11 @@ def _columns(metric: str, rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _only(saved: Any, embedding: Embedding, of_type: str, query: Any) -> Embedding:
+def _only(path: str, embedding: Embedding, of_type: str, query: Any) -> Embedding:
     """The nodes of a type, and the one that is asked about."""
-    typed = isinstance(saved, DHNE)
-    types = node_types(saved) if typed else [x[0] if is_typed(x) else "" for x in embedding.nodes]
+    types = [x[0] if is_typed(x) else "" for x in embedding.nodes]
+    if not all(types) and isinstance(saved := model_of(path), DHNE):  # its nodes have types, whatever they are called
+        types = node_types(saved)
     if of_type not in types:
         known = ", ".join(dict.fromkeys(filter(None, types)))
         hint = f"there are {known}" if known else "the nodes of this model have none"

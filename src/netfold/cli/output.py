@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,19 +17,21 @@ import click
 
 from netfold.data.text import printable
 from netfold.errors import InputError, TrainingError, is_out_of_memory
-from netfold.io.files import check_writable
+from netfold.io.files import check_writable, staged_file
 
 __all__ = [
     "EXIT_CODES",
     "Interrupted",
     "check_new_file",
     "check_new_folder",
+    "check_table",
     "exit_code",
     "force_flag",
     "json_flag",
     "one_line",
     "say",
     "sigterm_like_ctrl_c",
+    "write_table",
 ]
 
 
@@ -68,6 +71,30 @@ def check_new_folder(path: str, *, force: bool) -> None:
         raise InputError(f"{path} is a file, and a model is a folder; give another name")
 
 
+_DELIMITED = {".csv": ",", ".tsv": "\t"}
+_TABLES = (*_DELIMITED, ".parquet")
+
+
+def check_table(path: str) -> None:
+    """Refuse a name whose ending is that of no table."""
+    if Path(path).suffix.lower() not in _TABLES:
+        raise InputError(f"{path} names no format of a table; end it with one of {', '.join(_TABLES)}")
+
+
+def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write a table as its ending says, whole or not at all."""
+    ending = Path(path).suffix.lower()
+    if ending == ".parquet":
+        from netfold.io.vectors.parquet import write_columns
+
+        write_columns(Path(path), columns)
+        return
+    with staged_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=_DELIMITED[ending], lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
 FAILED, REFUSED, DRIFTED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 EXIT_CODES = {
     0: "all went well",
@@ -85,6 +112,9 @@ _LONGEST = 1000
 
 class Interrupted(Exception):  # noqa: N818
     """Ctrl-C or SIGTERM; the message says how to go on."""
+
+    silent = False
+    """Whether another process says it."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -127,7 +157,8 @@ def exit_code(run: Callable[[], object]) -> int:
         if os.environ.get("NETFOLD_TRACEBACK"):
             traceback.print_exception(e)
         code, sentence = _verdict(e)
-        click.echo(f"netfold: {one_line(sentence)}", err=True)
+        if not getattr(e, "silent", False):
+            click.echo(f"netfold: {one_line(sentence)}", err=True)
         return code
     return ended if isinstance(ended, int) else 0  # click gives the code of --help and --version back
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from netfold._version import version
+from netfold.cli.auto import auto
 from netfold.cli.choose import choose
 from netfold.cli.compare import compare
 from netfold.cli.complete import complete
@@ -20,13 +20,16 @@ from netfold.cli.demo import demo
 from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
 from netfold.cli.fit import fit
+from netfold.cli.groups import groups
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
 from netfold.cli.output import exit_code, one_line, sigterm_like_ctrl_c
+from netfold.cli.prepare import plan, prepare
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
+from netfold.cli.suggest import suggest
 from netfold.cli.transform import transform
 from netfold.errors import InputError
 
@@ -39,7 +42,6 @@ class Program(click.Group):
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> Any:
         argv = list(sys.argv[1:] if args is None else args)
         _escape_what_stdout_cannot_show()
-        _let_threads_sleep()
         run = super().main
         extra |= {"standalone_mode": False, "obj": tuple(argv)}
 
@@ -70,9 +72,14 @@ def main() -> None:
 
 
 for verb in (
+    auto,
+    prepare,
+    plan,
     fit,
     transform,
     nearest,
+    suggest,
+    groups,
     score,
     complete,
     export,
@@ -105,16 +112,6 @@ def _plain_warnings() -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = before
-
-
-def _let_threads_sleep() -> None:
-    """Threads that wait for one another sleep instead of spinning, unless the environment says otherwise.
-
-    Where other programs want the same cores, spinning keeps a thread that has work off its core: three epochs of DRNE
-    on 198 nodes took more than 60 s on two busy cores, and 4 s so. OpenMP reads it when torch is loaded.
-    """
-    if "torch" not in sys.modules:
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def _show_version(ctx: click.Context) -> None:

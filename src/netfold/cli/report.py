@@ -12,6 +12,7 @@ import click
 from netfold.cli.flags import renamed_flag
 from netfold.cli.inputs import READING, class_file, classes_of, graph_of, later_flags, later_of, model_of, named_as
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
+from netfold.data.text import counted
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def report(
     size = Path(out).stat().st_size
     counts = [len(x.embedding) for x in sheets]
     facts = {"models": [x.name for x in sheets], "nodes": counts, "bytes": size, "path": out}
-    words = ", ".join(f"{x.name} of {len(x.embedding):,} nodes" for x in sheets)
+    words = ", ".join(f"{x.name} of {counted(len(x.embedding), 'node')}" for x in sheets)
     say(facts, f"{words}; {size / 1e6:,.1f} MB\n{out}", as_json=as_json)
 
 

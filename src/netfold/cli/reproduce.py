@@ -14,7 +14,9 @@ from netfold.data.text import text_table
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.studies.reproduce import Recorded, Run, Table
+    from collections.abc import Mapping
+
+    from netfold.studies.reproduce import Recorded, Run, Table, Verdict
 
 __all__ = ["reproduce"]
 
@@ -25,6 +27,8 @@ __all__ = ["reproduce"]
 @click.option("--seeds", type=click.IntRange(1, 1000), metavar="N", help="How many runs to average.  [default: 3]")
 @click.option("--quick", is_flag=True, help="One seed, less training and less evaluation: whether it works at all.")
 @click.option("--record", "recording", is_flag=True, help="Write the numbers into the table's file, and the page anew.")
+@click.option("--baselines", is_flag=True, help="Measure the cheap baselines alone, anew; figures of models stay.")
+@click.option("--merge", metavar="FILE", help="Take in a run that `python -m netfold.studies.reproduce` recorded.")
 @click.option("--page", "paging", is_flag=True, help="Write the page of all tables anew; nothing is run.")
 @click.option(
     "--device",
@@ -55,6 +59,8 @@ def reproduce(
     seeds: int | None,
     quick: bool,
     recording: bool,
+    baselines: bool,
+    merge: str | None,
     paging: bool,
     device: str,
     jobs: int,
@@ -66,36 +72,46 @@ def reproduce(
 
     A row is run for each seed 0, 1, ...; ours is the mean, with the standard deviation. --list shows the names. Data
     sets are found as `netfold datasets` says. --record is for a checkout of netfold (or your own --tables). Ctrl-C
-    ends all processes of --jobs, and nothing is written.
+    ends all processes of --jobs, and nothing is written. `python -m netfold.studies.reproduce NAME --record FILE` runs
+    a table where click is missing, and --merge FILE takes that run in.
     """
     from netfold.studies.reproduce import Run, folder_of_tables
 
-    _check_asked(name, listing, paging, quick=quick, recording=recording, seeds=seeds)
+    _check_asked(name, listing, paging, merge, quick=quick, recording=recording, seeds=seeds)
     folder = folder_of_tables(tables)
-    if recording or paging:
+    if recording or paging or merge:
         _check_writable(folder)
     if listing:
         _list(folder, as_json=as_json)
     elif paging:
         path = _write_page(folder)
         say({"page": path}, path, as_json=as_json)
+    elif merge:
+        _merge(folder, merge, as_json=as_json)
     else:
         how = Run(
             range(1 if quick else seeds or 3), quick=quick, device=device, progress=sys.stderr.isatty(), jobs=jobs,
             limit=limit, say=lambda line: click.echo(line, err=True),
         )  # fmt: skip
-        _run(folder, str(name), how, recording=recording, as_json=as_json)
+        _run(folder, str(name), how, recording=recording, baselines=baselines, as_json=as_json)
 
 
 def _check_asked(
-    name: str | None, listing: bool, paging: bool, *, quick: bool, recording: bool, seeds: int | None
+    name: str | None,
+    listing: bool,
+    paging: bool,
+    merge: str | None,
+    *,
+    quick: bool,
+    recording: bool,
+    seeds: int | None,
 ) -> None:
     if quick and recording:
         raise click.UsageError("--quick is not worth recording; leave out --quick or --record")
     if quick and seeds not in (None, 1):
         raise click.UsageError("--quick runs one seed; leave out --quick or --seeds")
-    if sum((name is not None, listing, paging)) != 1:
-        raise click.UsageError("give the NAME of one table, or --list, or --page")
+    if sum((name is not None, listing, paging, merge is not None)) != 1:
+        raise click.UsageError("give the NAME of one table, or --list, or --page, or --merge FILE")
 
 
 def _check_writable(folder: Path) -> None:
@@ -135,11 +151,26 @@ def _write_page(folder: Path) -> str:
     return str(page_of(folder))
 
 
-def _run(folder: Path, name: str, how: Run, *, recording: bool, as_json: bool) -> None:
+def _merge(folder: Path, file: str, *, as_json: bool) -> None:
+    from netfold.studies import reproduce as published
+
+    name, run = published.read_run(Path(file))
+    table = published.table_named(folder, name)
+    published.record(table, published.merged(table, run))
+    _write_page(folder)
+    rows = list(run.rows)
+    say(
+        {"table": name, "rows": rows, "path": str(table.path)},
+        f"{', '.join(rows)} are in\n{table.path}",
+        as_json=as_json,
+    )
+
+
+def _run(folder: Path, name: str, how: Run, *, recording: bool, baselines: bool, as_json: bool) -> None:
     from netfold.studies import reproduce as published
 
     table = published.table_named(folder, name)
-    result = published.run(table, how)
+    result = published.with_baselines(table, how) if baselines else published.run(table, how)
     if recording:
         published.record(table, result)
         _write_page(folder)
@@ -150,7 +181,11 @@ def _run(folder: Path, name: str, how: Run, *, recording: bool, as_json: bool) -
 def _verdicts(table: Table, result: Recorded) -> dict[str, dict[str, str]]:
     from netfold.studies.reproduce import verdicts
 
-    return {r.name: {k: str(v) for k, v in verdicts(table, r, result.rows[r.name]).items()} for r in table.rows}
+    return {r.name: _in_words(verdicts(table, r, result.rows[r.name], len(result.seeds))) for r in table.rows}
+
+
+def _in_words(judged: Mapping[str, Verdict]) -> dict[str, str]:
+    return {figure: str(verdict) for figure, verdict in judged.items()}
 
 
 def _as_text(table: Table, result: Recorded, *, quick: bool) -> str:
@@ -160,7 +195,7 @@ def _as_text(table: Table, result: Recorded, *, quick: bool) -> str:
     rows = [
         [x.row, x.figure, x.paper, x.ours + x.spread, x.target, x.verdict, ", ".join(x.baselines)]
         for row in table.rows
-        for x in lines(table, row, result.rows[row.name])
+        for x in lines(table, row, result.rows[row.name], len(result.seeds))
     ]
     short = "  (--quick: less than the table asks for)" if quick else ""
     seeds = ", ".join(map(str, result.seeds))

@@ -10,19 +10,17 @@ import click
 
 from netfold.cli.inputs import Spelling, columns_flag, text_flags
 from netfold.cli.names import node_of_type, spelled
-from netfold.cli.output import check_new_file, force_flag, json_flag, say
+from netfold.cli.output import check_new_file, check_table, force_flag, json_flag, say, write_table
 from netfold.cli.tuples import (
     TupleFile,
-    check_table,
     form_with,
     forms_of,
     hypergraph_for,
     node_types,
     position_types,
     tuple_model,
-    write_table,
 )
-from netfold.data.text import printable
+from netfold.data.text import counted, printable, with_article
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ __all__ = ["score"]
 @click.command(epilog="Example: netfold score films.netfold tuples.csv -o scores.csv")
 @click.argument("model")
 @click.argument("tuples")
-@click.option("-o", "--out", metavar="FILE", help="Write tuples and scores here; ends in .csv or .tsv.")
+@click.option("-o", "--out", metavar="FILE", help="Write tuples and scores here; ends in .csv, .tsv or .parquet.")
 @click.option("--later", multiple=True, metavar="FILE", help="Hyperedges of nodes that the model never saw.")
 @columns_flag
 @text_flags
@@ -65,8 +63,8 @@ def score(
     facts = {"model": type(known).__name__, "roles": list(file.roles), "tuples": len(scores), "path": out}
     pairs = list(zip(file.rows, scores, strict=True))
     if out is not None:
-        write_table(out, [*file.roles, "score"], ([*row, s] for row, s in pairs))
-        say(facts, f"{len(scores):,} tuples have their scores in\n{out}", as_json=as_json)
+        write_table(out, {role: file.column(role) for role in file.roles} | {"score": scores})
+        say(facts, f"scores of {counted(len(scores), 'tuple')}\n{out}", as_json=as_json)
         return
     text = "\n".join(f"{s:8.4f}  {', '.join(map(printable, row))}" for row, s in pairs)
     say(facts | {"scores": [{"tuple": row, "score": s} for row, s in pairs]}, text, as_json=as_json)
@@ -103,4 +101,6 @@ def _check_types(types: Mapping[Any, str], columns: list[list[Any]], wanted: Seq
         row = next((i for i, node in enumerate(column) if types[node] != name), None)
         if row is not None:
             node = column[row]
-            raise file.refusal_at(row, f"{spelled(node)} is a {types[node]}, where a {name} belongs")
+            raise file.refusal_at(
+                row, f"{spelled(node)} is {with_article(types[node])}, where {with_article(name)} belongs"
+            )

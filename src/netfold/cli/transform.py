@@ -10,6 +10,7 @@ import click
 
 from netfold.cli.inputs import check_there, later_flags, later_of
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
+from netfold.data.text import counted
 
 __all__ = ["transform"]
 
@@ -46,4 +47,8 @@ def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json
     new.save(out, force=force)
     facts = {"model": type(known).__name__, "nodes": graph.n_nodes, "new_nodes": len(new)}
     facts |= {"dim": new.dim, "path": out}
-    say(facts, f"{len(new):,} of {graph.n_nodes:,} nodes are new, and have their vectors in\n{out}", as_json=as_json)
+    of = counted(graph.n_nodes, "node")
+    words = (
+        f"vectors of {counted(len(new), 'new node')} ({of} in all)" if len(new) else f"none of {of} is new: no vectors"
+    )
+    say(facts, f"{words}\n{out}", as_json=as_json)

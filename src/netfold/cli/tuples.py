@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netfold.cli.inputs import check_there, columns_of, hypergraph_of, named_as_known, plain_names
-from netfold.data.text import did_you_mean
+from netfold.data.text import did_you_mean, type_in_words
 from netfold.errors import InputError
 from netfold.models import DHNE
 
@@ -18,14 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TupleFile",
-    "check_table",
     "form_with",
     "forms_of",
     "hypergraph_for",
     "node_types",
     "position_types",
     "tuple_model",
-    "write_table",
 ]
 
 
@@ -36,7 +32,7 @@ def tuple_model(path: str) -> DHNE:
     check_there(path)
     model = load(path)
     if not isinstance(model, DHNE):
-        raise InputError(f"{path} holds a {type(model).__name__}, which scores no tuples; netfold fit dhne makes one")
+        raise InputError(f"{path} holds {type_in_words(model)}, which scores no tuples; netfold fit dhne makes one")
     return model
 
 
@@ -81,10 +77,6 @@ def hypergraph_for(model: DHNE, paths: Sequence[str]) -> Hypergraph | None:
     return named_as_known(hypergraph_of(paths), model.embedding_.nodes) if paths else None
 
 
-_PARTED = {".csv": ",", ".tsv": "\t"}
-"""What separates the columns of a file that is written, by its ending."""
-
-
 class TupleFile:
     """The nodes on each line of a file with a column for each role; `reading` are flags, None for one not given."""
 
@@ -113,19 +105,3 @@ class TupleFile:
 
         columns = Columns.of(self._given.get("columns"), self._given.get("header", True))
         return opened_file(self._path, columns, self._given.get("delimiter")).refusal_at(row, problem)
-
-
-def check_table(path: str) -> None:
-    """Refuse a name whose ending is that of no table."""
-    if Path(path).suffix.lower() not in _PARTED:
-        raise InputError(f"{path} names no format of a table; end it with one of {', '.join(_PARTED)}")
-
-
-def write_table(path: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table as its ending says."""
-    from netfold.io.files import staged_file
-
-    with staged_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=_PARTED[Path(path).suffix.lower()], lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(rows)

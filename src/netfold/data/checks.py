@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Collection, Iterable
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from netfold.errors import InputError
 
@@ -18,6 +16,7 @@ __all__ = [
     "Floats32",
     "Ints",
     "Ints32",
+    "byte_count",
     "check_at_least_one",
     "check_choice",
     "check_count",
@@ -30,11 +29,33 @@ __all__ = [
 ]
 
 
-Ints = npt.NDArray[np.int64]
-Ints32 = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Ints32 = npt.NDArray[np.int32]
+    Floats = npt.NDArray[np.float64]
+    Floats32 = npt.NDArray[np.float32]
+    Bools = npt.NDArray[np.bool_]
+else:  # options are checked here too, and the help of a command loads no numpy
+    Ints = Ints32 = Floats = Floats32 = Bools = Any
+
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def byte_count(text: str | float) -> int:
+    """A size in bytes: 8GB are 8,000,000,000 and 8GiB are 8,589,934,592; a plain number is bytes.
+
+    >>> byte_count("8GB"), byte_count("1.5 GiB"), byte_count(1024)
+    (8000000000, 1610612736, 1024)
+    """
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", str(text))
+    if match is None or match[2].upper() not in _UNITS:
+        raise InputError(f"{text!r} is not a size in bytes; write 8GB (8,000,000,000) or 8GiB (8,589,934,592)")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def is_whole(x: Any) -> bool:

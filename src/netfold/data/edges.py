@@ -172,7 +172,7 @@ def without_pairs(graph: Graph, pairs: Pairs) -> Graph:
 # -------------------------------------------------------------------- the matrix of a list of edges
 
 
-_LARGEST = float(np.finfo(np.float32).max)
+LARGEST = float(np.finfo(np.float32).max)
 _BATCH = 1 << 17
 _BUCKETS = 8
 """Edges are sorted in up to two to this power of buckets ..."""
@@ -321,8 +321,8 @@ def _summed(pieces: list[EdgePiece], weights: npt.NDArray[Any], n: int, directed
     del columns
     matrix.has_sorted_indices, matrix.has_canonical_format = True, False
     matrix.sum_duplicates()
-    if matrix.nnz and not matrix.data.max() <= _LARGEST:
-        raise InputError(f"the weights of an edge sum to more than {_LARGEST:.3g}; scale the weights down")
+    if matrix.nnz and not matrix.data.max() <= LARGEST:
+        raise InputError(f"the weights of an edge sum to more than {LARGEST:.3g}; scale the weights down")
     matrix.data = in_float32(matrix.data)
     matrix.eliminate_zeros()
     return matrix if directed else _mirrored(matrix)

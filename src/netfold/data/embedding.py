@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 from collections.abc import Iterable, Iterator
@@ -13,19 +14,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Floats32, check_choice
+from netfold.data.checks import Floats32, Ints, check_choice
 from netfold.data.gaussians import widths
+from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
+from netfold.data.text import as_typed, counted, is_typed, printable, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import pandas
 
+    from netfold.data.groups import NodeGroups
+
 __all__ = ["Embedding"]
 
 _METRICS = ("cosine", "euclidean", "dot")
 _BLOCK = 1 << 17
-"""Numbers of an embedding that a search looks at together: 1 MiB in float64, which stays in the cache."""
+"""Numbers of an embedding that a search looks at together in float64: 1 MiB, which stays in the cache."""
+_TOGETHER = 256
+"""Queries that are asked together, as one product."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,12 +69,22 @@ class Embedding:
         if self.std is not None:
             std = _as_matrix(self.std, "std", nodes)
             if std.shape != vectors.shape:
-                raise InputError(f"std has {std.shape[1]} columns, vectors have {vectors.shape[1]}; they need as many")
+                raise InputError(
+                    f"std has {counted(std.shape[1], 'column')}, vectors have {vectors.shape[1]}; they need as many"
+                )
             if std.size and std.min() <= 0:
                 raise InputError(f"the standard deviation of {nodes[int(std.min(axis=1).argmin())]!r} is not above 0")
             object.__setattr__(self, "std", std)
         if self.fitted_to is not None and not isinstance(self.fitted_to, str):
-            raise InputError(f"fitted_to is a {type(self.fitted_to).__name__}; give the fingerprint of a graph")
+            raise InputError(f"fitted_to is {type_in_words(self.fitted_to)}; give the fingerprint of a graph")
+
+    def __deepcopy__(self, memo: Any) -> Embedding:
+        """A value that never changes is its own copy."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """What pickle keeps: the value without what was computed from it, checked when it comes back."""
+        return _restored, (self.nodes, self.vectors, self.std, self.fitted_to)
 
     # ---------------------------------------------------------------- by node
 
@@ -75,6 +92,11 @@ class Embedding:
     def dim(self) -> int:
         """The length of a vector."""
         return int(self.vectors.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(nodes, dim): that of `vectors`, by which scikit-learn takes an embedding for a table."""
+        return len(self), self.dim
 
     @property
     def coordinates(self) -> Floats32:
@@ -106,7 +128,17 @@ class Embedding:
 
     def __repr__(self) -> str:
         spread = "" if self.std is None else ", Gaussian"
-        return f"Embedding({len(self):,} nodes, {self.dim:,} dimensions{spread})"
+        return f"Embedding({counted(len(self), 'node')}, {counted(self.dim, 'dimension')}{spread})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first nodes and the first numbers of each."""
+        rows, columns = min(len(self), 5), min(self.dim, 6)
+        more = ["..."] if columns < self.dim else []
+        head = ["", *(str(j) for j in range(columns)), *more]
+        vectors = [[f"{x:.3f}" for x in self.vectors[i, :columns].tolist()] for i in range(rows)]
+        shown = [[as_typed(self.nodes[i]), *vectors[i], *more] for i in range(rows)]
+        shown += [["..."] + [""] * (len(head) - 1)] if rows < len(self) else []
+        return html_box(repr(self), html_table(head, shown))
 
     def take(self, nodes: Iterable[Any]) -> Embedding:
         """The embedding of these nodes, in this order."""
@@ -128,75 +160,133 @@ class Embedding:
 
     # ---------------------------------------------------------------- neighbors
 
-    def nearest(self, query: Any, k: int = 10, *, metric: str | None = None) -> Any:
+    def nearest(
+        self, query: Any, k: int = 10, *, metric: str | None = None, among: Any = None, of_type: str | None = None
+    ) -> Any:
         """The k nodes nearest to a node, itself left out, or to a vector: (node, score), the best first.
 
-        Of a list of nodes it is a list of such lists, one for each.
+        Of a list of nodes it is a list of such lists, one for each, at the cost of one matrix product.
 
         `metric` is "cosine" or "dot" (a similarity of `vectors`, the largest first) or "euclidean" (a distance in
         `coordinates`, the smallest first: W2 where there is `std`). By default it is "euclidean" with `std`, "cosine"
         without. A vector is an array; a list is a list of nodes, a tuple is a node; a vector of zeros has the cosine 0
-        to all.
+        to all. `among` are the nodes that may be answers; `of_type` leaves those that are called (type, name) by it.
         The search is exact, and of equal scores the earlier node comes first.
+
+        >>> people = Embedding([("user", 1), ("user", 2), ("film", 1)], [[1, 0], [1, 1], [1, 0]])
+        >>> people.nearest(("user", 1), of_type="user")
+        [(('user', 2), 0.7071067690849304)]
         """
         metric = metric or ("cosine" if self.std is None else "euclidean")
         check_choice(_METRICS, metric=metric)
         k = _as_count(k)
-        if isinstance(query, list):
+        rows = self._among(among, of_type)
+        if not isinstance(query, list) and _is_array(query):
+            return self._search(self._as_query(query, metric)[None], k, metric, rows, [()])[0]
+        several = isinstance(query, list)
+        if several:
             self._check_nodes(query)
-            return [self.nearest(node, k, metric=metric) for node in query]
-        if _is_array(query):
-            return self._search(self._as_query(query, metric), k, metric)
-        own = self._row(query)
-        vector = self.vectors[own]
-        if metric == "euclidean" and self.std is not None:
-            vector = np.concatenate([vector, self.std[own]])
-        nearest = self._search(vector, k + 1, metric, own)
-        return nearest[:k]
+        own = np.array([self._row(node) for node in query] if several else [self._row(query)], np.int64)
+        queries = self._coordinates_of(own) if metric == "euclidean" else self.vectors[own]
+        nearest = self._search(queries, k, metric, rows, [(row,) for row in own.tolist()])
+        return nearest if several else nearest[0]
 
-    def _search(self, query: npt.NDArray[Any], k: int, metric: str, own: int = -1) -> list[tuple[Any, float]]:
-        """The k best rows, `own` left out. A block's costs join the best so far: memory is bounded by block and k."""
-        query = query.astype(np.float64)
-        if metric == "cosine":
-            query /= np.linalg.norm(query) or 1
-        step = max(1, _BLOCK // self.dim)
-        costs, rows = np.empty(0, np.float32), np.empty(0, np.int64)
-        for start in range(0, len(self), step):
-            block = slice(start, min(start + step, len(self)))
-            costs = np.concatenate([costs, self._costs(query, block, metric)])
-            rows = np.concatenate([rows, np.arange(block.start, block.stop)])
-            best = _smallest(costs, k)
-            costs, rows = costs[best], rows[best]
-        scores = (costs if metric == "euclidean" else 0 - costs).tolist()
-        return [(self.nodes[i], score) for i, score in zip(rows.tolist(), scores, strict=True) if i != own]
+    def similarity(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
+        """The cosine of two nodes' vectors; with a list of nodes an array of those with each. 0 for one of zeros.
 
-    def _costs(self, query: npt.NDArray[np.float64], block: slice, metric: str) -> Floats32:
-        """What is to be small for each row of a block.
-
-        It is computed in float64, as a product of float32 overflows and rounds differently from row to row; rounded
-        afterwards, equal vectors have equal costs.
+        >>> Embedding("abc", [[1, 0], [1, 1], [0, 2]]).similarity("a", ["b", "c"]).round(3).tolist()
+        [0.707, 0.0]
         """
-        vectors = self.vectors[block]
-        if metric == "euclidean":
-            costs = _squares(vectors - query[: self.dim])
-            if self.std is not None:
-                costs += _squares(self.std[block] - query[self.dim :])
-            np.sqrt(costs, out=costs)
-        else:
-            costs = -(vectors.astype(np.float64) @ query)
-            if metric == "cosine":
-                costs /= self._norms[block]
-        with np.errstate(over="ignore"):
-            return costs.astype(np.float32)
+        if _is_several(a) and not _is_several(b):
+            a, b = b, a
+        left, right = (self.nodes.positions(x if _is_several(x) else [x]) for x in (a, b))
+        if _is_several(a) and len(left) != len(right):
+            raise InputError(f"{len(left):,} nodes do not pair with {len(right):,}; give one node, or as many")
+        rows = self.vectors[left].astype(np.float64) * self.vectors[right]
+        cosines: npt.NDArray[np.float64] = rows.sum(axis=1) / (self._norms[left] * self._norms[right])
+        return cosines if _is_several(b) else float(cosines[0])
+
+    def most_similar(
+        self, positive: Any = (), negative: Any = (), k: int = 10, *, among: Any = None, of_type: str | None = None
+    ) -> list[tuple[Any, float]]:
+        """The k nodes nearest, by cosine, to the sum of some nodes' directions less that of others: (node, cosine).
+
+        "What is to b as c is to a" is `most_similar([b, c], [a])`. Each is a node, a list of nodes, or an array (a
+        vector); those that are given are not among the answers. `among` and `of_type` as for `nearest`.
+
+        >>> towns = Embedding(["king", "queen", "man", "woman"], [[1, 1], [1, -1], [0.1, 1], [0.1, -1]])
+        >>> towns.most_similar(["king", "woman"], "man", k=1)
+        [('queen', 0.9605917930603027)]
+        """
+        k = _as_count(k)
+        total, own = np.zeros(self.dim), []
+        for sign, each in ((1, positive), (-1, negative)):
+            for one in each if isinstance(each, list) else [each] if _is_array(each) or each != () else []:
+                vector = self._as_query(one, "dot") if _is_array(one) else self.vectors[self._row(one)]
+                own += [] if _is_array(one) else [self._row(one)]
+                direction = vector.astype(np.float64)
+                total += sign * direction / (np.linalg.norm(direction) or 1)
+        if not own and not total.any():
+            raise InputError("there is nothing to be similar to; give nodes as positive or negative")
+        return self._search(total[None], k, "cosine", self._among(among, of_type), [tuple(own)])[0]
+
+    def _coordinates_of(self, rows: Ints) -> Floats32:
+        """The `coordinates` of some rows."""
+        return self.vectors[rows] if self.std is None else np.hstack([self.vectors[rows], self.std[rows]])
+
+    def _among(self, nodes: Any, of_type: str | None) -> Ints | None:
+        """The rows that may be answers, in order; None where all may."""
+        if nodes is None and of_type is None:
+            return None
+        rows = np.arange(len(self)) if nodes is None else np.unique(self.nodes.positions(list(nodes)))
+        if of_type is None:
+            return rows
+        of_this = [i for i in rows.tolist() if is_typed(self.nodes[i]) and self.nodes[i][0] == of_type]
+        if not of_this:
+            types = dict.fromkeys(node[0] for node in self.nodes if is_typed(node))
+            hint = f"there are {', '.join(map(printable, types))}" if types else "nodes with types are (type, name)"
+            where = "no node" if nodes is None else "none of these nodes"
+            raise InputError(f"of_type={of_type!r} is the type of {where}; {hint}")
+        return np.array(of_this, np.int64)
+
+    def _search(
+        self, queries: npt.NDArray[Any], k: int, metric: str, rows: Ints | None, own: list[tuple[int, ...]]
+    ) -> list[list[tuple[Any, float]]]:
+        """For each query the k best of `rows`, without its `own`."""
+        vectors, std, norms = self.vectors, self.std if metric == "euclidean" else None, self._norms
+        sizes, moderate = self._reaches if metric == "euclidean" else self._rough_norms
+        if rows is not None:
+            vectors, std, norms, sizes = vectors[rows], None if std is None else std[rows], norms[rows], sizes[rows]
+        most, answers = k + max(map(len, own), default=0), []
+        for start in range(0, len(queries), _TOGETHER):
+            some = queries[start : start + _TOGETHER].astype(np.float64)
+            search = _Search(vectors, std, norms, sizes if moderate else None, some, most, metric)
+            for leave_out, (places, costs) in zip(own[start:], search.best(), strict=False):
+                scores = (costs if metric == "euclidean" else 0 - costs).tolist()
+                at = (places if rows is None else rows[places]).tolist()
+                pairs = [(self.nodes[i], score) for i, score in zip(at, scores, strict=True) if i not in leave_out]
+                answers.append(pairs[:k])
+        return answers
 
     @cached_property
     def _norms(self) -> npt.NDArray[np.float64]:
         """The length of each vector, 1 for a vector of zeros."""
-        step = max(1, _BLOCK // self.dim)
-        blocks = [_squares(self.vectors[a : a + step].astype(np.float64)) for a in range(0, len(self), step)]
-        norms = np.sqrt(np.concatenate(blocks))
-        norms[norms == 0] = 1
-        return norms
+        lengths = _lengths(self.vectors)
+        lengths[lengths == 0] = 1
+        return lengths
+
+    @cached_property
+    def _rough_norms(self) -> tuple[Floats32, bool]:
+        """`_norms` in float32, and whether products in float32 hold there."""
+        return self._norms.astype(np.float32), _is_moderate(self._norms)
+
+    @cached_property
+    def _reaches(self) -> tuple[Floats32, bool]:
+        """The length of each node's coordinates in float32, and whether products in float32 hold there."""
+        lengths = _lengths(self.vectors)
+        if self.std is not None:
+            lengths = np.hypot(lengths, _lengths(self.std))
+        return lengths.astype(np.float32), _is_moderate(lengths[lengths > 0])
 
     def _as_query(self, query: Any, metric: str) -> npt.NDArray[Any]:
         width = 2 * self.dim if metric == "euclidean" and self.std is not None else self.dim
@@ -217,6 +307,19 @@ class Embedding:
 
     def _row(self, node: Any) -> int:
         return int(self.nodes.positions([node])[0])
+
+    def groups(self, k: int | None = None, *, seed: int = 0) -> NodeGroups:
+        """The nodes in k groups of like directions, by k-means of vectors at length 1; group 0 is the largest.
+
+        Where `k` is None, the number from 2 to 50 with the largest mean silhouette (on up to 2,000 nodes) is taken;
+        the `silhouettes` of all that were tried are kept, and near 0 the groups are not apart.
+
+        >>> Embedding("abcd", [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]).groups(2).sizes
+        [2, 2]
+        """
+        from netfold.data.groups import grouped
+
+        return grouped(self, k, seed)
 
     # ---------------------------------------------------------------- made into, and files
 
@@ -258,6 +361,10 @@ class Embedding:
             return Embedding(stored.nodes, stored.vectors, stored.std, fitted_to=stored.fitted_to)
 
 
+def _restored(nodes: Nodes, vectors: Floats32, std: Floats32 | None, fitted_to: str | None) -> Embedding:
+    return Embedding(nodes, vectors, std, fitted_to=fitted_to)
+
+
 def _as_floats(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
@@ -274,7 +381,9 @@ def _as_matrix(values: Any, name: str, nodes: Nodes) -> Floats32:
     if floats.ndim != 2 or floats.shape[1] == 0:
         raise InputError(f"{name} has the shape {floats.shape}; a matrix with a row for each node is needed")
     if len(floats) != len(nodes):
-        raise InputError(f"{name} has {len(floats):,} rows for {len(nodes):,} nodes; it needs one for each")
+        raise InputError(
+            f"{name} has {counted(len(floats), 'row')} for {counted(len(nodes), 'node')}; it needs one for each"
+        )
     with np.errstate(over="ignore"):
         matrix = np.ascontiguousarray(floats, dtype=np.float32)
     if matrix.size and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
@@ -314,10 +423,150 @@ def _squares(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return squares
 
 
-def _smallest(costs: Floats32, k: int) -> npt.NDArray[np.intp]:
-    """Where the k smallest stand, in order; of equals the first, which `argpartition` alone would not say."""
-    if k >= len(costs):
-        return np.argsort(costs, kind="stable")
-    limit = np.partition(costs, k - 1)[k - 1]
-    among = np.flatnonzero(costs <= limit)
-    return among[np.argsort(costs[among], kind="stable")[:k]]
+def _lengths(vectors: Floats32) -> npt.NDArray[np.float64]:
+    """The length of each row."""
+    step = max(1, _BLOCK // vectors.shape[1])
+    blocks = [_squares(vectors[a : a + step].astype(np.float64)) for a in range(0, len(vectors), step)]
+    lengths: npt.NDArray[np.float64] = np.sqrt(np.concatenate([np.empty(0), *blocks]))
+    return lengths
+
+
+class _Search:
+    """The k rows of least cost for each of some queries, exactly, from products in float32.
+
+    What is to be small is -x·q ("dot"), -x·q / |x||q| ("cosine") or |x - q| ("euclidean"). It is computed in float64
+    and rounded to float32, so that equal vectors have equal costs, but only for rows that a product in float32 leaves
+    in question. That is off by (d + 8) u at most, as a share of |x||q| or of (|x| + |q|)² (u = 2⁻²⁴; Higham, Accuracy
+    and Stability, §3.1, and Cauchy-Schwarz); twice that, and some, is allowed for. Where numbers are so large or small
+    that float32 would overflow or underflow, every row is in question.
+    """
+
+    def __init__(
+        self,
+        vectors: Floats32,
+        std: Floats32 | None,
+        norms: npt.NDArray[np.float64],
+        sizes: Floats32 | None,
+        queries: npt.NDArray[np.float64],
+        k: int,
+        metric: str,
+    ):
+        """`queries` is m x d, or m x 2d with `std`; `norms` are the lengths of `vectors`, 1 for zeros.
+
+        `sizes` are the lengths that rough products need, of `norms` or of [vectors, std]; None where those do not hold.
+        """
+        self._vectors, self._std, self._k, self._metric = vectors, std, k, metric
+        lengths = np.linalg.norm(queries, axis=1)
+        if metric == "cosine":
+            queries = queries / np.where(lengths > 0, lengths, 1)[:, None]
+            lengths = (lengths > 0).astype(np.float64)
+        self._queries, self._lengths, self._norms = queries, lengths, norms
+        self._sizes = sizes if vectors.shape[1] < 1 << 16 and _is_moderate(lengths[lengths > 0]) else None
+        self._error = 2.0**-23 * (queries.shape[1] + 16)
+        none = np.empty(0, np.int64)
+        self._best: tuple[Ints, Ints, Floats32] = none, none, np.empty(0, np.float32)  # query, row, cost, in order
+        self._limits = np.full(len(queries), np.inf)  # the cost of the k-th best so far
+
+    def best(self) -> list[tuple[Ints, Floats32]]:
+        """The rows and costs for each query, in order; of equal costs the earlier row comes first."""
+        m, width = self._queries.shape
+        step = max(1, 16 * _BLOCK // max(width, m))
+        waiting: list[tuple[Ints, Ints]] = []
+        for start in range(0, len(self._vectors), step):
+            waiting.append(self._in_question(slice(start, min(start + step, len(self._vectors)))))
+            if start == 0 or sum(len(query) for query, _ in waiting) >= m * self._k:
+                self._settle(waiting)
+                waiting = []
+        self._settle(waiting)
+        query, row, cost = self._best
+        ends = np.searchsorted(query, np.arange(m + 1))
+        return [(row[a:b], cost[a:b]) for a, b in itertools.pairwise(ends.tolist())]
+
+    def _in_question(self, block: slice) -> tuple[Ints, Ints]:
+        """Pairs of a query and a row of the block that may be among the k best."""
+        if self._sizes is None:
+            every = np.indices((len(self._queries), block.stop - block.start))
+            return every[0].ravel(), every[1].ravel() + block.start
+        costs, errors = self._products(block, self._sizes[block])
+        limits = self._limits**2 * (1 + 2.0**-20) if self._metric == "euclidean" else self._limits
+        if costs.shape[1] >= self._k and np.isinf(limits).any():  # the k-th of these bounds the k-th of all
+            limits = np.minimum(limits, _bound(costs, self._k) + errors)
+        with np.errstate(over="ignore"):
+            at = np.flatnonzero(costs <= _rounded_up(limits + errors)[:, None])
+        query, row = np.divmod(at, costs.shape[1])
+        return query, row + block.start
+
+    def _products(self, block: slice, sizes: Floats32) -> tuple[Floats32, npt.NDArray[np.float64]]:
+        """Costs of a block in float32 (m x rows; of "euclidean" the squares), and how far off each query's may be."""
+        d, queries = self._vectors.shape[1], self._queries.astype(np.float32)
+        products = _times(queries[:, :d], self._vectors[block])
+        if self._std is not None:
+            products += _times(queries[:, d:], self._std[block])
+        largest = float(sizes.max(initial=0))
+        if self._metric == "euclidean":
+            products *= -2
+            products += np.square(sizes)
+            products += np.square(self._lengths)[:, None].astype(np.float32)
+            return products, self._error * (self._lengths + largest) ** 2
+        if self._metric == "cosine":
+            products /= -sizes
+            return products, self._error * self._lengths
+        return np.negative(products, out=products), self._error * self._lengths * largest
+
+    def _settle(self, waiting: list[tuple[Ints, Ints]]) -> None:
+        """Compute what the rows in question cost, and leave the k best for each query, and with them new limits."""
+        step = max(1, _BLOCK // self._queries.shape[1])
+        pieces = [self._best]
+        for query, row in waiting:
+            some = [slice(a, a + step) for a in range(0, len(query), step)]
+            pieces += [(query[s], row[s], self._costs(query[s], row[s])) for s in some]
+        query, row, cost = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        order = np.lexsort((row, cost, query))
+        query = query[order]
+        first = np.arange(len(order)) - np.searchsorted(query, query) < self._k  # of each query
+        self._best = query[first], row[order[first]], cost[order[first]]
+        full = np.flatnonzero(np.bincount(self._best[0], minlength=len(self._queries)) == self._k)
+        if len(full):
+            self._limits[full] = self._best[2][np.searchsorted(self._best[0], full, side="right") - 1]
+
+    def _costs(self, query: Ints, row: Ints) -> Floats32:
+        """What pairs of a query and a row cost."""
+        d, queries = self._vectors.shape[1], self._queries[query]
+        if self._metric == "euclidean":
+            costs = _squares(self._vectors[row] - queries[:, :d])
+            if self._std is not None:
+                costs += _squares(self._std[row] - queries[:, d:])
+            np.sqrt(costs, out=costs)
+        else:
+            costs = -np.einsum("ij,ij->i", self._vectors[row].astype(np.float64), queries)
+            if self._metric == "cosine":
+                costs /= self._norms[row]
+        with np.errstate(over="ignore"):
+            return costs.astype(np.float32)
+
+
+def _bound(costs: Floats32, k: int) -> Floats32:
+    """A number for each row that at least k of its entries do not exceed, near the k-th: m x n, made m.
+
+    It is the k-th of the least entries of some groups: k entries, one of each group, do not exceed it.
+    """
+    m, n = costs.shape
+    groups = max(512, 16 * k)
+    if n >= 2 * groups:
+        costs = costs[:, : n - n % groups].reshape(m, -1, groups).min(axis=1)
+    kth: Floats32 = np.partition(costs, k - 1, axis=1)[:, k - 1]
+    return kth
+
+
+def _times(queries: Floats32, table: Floats32) -> Floats32:
+    """Q Xᵀ; of a single query as a product with a vector, which reads X once."""
+    return (table @ queries[0])[None] if len(queries) == 1 else queries @ table.T
+
+
+def _is_moderate(sizes: npt.NDArray[np.float64]) -> bool:
+    """Whether the squares of lengths, and products of them, are far from the ends of float32."""
+    return bool(sizes.min(initial=1) > 1e-12 and sizes.max(initial=1) < 1e12)
+
+
+def _rounded_up(x: npt.NDArray[np.float64]) -> Floats32:
+    return np.nextafter(x.astype(np.float32), np.float32(np.inf))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import os
 import warnings
@@ -21,9 +20,11 @@ from netfold.data import interop
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
 from netfold.data.edges import adjacency, entry_times, in_float32
+from netfold.data.html import html_box, html_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
+from netfold.data.text import as_typed, counted, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Graph:
         kind = "graph" if isinstance(x, Graph) else interop.kind_of(x)
         said = next((name for name, value in columns.items() if value is not None), None)
         if said is not None and kind in ("graph", "networkx", "igraph", "pyg", "scipy"):
-            raise InputError(f"{said}= is for a table or edges; a {builtins.type(x).__name__} is none")
+            raise InputError(f"{said}= is for a table or edges; {type_in_words(x)} is none")
         if isinstance(x, Graph):
             return x
         readers: dict[str, Callable[..., Graph]] = {
@@ -242,18 +243,60 @@ class Graph:
         return bool(np.any(self.adjacency.data != 1))
 
     @cached_property
+    def sides(self) -> npt.NDArray[np.int8] | None:
+        """Of a bipartite graph the side of each node, 0 or 1 (-1 where it has no links); None where it has no sides.
+
+        Bipartite is a graph whose links, in either direction, all go between two sets of nodes (buyers and goods), and
+        that has a cycle: every tree can be so divided. In each component the first node is on side 0; where all edges
+        of a directed graph go from one side to the other, those that they start from are.
+
+        >>> Graph.from_edges([("ann", "tea"), ("ann", "rice"), ("bob", "tea"), ("bob", "rice")]).sides.tolist()
+        [0, 1, 1, 0]
+        """
+        from netfold.data.edges import links
+        from netfold.data.paths import two_sides
+
+        if self.n_self_loops:
+            return None
+        either = links(self, directed=False, weights=False, loops="drop") if self.directed else self.adjacency
+        sides = two_sides(either)
+        if sides is None or not self.directed:
+            return sides
+        starts, ends = np.diff(self.adjacency.indptr) > 0, np.zeros(self.n_nodes, bool)
+        ends[self.adjacency.indices] = True
+        one_way = np.where(starts, 0, np.where(ends, 1, -1)).astype(np.int8)
+        return sides if (starts & ends).any() else one_way
+
+    @cached_property
     def degrees(self) -> npt.NDArray[np.int64]:
         """The number of neighbors of each node (that it links to, where directed)."""
         return np.diff(self.adjacency.indptr).astype(np.int64)
+
+    def __deepcopy__(self, memo: Any) -> Graph:
+        """A value that never changes is its own copy: scikit-learn's `clone` asks for many."""
+        return self
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         weighted = ", weighted" if self.is_weighted else ""
         over = self.reading.unused if self.reading is not None else ()
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
+        sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
         if self.reading is not None and self.reading.shared:
             passed_over += f"; in both columns: {self.reading.shared:,}"
-        return f"Graph({self.n_nodes:,} nodes, {self.n_edges:,} edges, {kind}{weighted}{passed_over})"
+        return f"Graph({sizes}, {kind}{weighted}{passed_over})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: nothing that takes longer than counting."""
+        degrees = self.degrees
+        rows: list[tuple[str, Any]] = [("nodes", f"{self.n_nodes:,}: {', '.join(map(as_typed, self.nodes[:4]))}, ...")]
+        rows += [("edges", f"{self.n_edges:,}, {'directed' if self.directed else 'undirected'}")]
+        if self.is_weighted:
+            rows += [("weights", f"{self.adjacency.data.min():g} to {self.adjacency.data.max():g}")]
+        if len(degrees):
+            rows += [("degrees", f"{degrees.min():,} to {degrees.max():,}, {degrees.mean():,.1f} in the mean")]
+        rows += [("read as", self.reading)] if self.reading is not None else []
+        return html_box("Graph", html_facts(rows))
 
     def positions(self, nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
         """The row of each node."""
@@ -324,19 +367,29 @@ class Graph:
         """A table with the columns source, target, weight, and time where the edges have times; each edge once."""
         return interop.to_pandas(self.adjacency, self.nodes, self.directed, self.times)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write a folder of arrays that `Graph.load` maps into memory."""
-        from netfold.io import graph_folder
+    def save(self, path: str | os.PathLike[str], *, parts: int = 1, force: bool = False) -> None:
+        """Write a `.parts` folder, which `Graph.load` maps into memory.
+
+        With several `parts` nodes are put into the order of a hash of their names: `fit` spreads such a folder over
+        several processes, see docs/large-graphs.md.
+        """
+        from netfold.io.parts import write_graph_parts
 
         more: dict[str, Any] = {"times": self.times, "reading": self.reading}
-        graph_folder.write_graph_folder(path, self.adjacency, self.nodes, self.directed, force=force, **more)
+        write_graph_parts(path, self.adjacency, self.nodes, self.directed, parts=parts, force=force, **more)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
-        """Open a folder that `Graph.save` wrote; its arrays stay on disk, and are paged in as they are used."""
-        from netfold.io import graph_folder
+        """Open a folder that `Graph.save` or `netfold prepare` wrote.
 
-        matrix, nodes, directed, more = graph_folder.read_graph_folder(Path(path))
+        The arrays of a single part stay on disk, and are paged in as they are used; several are brought together.
+        """
+        from netfold.io import graph_folder
+        from netfold.io.parts import is_parts, read_graph_parts
+
+        old = (Path(path) / "graph.json").exists() and not is_parts(path)
+        read = graph_folder.read_graph_folder if old else read_graph_parts
+        matrix, nodes, directed, more = read(Path(path))
         return unchecked(matrix, nodes, directed, **more)
 
 

@@ -17,6 +17,7 @@ from scipy import sparse
 from netfold.data import interop as hypergraph_interop
 from netfold.data.checks import Ints
 from netfold.data.graph import Graph, unchecked
+from netfold.data.html import html_box, html_facts
 from netfold.data.kinds import (
     Kind,
     check_rows,
@@ -29,6 +30,7 @@ from netfold.data.kinds import (
 )
 from netfold.data.nodes import Nodes
 from netfold.data.reading import HyperedgeReading
+from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "clique_expansion", "co_occurrences", "incidence", "star_expansion"]
@@ -283,11 +285,25 @@ class Hypergraph:
         ends = np.cumsum([0, *map(len, self.kinds)])
         return [np.arange(a, b) for a, b in pairwise(ends.tolist())]
 
+    def __deepcopy__(self, memo: Any) -> Hypergraph:
+        """A value that never changes is its own copy: scikit-learn's `clone` asks for many."""
+        return self
+
     def __repr__(self) -> str:
         several = f", {len(self.types)} types" if len(self.types) > 1 else ""
         over = self.reading.passed_over if self.reading is not None else ()
         passed_over = f"; passed over: {', '.join(over)}" if over else ""
-        return f"Hypergraph({self.n_nodes:,} nodes, {self.n_edges:,} edges{several}{passed_over})"
+        sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
+        return f"Hypergraph({sizes}{several}{passed_over})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: types, and kinds of hyperedges."""
+        counts = np.bincount(self.type_codes, minlength=len(self.types)).tolist()
+        rows: list[tuple[str, Any]] = [("nodes", f"{self.n_nodes:,}"), ("hyperedges", f"{self.n_edges:,}")]
+        rows += [("types", ", ".join(f"{name} {n:,}" for name, n in zip(self.types, counts, strict=True)))]
+        rows += [("kind", f"{', '.join(kind.roles)}: {len(kind):,}") for kind in self.kinds]
+        rows += [("read as", self.reading)] if self.reading is not None else []
+        return html_box("Hypergraph", html_facts(rows))
 
     def incidence(self) -> sparse.csr_array:
         """H (n x m): H[i, e] = 1 where node i is in edge e."""
@@ -372,7 +388,7 @@ def _as_kind(kind: Any) -> Kind:
     if isinstance(kind, Kind):
         return kind
     if not isinstance(kind, (tuple, list)) or len(kind) != 3:
-        raise InputError(f"a {type(kind).__name__} stands among the kinds; give a Kind, or (roles, types, rows)")
+        raise InputError(f"{type_in_words(kind)} stands among the kinds; give a Kind, or (roles, types, rows)")
     return Kind(*kind)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import json
 import reprlib
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +16,7 @@ from netfold.data.columns import Chosen, Roles, edge_roles, times_of
 from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
-from netfold.data.text import as_typed
+from netfold.data.text import as_typed, counted, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ __all__ = ["LABEL", "Named", "as_node", "from_xgi", "named_edge", "own_name", "t
 _SAMPLE = 200
 """Rows of a table that are looked at before its columns have roles."""
 
-_MAX_FACTS = 1 << 24
-"""No json beside our arrays is longer than this many bytes."""
 
 _DEEPEST = 100
 """Lists within lists in a node."""
@@ -65,7 +61,7 @@ def kind_of(x: Any) -> str:
     if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):
         return "edges"
     return (
-        f"a {type(x).__name__} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
+        f"{type_in_words(x)} cannot be read as a graph; give a Graph, edges, a sparse matrix, networkx, igraph or PyG"
     )
 
 
@@ -258,7 +254,7 @@ def _pyg_weights(data: Any, n_edges: int) -> npt.NDArray[np.float64]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError(f"edge_attr has {values.shape[1]} columns; put the weight alone into edge_weight")
+        raise InputError(f"edge_attr has {counted(values.shape[1], 'column')}; put the weight alone into edge_weight")
     if len(values) != n_edges:
         raise InputError(f"{len(values):,} weights do not fit {n_edges:,} edges")
     return values
@@ -341,33 +337,6 @@ def _library(name: str, function: str) -> Any:
         raise InputError(f"{function} needs {package}, which is missing; install it (pip install {package})") from None
 
 
-def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
-    """The json beside stored arrays, its size bounded and its version known."""
-    try:
-        status = path.lstat()
-    except OSError:
-        raise InputError(
-            f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
-        ) from None
-    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would never end
-        raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
-    if status.st_size > _MAX_FACTS:
-        raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise InputError(f"{path} cannot be read: {e.strerror}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} is damaged: it is not json") from None
-    if not isinstance(facts, dict) or facts.get("kind") != kind:
-        raise InputError(f"{path} does not describe a {kind}")
-    if facts.get("format") != version:
-        raise InputError(
-            f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold"
-        )
-    return facts
-
-
 LABEL = "netfold_label"
 """The attribute of a node whose id there is not its name, as HIF and json make it."""
 
@@ -378,7 +347,7 @@ Named = tuple[list[Any], dict[Any, str], list[dict[str, Any]]]
 def from_xgi(graph: Any, node_type: str, *, skip_small: bool) -> Named:
     """The parts of an xgi hypergraph, directed or not, or simplicial complex; read through its views alone."""
     if not hasattr(getattr(graph, "edges", None), "members"):
-        raise InputError(f"a {type(graph).__name__} is not a hypergraph of xgi; give an xgi.Hypergraph")
+        raise InputError(f"{type_in_words(graph)} is not a hypergraph of xgi; give an xgi.Hypergraph")
     place = {node: i for i, node in enumerate(graph.nodes)}
     nodes = {node: own_name(node, graph.nodes[node]) for node in place}
     types = {nodes[node]: type_of(node, graph.nodes[node], node_type) for node in place}

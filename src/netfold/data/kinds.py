@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from netfold.data.checks import Ints
 from netfold.data.nodes import Nodes, check_unicode
+from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
 
 __all__ = [
@@ -58,7 +59,8 @@ class Kind:
             again = next(r for i, r in enumerate(roles) if r in roles[:i])
             raise InputError(f"the kind ({words}) has the role {again!r} twice; give each position a name of its own")
         if len(types) != len(roles):
-            raise InputError(f"{len(types)} types do not fit the {len(roles)} roles ({words}); each role needs one")
+            said = counted(len(types), "type does", "types do")
+            raise InputError(f"{said} not fit the {len(roles)} roles ({words}); each role needs one")
         rows = _as_rows(self.rows, len(roles), words)
         for name, value in (("roles", roles), ("types", types), ("rows", rows)):
             object.__setattr__(self, name, value)
@@ -227,10 +229,11 @@ def types_of(node_types: Iterable[str] | npt.NDArray[np.integer], n: int, types:
     else:
         names, codes = _numbered(tuple(node_types) or (TYPE,) * n)
     if len(codes) != n:
-        raise InputError(f"{len(codes):,} types do not fit {n:,} nodes; each node needs one")
+        said = counted(len(codes), "type does", "types do")
+        raise InputError(f"{said} not fit {counted(n, 'node')}; each node needs one")
     odd = next((t for t in names if not isinstance(t, str)), None)
     if odd is not None:
-        raise InputError(f"the type {odd!r} is a {type(odd).__name__}; the type of a node is a string")
+        raise InputError(f"the type {odd!r} is {type_in_words(odd)}; the type of a node is a string")
     check_unicode("types", names)
     if codes.size and not (codes.min() >= 0 and codes.max() < len(names)):
         bad = codes[(codes < 0) | (codes >= len(names))][0]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.text import did_you_mean
+from netfold.data.text import did_you_mean, type_in_words
 from netfold.errors import InputError
 
 __all__ = ["Nodes", "check_unicode", "typed_nodes"]
@@ -257,7 +257,7 @@ def _is_name(x: Any) -> bool:
 def _to_json(node: Any) -> str:
     if not _is_name(node):
         raise InputError(
-            f"the node {node!r} is a {type(node).__name__}; nodes are strings, finite numbers, or tuples of those"
+            f"the node {node!r} is {type_in_words(node)}; nodes are strings, finite numbers, or tuples of those"
         )
     return json.dumps(node, ensure_ascii=False)
 

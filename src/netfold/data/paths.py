@@ -1,4 +1,4 @@
-"""Breadth-first search from many nodes at once, and the lengths of shortest paths."""
+"""Breadth-first search from many nodes at once, the lengths of shortest paths, and the two sides of a graph."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-__all__ = ["breadth_first", "path_lengths"]
+__all__ = ["breadth_first", "path_lengths", "two_sides"]
 
 _WORD = 64
 _GATHERED = 1 << 23
@@ -69,3 +70,54 @@ def _bits(words: npt.NDArray[np.uint64], count: int) -> npt.NDArray[np.bool_]:
     """The first so many bits of each row of words."""
     octets = words.astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=count, bitorder="little").view(np.bool_)
+
+
+_LOOKED_AT = 1000
+"""Neighbors of the largest hub among which a link is looked for first."""
+
+
+def two_sides(links: sparse.csr_array) -> npt.NDArray[np.int8] | None:
+    """The side of each node, 0 or 1, where every link is between the sides; -1 for a node without links.
+
+    None where links cannot be so, and where they have no cycle: every forest has two sides, which says nothing. In each
+    component the first node is on side 0, so that of a table of edges, named as they appear, the left column is.
+    `links` is symmetric, without a diagonal.
+
+    >>> square = sparse.csr_array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> two_sides(square).tolist()
+    [0, 1, 0, 1]
+    >>> two_sides(square[:3, :3]) is None
+    True
+    """
+    if not links.nnz or _has_triangle_at_hub(links):
+        return None
+    n, (count, component) = links.shape[0], connected_components(links, directed=False)
+    if links.nnz // 2 <= n - count:
+        return None
+    parity = _parities(links, np.unique(component, return_index=True)[1])
+    if (np.repeat(parity, np.diff(links.indptr)) == parity[links.indices]).any():
+        return None
+    return np.where(np.diff(links.indptr) > 0, parity, -1).astype(np.int8)
+
+
+def _has_triangle_at_hub(links: sparse.csr_array) -> bool:
+    """Whether two of the first neighbors of the node with most are linked: in most graphs, which then cost no more."""
+    hub = int(np.diff(links.indptr).argmax())
+    near = links.indices[links.indptr[hub] : links.indptr[hub + 1]][:_LOOKED_AT]
+    among = np.zeros(links.shape[0], bool)
+    among[near] = True
+    return bool(among[links[near].indices].any())
+
+
+def _parities(links: sparse.csr_array, roots: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+    """Whether the number of steps from the root of a node's component is odd, by one search from above all roots."""
+    n = links.shape[0]
+    indices = np.concatenate([links.indices, roots]).astype(np.int32)
+    indptr = np.append(links.indptr, len(indices))
+    wider = sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n + 1, n + 1))
+    before = breadth_first_order(wider, n, directed=True)[1][:n]
+    above = np.where(before == n, np.arange(n), before)  # a root is above itself
+    parity = (above != np.arange(n)).astype(np.int8)
+    while not np.array_equal(higher := above[above], above):  # each round joins twice as many steps
+        parity, above = parity ^ parity[above], higher
+    return np.asarray(parity, np.int8)

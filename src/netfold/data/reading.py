@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from netfold.data.columns import ROLES, Roles
-from netfold.data.text import enumerated
+from netfold.data.text import counted, enumerated
 
 __all__ = ["HyperedgeReading", "Reading"]
 
@@ -71,7 +71,7 @@ amount; line 1 is a header
 
     def __str__(self) -> str:
         if self.format:
-            return f"{self.format}, {_count(self.edges, 'edge', 'edges')}"
+            return f"{self.format}, {counted(self.edges, 'edge', 'edges')}"
         parts = [self._columns(), self._rows()]
         if self.shared:
             parts.append(self.sides_said)
@@ -87,7 +87,7 @@ amount; line 1 is a header
     def sides_said(self) -> str:
         """What became of nodes that both columns name, and how to say otherwise."""
         ends = enumerated(self.roles[role] for role in ("source", "target"))
-        count = _count(self.shared, "node is", "nodes are")
+        count = counted(self.shared, "node is", "nodes are")
         how = "bipartite=True (--bipartite) keeps two sides apart, bipartite=False (--no-bipartite) says they are one"
         return f"{count} in both {ends}, taken for the same: {how}"
 
@@ -100,12 +100,12 @@ amount; line 1 is a header
         notes = []
         if self.repeated:
             what = "weights summed" if self.summed else "one edge each"
-            notes.append(f"{_count(self.repeated, 'row repeats', 'rows repeat')} an edge: {what}")
+            notes.append(f"{counted(self.repeated, 'row repeats', 'rows repeat')} an edge: {what}")
         if self.dropped:
-            notes.append(f"{_count(self.dropped, 'row', 'rows')} of weight 0 dropped")
+            notes.append(f"{counted(self.dropped, 'row', 'rows')} of weight 0 dropped")
         files = f" of {self.files:,} files" if self.files > 1 else ""
         beside = f" ({'; '.join(notes)})" if notes else ""
-        return f"{_count(self.rows, 'row', 'rows')}{files}, {_count(self.edges, 'edge', 'edges')}{beside}"
+        return f"{counted(self.rows, 'row', 'rows')}{files}, {counted(self.edges, 'edge', 'edges')}{beside}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
@@ -155,9 +155,9 @@ class HyperedgeReading:
 
     def __str__(self) -> str:
         files = f" of {self.files:,} files" if self.files > 1 else ""
-        counts = f"{_count(self.rows, 'row', 'rows')}{files}, {_count(self.edges, 'hyperedge', 'hyperedges')}"
+        counts = f"{counted(self.rows, 'row', 'rows')}{files}, {counted(self.edges, 'hyperedge', 'hyperedges')}"
         skipped = self.rows - self.edges
-        notes = f" ({_count(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
+        notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
         return f"{', '.join(self.roles)}; {counts}{notes}{over}"
 
@@ -167,7 +167,3 @@ class HyperedgeReading:
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "time": self.time, "files": self.files,
         }  # fmt: skip
-
-
-def _count(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}"

@@ -59,7 +59,7 @@ def apart(
     """
     left, right = _present(u, len(nodes)), _present(v, len(nodes))
     called: list[str] = []
-    ranks = []
+    ranks: list[npt.NDArray[np.int32]] = []
     for name, there in zip(names, (left, right), strict=True):
         ranks.append((np.cumsum(there) - 1 + len(called)).astype(np.int32))
         called += [f"{name}:{node}" for node in nodes.take(np.flatnonzero(there))]

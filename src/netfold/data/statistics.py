@@ -47,6 +47,8 @@ class GraphCounts(Counts):
     """Weakly connected ones, where directed."""
     weights: Summary | None
     """Of the edges; None where there are none."""
+    sides: tuple[int, int] | None
+    """Nodes on each side of a bipartite graph, as `Graph.sides` has them; None where it is not bipartite."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def graph_counts(graph: Graph) -> GraphCounts:
     >>> graph_counts(Graph.from_edges([("a", "b"), ("b", "c")], nodes=["a", "b", "c", "d"], directed=True))
     ... # doctest: +NORMALIZE_WHITESPACE
     GraphCounts(nodes=4, edges=2, isolated=1, degrees=Summary(least=0, mean=0.5, largest=1), directed=True,
-    weighted=False, self_loops=0, components=2, weights=Summary(least=1.0, mean=1.0, largest=1.0))
+    weighted=False, self_loops=0, components=2, weights=Summary(least=1.0, mean=1.0, largest=1.0), sides=None)
     """
     a = graph.adjacency
     return GraphCounts(
@@ -76,6 +78,7 @@ def graph_counts(graph: Graph) -> GraphCounts:
         self_loops=graph.n_self_loops,
         components=int(connected_components(a, directed=graph.directed, connection="weak")[0]),
         weights=_spread(a.data),
+        sides=None if graph.sides is None else (int((graph.sides == 0).sum()), int((graph.sides == 1).sum())),
     )
 
 

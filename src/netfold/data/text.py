@@ -7,7 +7,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["as_typed", "did_you_mean", "enumerated", "is_typed", "listed", "printable", "text_table"]
+__all__ = [
+    "as_typed", "counted", "did_you_mean", "enumerated", "is_typed", "listed", "printable", "text_table",
+    "type_in_words", "with_article",
+]  # fmt: skip
 
 _LISTED = 5
 """How many nodes an error message names."""
@@ -43,6 +46,36 @@ def listed(nodes: Sequence[Any]) -> str:
     """
     more = f" and {len(nodes) - _LISTED:,} more" if len(nodes) > _LISTED else ""
     return ", ".join(repr(x) for x in nodes[:_LISTED]) + more
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "node"), counted(2000, "node"), counted(0, "row names", "rows name")
+    ('1 node', '2,000 nodes', '0 rows name')
+    """
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
+def with_article(word: str) -> str:
+    """A word after its article: "an" where it is spoken with a vowel first.
+
+    >>> [with_article(x) for x in ("SDNE", "DVNE", "LINE", "int", "Graph", "user", "HIF")]
+    ['an SDNE', 'a DVNE', 'a LINE', 'an int', 'a Graph', 'a user', 'an HIF']
+    """
+    first = word[:1].lower()
+    spelled = word.isupper() and len(word) > 1 and word != "LINE"  # letter by letter
+    an = first in "aefhilmnorsx" if spelled else first in "aeiou" and not word.lower().startswith(("use", "uni", "eu"))
+    return f"{'an' if an and first else 'a'} {word}"
+
+
+def type_in_words(x: Any) -> str:
+    """What something is, for an error message.
+
+    >>> type_in_words(7), type_in_words([])
+    ('an int', 'a list')
+    """
+    return with_article(type(x).__name__)
 
 
 def enumerated(words: Iterable[str]) -> str:

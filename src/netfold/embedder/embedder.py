@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
+import math
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from netfold._version import version
-from netfold.data.text import listed
+from netfold.data.html import html_box, html_facts, svg_curves
+from netfold.data.text import counted, listed
 from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
 from netfold.embedder.problem import Input, N, Problem
 from netfold.errors import InputError
@@ -21,9 +27,18 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
+    from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
+    from netfold.show.report import Page
 
-__all__ = ["Embedder", "option"]
+__all__ = [
+    "Computed",
+    "Embedder",
+    "loss_curves",
+    "option",
+]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -41,6 +56,8 @@ class Embedder(Configured, Generic[N]):
         "auto", "where to compute; auto takes CUDA where there is one", choices=("auto", "cpu", "cuda")
     )
 
+    _graph_parts: ClassVar[Any] = None
+    """The parts that it was fitted to, on an instance that was."""
     models: ClassVar[dict[str, type[Embedder]]] = {}
     """Every model by its name on the command line."""
     reads: ClassVar[str] = "graph"
@@ -57,6 +74,14 @@ class Embedder(Configured, Generic[N]):
     network_: N = attribute("the trained network, on the device that it was trained on")
     graph_facts_: dict[str, Any] = attribute(
         "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+    )
+
+    pair_score_: str = attribute(
+        "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); every "
+        "later command scores them so"
+    )
+    trials_: Trials = attribute(
+        "what was tried before this model was chosen (auto), as a table; not set by `fit` alone"
     )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
@@ -76,23 +101,65 @@ class Embedder(Configured, Generic[N]):
         checkpoint_every: float = 30.0,
         progress: bool = True,
         on_epoch: Callable[[dict[str, float]], object] | None = None,
+        callbacks: Iterable[Any] | None = None,
     ) -> Self:
         """Learn vectors for the nodes of a graph: a `Graph`, or anything that `Graph.of` reads; DHNE a `Hypergraph`.
 
+        The name of a file is read by `read_edges` with its defaults, for DHNE by `read_hyperedges`.
+
         `embedding` is for models that extend one (DepthLGP). With `checkpoint`, a folder, a run that was stopped goes
-        on where it was, to the same result; states are at least `checkpoint_every` seconds apart. `on_epoch` is called
-        with each epoch's record, and ends the training by returning True.
+        on where it was, to the same result; states are at least `checkpoint_every` seconds apart. One that ended goes
+        on with more `epochs`: learning rates then follow the new total, so that the result is that of an unbroken run
+        where `schedule` is constant, and near it where not. `on_epoch` is called with each epoch's record, and ends
+        the training by returning True; `callbacks` are told of the beginning and the end too
+        (`nf.callbacks.Callback`), as those for TensorBoard and MLflow are. What happens is logged by the logger
+        "netfold", too.
+
+        The path of a `.parts` folder is trained part by part, by as many processes as torchrun started; `embedding_`
+        then has the nodes of this process's parts.
         """
+        if embedding is None and self._is_spread(graph):
+            from netfold.embedder.parts import fit_parts
+
+            more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch}
+            fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
+            return self
+        from netfold.embedder.callbacks import listening
+
+        start = time.perf_counter()
+        data = self._read(self._opened(graph), embedding)
+        _log.info("fit %r to %r", self, data.graph)
+        for chosen in ("pair_score_", "trials_"):  # on other data than these
+            vars(self).pop(chosen, None)
+        with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
+            self._train(data, checkpoint, checkpoint_every, progress, hook)
+            vectors = self._embed(data)
+            self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+        done, last = len(self.history_), self.history_[-1] if self.history_ else {}
+        seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
+        _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
+        return self
+
+    def _train(
+        self,
+        data: Any,
+        checkpoint: str | os.PathLike[str] | None,
+        every: float,
+        progress: bool,
+        hook: Callable[[dict[str, float]], object],
+    ) -> None:
+        """Train a network for what was read: `network_`, `history_` and `graph_facts_`."""
         from netfold.learn.checkpoints import Checkpoint
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        data = self._read(graph, embedding)
         device = _device(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
         renamed = functools.partial(new_names, type(self))
-        saved = Checkpoint(checkpoint, run, every=checkpoint_every, renamed=renamed) if checkpoint is not None else None
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
         problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
             problem.network,  # type: ignore[arg-type]
@@ -105,13 +172,11 @@ class Embedder(Configured, Generic[N]):
             rows=data.graph.n_nodes,
             checkpoint=saved,
             progress=bar,
-            on_epoch=on_epoch,
+            on_epoch=hook,
+            before=problem.history,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
-        vectors = self._embed(data)
-        self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
-        return self
 
     def transform(self, graph: Any) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
@@ -123,21 +188,131 @@ class Embedder(Configured, Generic[N]):
         from netfold.data.embedding import Embedding
 
         self._check_fitted()
-        later = self._read(graph, later=True)
+        later = self._read(self._opened(graph, directed=self.graph_facts_.get("directed", False)), later=True)
         known = self.embedding_.nodes.find(later.graph.nodes)
         new = np.flatnonzero(known < 0)
+        _log.info("%s: %d of %d nodes are new", type(self).__name__, len(new), len(known))
         if not len(new):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(new), none, None if self.embedding_.std is None else none)
-        return self._extend(later, new, known)
+        with _threads(later.graph):
+            return self._extend(later, new, known)
+
+    def fit_transform(self, graph: Any, y: Any = None, **options: Any) -> Any:
+        """Fit, and give the known nodes' vectors in the graph's order: an array, n x dim, as a `Pipeline` passes on.
+
+        `options` are those of `fit`; y is not read. A table where `set_output` says so. `nf.NodeVectors` is for tools
+        that split: there X is an array of nodes.
+        """
+        from netfold.embedder.scikit import as_output
+
+        self.fit(graph, **options)
+        return as_output(self, self.embedding_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """The names of the columns that `fit_transform` gives, for scikit-learn: sdne0, sdne1, ..."""
+        import numpy as np
+
+        self._check_fitted()
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(self.embedding_.dim)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Let `fit_transform` give a table: "pandas", with the nodes as its index, or "polars"; "default": an array."""
+        if transform not in (None, "default", "pandas", "polars"):
+            raise InputError(f"transform={transform!r} is not one of default, pandas, polars")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from netfold.embedder.scikit import transformer_tags
+
+        return transformer_tags()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+    def suggest(self, graph: Any, k: int = 1000, *, node: Any = None, score: str | None = None) -> list[Any]:
+        """The k best pairs that `graph` does not link: (node, node, score), the best first, by the model's own score.
+
+        Both directions of a directed graph; between the sides alone of a bipartite one; with `node`, pairs of that
+        one. `nf.evaluate.suggest` says more, and does the same for an `Embedding`.
+        """
+        from netfold.evaluate.suggestions import suggest
+
+        self._check_fitted()
+        return suggest(self, graph, k, node=node, score=score)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back."""
+        """Write the fitted model as a folder: a manifest and safetensors. `nf.load` reads it back.
+
+        Of a model that was fitted to parts a name that ends in .parts holds the vectors alone, in the same parts.
+        """
         from netfold.embedder.store import save
 
         self._check_fitted()
+        graph = self._graph_parts
+        if graph is not None and (graph.ranks.size > 1 or str(path).endswith(".parts")):
+            from netfold.embedder.parts import save_vector_parts
+
+            if not str(path).endswith(".parts"):
+                raise InputError(
+                    f"{path}: the vectors of several ranks are a folder of parts; let its name end in .parts"
+                )
+            save_vector_parts(self, path, force=force)
+            return
         self._check_unchanged()
         save(self, path, force=force)
+
+    def _is_spread(self, graph: Any) -> bool:
+        """Whether this is the path of a folder of parts that is trained part by part."""
+        if not isinstance(graph, (str, os.PathLike)):
+            return False
+        from netfold.embedder.parts import is_spread
+        from netfold.io.parts import is_parts
+
+        return is_parts(graph) and is_spread(self, graph)
+
+    def _opened(self, graph: Any, *, directed: bool = False) -> Any:
+        """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""
+        if not isinstance(graph, (str, os.PathLike)):
+            return graph
+        if self.reads == "hypergraph":
+            from netfold.io.hif import read_hif
+            from netfold.io.hyperedges import read_hyperedges
+
+            return read_hif(graph) if str(graph).endswith((".json", ".json.gz")) else read_hyperedges(graph)
+        from netfold.data.graph import Graph
+        from netfold.io.edges import read_edges
+        from netfold.io.parts import is_parts
+
+        is_folder = is_parts(graph) or (Path(graph) / "graph.json").exists()
+        return Graph.load(graph) if is_folder else read_edges(graph, directed=directed)
+
+    def show(
+        self, graph: Any = None, classes: Mapping[str, Mapping[Any, Any]] | None = None, *, evaluate: bool = False
+    ) -> Page:
+        """The report in the cell of a notebook: a map to move about in, losses, parameters; no network is needed.
+
+        With the `graph` (or hypergraph) nodes can be coloured by degree and, if `evaluate`, the model is measured
+        beside cheap baselines; `classes` has columns of {node: class} by name. `nf.report.write` makes a file of it.
+        """
+        from netfold.show.report import Page, Sheet
+
+        self._check_fitted()
+        sheet = Sheet(type(self).__name__, self, graph, classes or {})
+        return Page([sheet], evaluate=evaluate)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the options that were set, what was learned of what, and the curves of the loss."""
+        if not hasattr(self, "embedding_"):
+            return html_box(repr(self), html_facts([("fitted", "not yet: call fit(graph)")]))
+        curves, last = loss_curves(self.history_), self.history_[-1] if self.history_ else {}
+        rows: list[tuple[str, Any]] = [("vectors", repr(self.embedding_)), ("epochs", f"{len(self.history_):,}")]
+        rows += [(name, f"{last[name]:.4g} after the last epoch") for name in curves if name in last]
+        rows += [("seconds", f"{sum(x.get('seconds', 0.0) for x in self.history_):.1f}")]
+        return html_box(repr(self), html_facts(rows), svg_curves(curves))
 
     # ---------------------------------------------------------------- for models: five places, and random numbers
 
@@ -150,7 +325,7 @@ class Embedder(Configured, Generic[N]):
 
         known = Graph.of(graph)
         if known.n_nodes < 2:
-            raise InputError(f"the graph has {known.n_nodes} node(s); at least 2 are needed")
+            raise InputError(f"the graph has {counted(known.n_nodes, 'node')}; at least 2 are needed")
         if known.n_edges == 0:
             raise InputError("the graph has no edges; there is nothing to learn from")
         if embedding is not None:
@@ -165,6 +340,33 @@ class Embedder(Configured, Generic[N]):
         A run that is `resumed` from a checkpoint gets its parameters there: what it would cost to start them is saved.
         """
         raise NotImplementedError
+
+    def _unspread(self) -> str:
+        """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
+        return "its tables are read in steps of random nodes, and each step would wait for the network"
+
+    def _spread(self, graph: Any, room: Any, *, resumed: bool = False) -> Problem[Any]:
+        """`_problem` for the parts of a graph that a rank owns (`RankGraph`), where it can be spread."""
+        raise NotImplementedError
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """Bytes of memory that training takes for a rank with so many nodes and arcs.
+
+        Here those of two tables with row-wise state and their vectors, and of a graph in memory: skip-gram.
+        """
+        return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
+
+    def _state_bytes(self, nodes: int) -> int:
+        """Bytes of a checkpoint."""
+        return nodes * (8 * (self.dim or 128) + 8)
+
+    def _sent(self, *, directed: bool) -> int:
+        """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
+        return 0
+
+    def _smaller(self) -> list[dict[str, Any]]:
+        """Options that would take less memory, the mildest first."""
+        return [{"dim": self.dim // 2}] if self.dim and self.dim > 1 else []
 
     def _network(self, facts: dict[str, Any]) -> N:
         """The network for a graph of which these facts (`Input.facts`) are known, on the CPU, not yet started.
@@ -211,6 +413,36 @@ class Embedder(Configured, Generic[N]):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit(graph) first")
 
 
+def loss_curves(history: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """The objective by epoch and, where it has several, its terms; NaN where a record lacks one.
+
+    >>> loss_curves([{"epoch": 1, "loss": 3.0, "objective": 3.0, "seconds": 0.1}])
+    {'objective': [3.0]}
+    """
+    names = [name for name in history[-1] if name not in ("epoch", "seconds")] if history else []
+    names = names if len(names) > 2 else ["objective"]  # one term is the objective
+    return {name: [row.get(name, math.nan) for row in history] for name in reversed(names)}
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Computed(Embedder[N], abstract=True):
+    """A model whose network is computed at once: `_compute` fills it. Of the five places it has all but `_problem`.
+
+    A checkpoint holds what was computed, whole: a run that was killed before that begins again.
+    """
+
+    epochs: int = dataclasses.field(default=0, init=False)  # no option: there is nothing to be passed over
+
+    def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
+        network = self._network(data.facts).to(device)
+        history = [] if resumed else self._compute(network, data, progress)
+        return Problem(network, lambda epoch: (), [], history=history)
+
+    def _compute(self, network: N, data: Any, progress: Progress) -> list[dict[str, float]]:
+        """Fill the network, which is on its device, and give a record of each round: `epoch`, terms, `objective`."""
+        raise NotImplementedError
+
+
 def _device(name: str) -> torch.device:
     import torch
 
@@ -219,3 +451,27 @@ def _device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
+
+
+_SMALL = 20_000
+"""So many nodes and edges, together, are a small problem: its steps are over before a second thread has begun."""
+
+
+@contextmanager
+def _threads(graph: Any) -> Iterator[None]:
+    """One thread where the problem is small, unless OMP_NUM_THREADS says how many; the caller's number comes back.
+
+    Where other programs want the same cores, threads of small steps mostly wait for one another. By the size alone, so
+    that a run is the same whenever it is run.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    if before == 1 or "OMP_NUM_THREADS" in os.environ or graph.n_nodes + graph.n_edges > _SMALL:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -12,15 +12,18 @@ import inspect
 import reprlib
 import textwrap
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from netfold.data.checks import is_number, is_whole
-from netfold.errors import InputError
+from netfold.data.text import did_you_mean
+from netfold.errors import InputError, UnknownOptionError
 
 __all__ = [
+    "NONE",
     "Configured",
     "Option",
+    "as_text",
     "attribute",
     "config_from_json",
     "config_to_json",
@@ -31,6 +34,10 @@ __all__ = [
     "parameters_table",
     "renamed_option",
 ]
+
+NONE = "none"
+"""What None is called where a value is text."""
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 WIDTH = 100
 """Columns of the text that `help` shows of options and attributes."""
@@ -94,6 +101,18 @@ class Option:
         high = self.below is None or (number and value < self.below)
         return number and low and high and (self.above is None or value > self.above)
 
+    def parse(self, text: str, separator: str = ",") -> Any:
+        """The value that text stands for, not checked yet: 500,100 is a tuple, none None; a ValueError at no number."""
+        if self.none and text.lower() == NONE:
+            return None
+        if self.type is bool:
+            return _TRUTH.get(text.lower(), text)
+        if self.choices or self.type is str:
+            return text
+        if self.type is int or self.type is float:
+            return self.type(text)
+        return tuple(int(part) for part in text.split(separator)) if text.strip() else ()
+
     def plain(self, value: Any) -> Any:
         """The value as json knows it: numpy's scalars as Python's own."""
         if self.type is int or self.type is float:
@@ -122,6 +141,17 @@ def option(
     facts = {"type": kind, "help": help, "choices": tuple(choices), "at_least": at_least, "above": above}
     facts |= {"below": below, "none": none, "was": (was,) if isinstance(was, str) else tuple(was)}
     return dataclasses.field(default=default, metadata=facts)
+
+
+def as_text(value: Any, separator: str = ",") -> str:
+    """A value of an option as the text that `Option.parse` reads.
+
+    >>> as_text(None), as_text((500, 100)), as_text(0.5)
+    ('none', '500,100', '0.5')
+    """
+    if value is None:
+        return NONE
+    return separator.join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 def attribute(help: str) -> Any:
@@ -177,8 +207,11 @@ class Configured:
     __signature__ = _Signature()
 
     def __new__(cls, *args: Any, **params: Any) -> typing.Self:
-        """Refuse options by the names that they had before."""
+        """Refuse options by the names that they had before, or never had."""
         _check_names(cls, params)
+        if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.init:
+            known = [f.name for f in dataclasses.fields(cls) if f.init]
+            _check_known(cls, params, known, error=UnknownOptionError)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -194,9 +227,8 @@ class Configured:
         """Set hyper-parameters; an unknown name or a value that is not allowed changes nothing."""
         known = {o.name: o for o in options(type(self))}
         _check_names(type(self), params)
+        _check_known(type(self), params, known)
         for name, value in params.items():
-            if name not in known:
-                raise InputError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(known)}")
             known[name].check(value)
         for name, value in params.items():
             setattr(self, name, value)
@@ -227,9 +259,7 @@ def config_from_json(cls: type, config: Mapping[str, Any]) -> dict[str, Any]:
     """Hyper-parameters read from json or toml, where tuples are lists; unknown names are refused, old ones are read."""
     known = {o.name: o for o in options(cls)}
     config = new_names(cls, config)
-    unknown = [name for name in config if name not in known]
-    if unknown:
-        raise InputError(f"{cls.__name__} has no option {reprlib.repr(unknown[0])}; it has {', '.join(known)}")
+    _check_known(cls, config, known)
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
@@ -289,6 +319,33 @@ def _check_names(cls: type, params: Mapping[str, Any]) -> None:
             raise InputError(f"{name} is now called {o.name}; {o.accepted()}")
 
 
+_ELSEWHERE = {
+    "dim": ("dimensions", "dimension", "d", "n_components", "vector_size", "embedding_dim", "size"),
+    "seed": ("random_state", "rng"),
+    "epochs": ("n_epochs", "max_iter", "iter", "iterations"),
+    "lr": ("learning_rate", "rate"),
+    "length": ("walk_length",),
+    "walks": ("num_walks", "n_walks", "walk_number"),
+    "window": ("window_size", "context_size"),
+    "n_negatives": ("negative", "num_negative_samples"),
+    "hidden": ("hidden_layers", "layers", "hidden_size"),
+}
+"""What options of ours are called in scikit-learn, gensim, karateclub and PyG."""
+
+
+def _check_known(
+    cls: type, params: Mapping[str, Any], known: Iterable[str], error: type[InputError] = InputError
+) -> None:
+    """Refuse a name that no option has, with the one that was meant where that can be told."""
+    names = list(known)
+    unknown = next((name for name in params if name not in names), None)
+    if unknown is None:
+        return
+    here = [name for name, others in _ELSEWHERE.items() if unknown in others and name in names]
+    hint = f"here it is called {here[0]}" if here else did_you_mean(str(unknown), names, f"it has {', '.join(names)}")
+    raise error(f"{cls.__name__} has no option {reprlib.repr(unknown)}; {hint}")
+
+
 # -------------------------------------------------------------------- what `help` shows
 
 
@@ -317,7 +374,7 @@ def _section(title: str, entries: list[tuple[str, str]]) -> str:
     """Entries as numpydoc lays them out."""
     lines = [title, "-" * len(title)]
     for heading, words in entries:
-        lines.append(heading)
+        lines += textwrap.wrap(heading, WIDTH, subsequent_indent="    ")
         lines += textwrap.wrap(words, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)
 

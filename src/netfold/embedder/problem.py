@@ -70,6 +70,8 @@ class Problem(Generic[N]):
     """Training has converged when the objective improves by less than this share; 0: never."""
     patience: int = 10
     """Of how many epochs the improvement is asked."""
+    history: list[dict[str, float]] = dataclasses.field(default_factory=list)
+    """Records of what was computed while the problem was made: the rounds of a solver, where nothing is trained."""
 
 
 def over_known(rows: Any, known: npt.NDArray[np.int64], n: int) -> sparse.csr_array:

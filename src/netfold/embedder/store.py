@@ -6,7 +6,7 @@ import dataclasses
 import os
 import reprlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from netfold._version import version
 from netfold.embedder.embedder import Embedder
@@ -14,9 +14,9 @@ from netfold.embedder.options import config_from_json, config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    pass
+    from netfold.data.embedding import Embedding
 
-__all__ = ["estimated_size", "load", "save"]
+__all__ = ["estimated_size", "load", "pair_score_at", "save"]
 
 TENSORS, METRICS = "tensors.safetensors", "metrics.jsonl"
 """The files of a saved model beside its manifest."""
@@ -35,6 +35,8 @@ def save(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) 
     facts: dict[str, Any] = {"model": type(model).__name__, "config": config_to_json(model)}
     facts |= {"graph": model.graph_facts_, "fitted_to": emb.fitted_to}
     facts |= {"labels": emb.nodes.kind, "versions": {p: version(p) for p in ("netfold", "torch", "numpy", "scipy")}}
+    facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
+    facts |= {"trials": model.trials_.to_dict()} if hasattr(model, "trials_") else {}
     with staged_folder(path, force=force) as folder:
         store.write_tensors(folder / TENSORS, tensors)
         store.write_records(folder / METRICS, model.history_)
@@ -54,44 +56,79 @@ def estimated_size(model: Embedder, graph: Any, embedding: Any = None) -> int:
     return int(nodes + 4 * dim * data.graph.n_nodes + numbers)
 
 
-def load(path: str | os.PathLike[str]) -> Embedder:
-    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed."""
-    import torch
+@overload
+def load(path: str | os.PathLike[str], *, only: None = None) -> Embedder: ...
+@overload
+def load(path: str | os.PathLike[str], *, only: Literal["embedding"]) -> Embedding: ...
+def load(path: str | os.PathLike[str], *, only: str | None = None) -> Embedder | Embedding:
+    """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed.
 
-    from netfold.data.embedding import Embedding
-    from netfold.data.nodes import Nodes
+    With `only="embedding"` it is the model's `embedding_` alone, which is read without importing torch.
+    """
     from netfold.io import tensors as store
 
+    if only not in (None, "embedding"):
+        raise InputError(f"only={only!r} is no part that can be read alone; it is 'embedding', or None for the model")
     folder = Path(path)
     manifest = store.read_manifest(folder, "model", hashed=False)
-    name = manifest.get("model")
-    cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
-    if cls is None:
-        raise InputError(
-            f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
-        )
     if {entry["name"] for entry in manifest["files"]} != {TENSORS, METRICS}:
         raise InputError(f"{folder} is damaged: its manifest does not list {TENSORS} and {METRICS}")
     try:
-        model = cls(**config_from_json(cls, manifest["config"]))
-        model.network_ = _check_shapes(model, manifest["graph"], store.tensor_shapes(folder / TENSORS))
-        store.check_hashes(folder, manifest["files"])
-        tensors = store.read_tensors(folder / TENSORS)
-        nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
-        nodes.check_distinct()
-        store.check_finite(folder / TENSORS, tensors)
-        embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
-        model.graph_facts_ = _graph_facts(manifest["graph"], len(nodes), cls)
-        fitted_to = manifest.get("fitted_to", model.graph_facts_.get("fingerprint"))
-        model.embedding_ = dataclasses.replace(embedding, fitted_to=fitted_to)
-        state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
-        model.network_.load_state_dict(state, assign=True)
-        model.history_ = store.read_records(folder / METRICS)
+        return _model(folder, manifest) if only is None else _embedding(folder, manifest)
     except (KeyError, TypeError, AttributeError, RuntimeError) as e:
         raise InputError(
             f"{folder} is damaged: its parts do not fit together ({' '.join(str(e).split())[:200]})"
         ) from None
+
+
+def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
+    import torch
+
+    from netfold.io import tensors as store
+
+    name = manifest.get("model")
+    cls = Embedder.models.get(name.lower()) if isinstance(name, str) else None
+    if cls is None:
+        raise InputError(
+            f"{folder} holds a model {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
+        )
+    model = cls(**config_from_json(cls, manifest["config"]))
+    model.network_ = _check_shapes(model, manifest["graph"], store.tensor_shapes(folder / TENSORS))
+    store.check_hashes(folder, manifest["files"])
+    tensors = store.read_tensors(folder / TENSORS)
+    store.check_finite(folder / TENSORS, tensors)
+    model.embedding_, model.graph_facts_ = _vectors(manifest, tensors, cls.reads)
+    state = {k[8:]: torch.from_numpy(v) for k, v in tensors.items() if k.startswith("network.")}
+    model.network_.load_state_dict(state, assign=True)
+    model.history_ = store.read_records(folder / METRICS)
+    _chosen(model, manifest)
     return model
+
+
+def _embedding(folder: Path, manifest: dict[str, Any]) -> Embedding:
+    """The vectors of a model, which may be of a class that is not known here."""
+    from netfold.io import tensors as store
+
+    n, shapes = manifest["graph"]["n_nodes"], store.tensor_shapes(folder / TENSORS)
+    own = {name: shape for name, (_, shape) in shapes.items() if not name.startswith("network.")}
+    for name, shape in own.items():
+        _check_part(name, shape, n, own["vectors"][-1])
+    store.check_hashes(folder, manifest["files"])
+    tensors = store.read_tensors(folder / TENSORS, own.__contains__)
+    store.check_finite(folder / TENSORS, tensors)
+    return _vectors(manifest, tensors, reads="any")[0]
+
+
+def _vectors(manifest: dict[str, Any], tensors: dict[str, Any], reads: str) -> tuple[Embedding, dict[str, Any]]:
+    """The embedding, and the facts of the graph that it is of."""
+    from netfold.data.embedding import Embedding
+    from netfold.data.nodes import Nodes
+
+    nodes = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+    nodes.check_distinct()
+    embedding = Embedding(nodes, tensors["vectors"], tensors.get("std"))
+    facts = _graph_facts(manifest["graph"], len(nodes), reads)
+    return dataclasses.replace(embedding, fitted_to=manifest.get("fitted_to", facts.get("fingerprint"))), facts
 
 
 def _check_shapes(model: Embedder, facts: Any, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Any:
@@ -104,7 +141,7 @@ def _check_shapes(model: Embedder, facts: Any, shapes: dict[str, tuple[str, tupl
     _check_layers(model, len(shapes))
     n = facts["n_nodes"]
     with torch.device("meta"):  # shapes without memory, so that no configuration asks for more than the file holds
-        network = model._network(_graph_facts(facts, n, type(model)))
+        network = model._network(_graph_facts(facts, n, type(model).reads))
     wanted = {f"network.{name}": x for name, x in network.state_dict().items()}
     for name, (kind, shape) in shapes.items():
         if name in wanted:
@@ -112,16 +149,47 @@ def _check_shapes(model: Embedder, facts: Any, shapes: dict[str, tuple[str, tupl
                 raise TypeError(f"size mismatch: {name} is {shape}, not {tuple(wanted[name].shape)}")
             if f"torch.{kind}" != str(wanted[name].dtype):
                 raise TypeError(f"{name} holds torch.{kind}, not {wanted[name].dtype}")
-        elif name in ("vectors", "std"):
-            _check_table(name, shape, n, model.dim or facts["dim"])
-        elif name not in _NODE_ARRAYS:
-            raise TypeError(f"{reprlib.repr(name)} is no part of it")
-        elif name != "labels.bytes" and shape not in ((n,), (n + 1,)):
-            raise TypeError(f"{name} has the shape {shape} for {n:,} nodes")
+        else:
+            _check_part(name, shape, n, model.dim or facts["dim"])
     return network
 
 
 _NODE_ARRAYS = ("labels.ints", "labels.offsets", "labels.bytes")
+
+
+def _check_part(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
+    """Refuse a tensor that is none of nodes and vectors, or of another shape."""
+    if name in ("vectors", "std"):
+        _check_table(name, shape, n, dim)
+    elif name not in _NODE_ARRAYS:
+        raise TypeError(f"{reprlib.repr(name)} is no part of it")
+    elif name != "labels.bytes" and shape not in ((n,), (n + 1,)):
+        raise TypeError(f"{name} has the shape {shape} for {n:,} nodes")
+
+
+_PAIR_SCORES = ("dot", "cosine", "distance", "w2", "decoder")
+
+
+def pair_score_at(path: str | os.PathLike[str]) -> str | None:
+    """The score of pairs that was chosen with a saved model, read without it; None where none was."""
+    from netfold.io import tensors as store
+
+    if not (Path(path) / "manifest.json").exists():
+        return None
+    score = store.read_manifest(Path(path), "model", hashed=False).get("pair_score")
+    return score if score in _PAIR_SCORES else None
+
+
+def _chosen(model: Embedder, manifest: dict[str, Any]) -> None:
+    """What was chosen on the data, where anything was: the score of pairs, and the table of trials."""
+    from netfold.embedder.trials import Trials
+
+    if "pair_score" in manifest:
+        if manifest["pair_score"] not in _PAIR_SCORES:
+            raise TypeError(f"pairs are scored by {reprlib.repr(manifest['pair_score'])}")
+        model.pair_score_ = manifest["pair_score"]
+    if "trials" in manifest:
+        model.trials_ = Trials.from_dict(manifest["trials"])
 
 
 def _check_layers(model: Embedder, n_tensors: int) -> None:
@@ -140,8 +208,8 @@ def _check_table(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
         raise TypeError(f"its vectors have {shape[1]} numbers where dim={dim}")
 
 
-def _graph_facts(facts: Any, n_nodes: int, cls: type[Embedder]) -> dict[str, Any]:
+def _graph_facts(facts: Any, n_nodes: int, reads: str) -> dict[str, Any]:
     whole = isinstance(facts, dict) and facts.get("n_nodes") == n_nodes
-    if not whole or not (cls.reads != "graph" or isinstance(facts["directed"], bool)):
+    if not whole or not (reads != "graph" or isinstance(facts["directed"], bool)):
         raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
     return dict(facts)

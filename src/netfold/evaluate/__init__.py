@@ -14,7 +14,7 @@ from netfold.evaluate.task import TASKS, Task
 if TYPE_CHECKING:
     from netfold.evaluate.class_tasks import classification, clustering, visualization, visualization_points
     from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, hyperedges, split_hyperedges
-    from netfold.evaluate.link_tasks import link_prediction, noise_robustness, reconstruction
+    from netfold.evaluate.link_tasks import choose_pair_score, link_prediction, noise_robustness, reconstruction
     from netfold.evaluate.negatives import Negatives, sample_negatives
     from netfold.evaluate.new_node_tasks import (
         HeldOutLinks,
@@ -27,27 +27,30 @@ if TYPE_CHECKING:
     from netfold.evaluate.result import Result
     from netfold.evaluate.role_tasks import centrality, regular_equivalence, roles, vs_similarity
     from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
+    from netfold.evaluate.suggestions import suggest
     from netfold.evaluate.uncertainty_tasks import calibration, calibration_error, uncertainty
 
 __all__ = [
     "TASKS", "EdgeSplit", "HeldOutLinks", "HyperedgeSplit", "Negatives", "NodeSplit", "Result", "Task",
-    "average_precision", "calibration", "calibration_error", "centrality", "classification", "clustering",
-    "held_out_hyperedges", "hold_out_half", "hyperedges", "label_propagation", "link_prediction", "local_average",
-    "noise_robustness", "out_of_sample", "reconstruction", "regular_equivalence", "roles", "sample_negatives",
-    "split_edges", "split_hyperedges", "split_nodes", "uncertainty", "visualization", "visualization_points",
+    "average_precision", "calibration", "calibration_error", "centrality", "choose_pair_score", "classification",
+    "clustering", "held_out_hyperedges", "hold_out_half", "hyperedges", "label_propagation", "link_prediction",
+    "local_average", "noise_robustness", "out_of_sample", "reconstruction", "regular_equivalence", "roles",
+    "sample_negatives", "split_edges", "split_hyperedges", "split_nodes", "suggest", "uncertainty", "visualization",
+    "visualization_points",
     "vs_similarity",
 ]  # fmt: skip
 
 _MODULES = {
     "class_tasks": ("classification", "clustering", "visualization", "visualization_points"),
     "hyperedge_tasks": ("HyperedgeSplit", "held_out_hyperedges", "hyperedges", "split_hyperedges"),
-    "link_tasks": ("link_prediction", "noise_robustness", "reconstruction"),
+    "link_tasks": ("choose_pair_score", "link_prediction", "noise_robustness", "reconstruction"),
     "negatives": ("Negatives", "sample_negatives"),
     "new_node_tasks": ("HeldOutLinks", "hold_out_half", "label_propagation", "local_average", "out_of_sample"),
     "ranking": ("average_precision",),
     "result": ("Result",),
     "role_tasks": ("centrality", "regular_equivalence", "roles", "vs_similarity"),
     "splits": ("EdgeSplit", "NodeSplit", "split_edges", "split_nodes"),
+    "suggestions": ("suggest",),
     "uncertainty_tasks": ("calibration", "calibration_error", "uncertainty"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}

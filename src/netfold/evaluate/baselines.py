@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,30 +18,144 @@ from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.paths import path_lengths
+from netfold.evaluate.centralities import largest_eigenpair
 from netfold.evaluate.scores import PairScores, RowScores
 
-__all__ = ["baseline_embeddings", "degree_features", "pair_scorers", "spectral_vectors", "svd_vectors"]
+__all__ = [
+    "baseline_embeddings",
+    "class_embeddings",
+    "degree_features",
+    "katz",
+    "pair_scorers",
+    "paths_of_three",
+    "personalised_pagerank",
+    "plain_svd_vectors",
+    "spectral_vectors",
+    "svd_vectors",
+]
 
 
 _PART = 1 << 22
 """Entries of rows that are compared at a time."""
 
 
-def pair_scorers(graph: Graph) -> dict[str, PairScores]:
+def pair_scorers(graph: Graph, *, bipartite: bool = False) -> dict[str, PairScores]:
     """The classic heuristics, of the graph's links in either direction, without weights and self-loops.
 
-    With Γ(i) the neighbors of i: common neighbors |Γ(i) ∩ Γ(j)|; Adamic-Adar Σ_{z in both} 1 / log |Γ(z)|;
-    preferential attachment |Γ(i)| |Γ(j)|; shortest path: minus the number of steps, minus n where there is no path.
+    With Γ(i) the neighbors of i: common neighbors |Γ(i) ∩ Γ(j)|; Adamic-Adar Σ_{z in both} 1 / log |Γ(z)|; resource
+    allocation Σ_{z in both} 1 / |Γ(z)|; preferential attachment |Γ(i)| |Γ(j)|; shortest path: minus the number of
+    steps, minus n where there is no path; `paths_of_three`, `personalised_pagerank` and `katz`. Where the graph is
+    `bipartite`, two linked nodes share no neighbor, and the first three are left out.
     """
     near = links(graph, directed=False, weights=False, loops="drop")
     degrees = np.diff(near.indptr).astype(np.float64)
     rare = 1 / np.log(np.maximum(degrees, 2))  # a common neighbor of two nodes has two neighbors at least
-    return {
-        "common neighbors": SharedNeighbors(near, np.ones(graph.n_nodes)),
+    n = graph.n_nodes
+    shared: dict[str, PairScores] = {
+        "common neighbors": SharedNeighbors(near, np.ones(n)),
         "Adamic-Adar": SharedNeighbors(near, rare),
-        "preferential attachment": DegreeProducts(degrees),
-        "shortest path": RowScores(lambda rows: -torch.from_numpy(path_lengths(near, rows)).float(), graph.n_nodes),
+        "resource allocation": SharedNeighbors(near, 1 / np.maximum(degrees, 1)),
     }
+    rest: dict[str, PairScores] = {
+        "preferential attachment": DegreeProducts(degrees),
+        "shortest path": RowScores(lambda rows: -torch.from_numpy(path_lengths(near, rows)).float(), n),
+        "paths of three": paths_of_three(near),
+        "personalised PageRank": personalised_pagerank(near),
+        "Katz": katz(near),
+    }
+    return rest if bipartite else shared | rest
+
+
+_RETURN, _WALK = 0.15, 20
+"""Personalised PageRank: the chance to return at a step (Page and Brin's), and the longest walk that is followed."""
+_KATZ, _KATZ_WALK = 0.5, 10
+"""Katz: what a step counts, times the largest eigenvalue, so that the sum converges; and the longest walk."""
+_COLUMNS = 128
+"""Nodes from which walks are followed together."""
+
+
+def personalised_pagerank(near: sparse.csr_array) -> RowScores:
+    """The mean of π_i(j) and π_j(i), where π_i = 0.15 Σ_{l ≤ 20} 0.85^l (D⁻¹A)^l is where a walk from i is found.
+
+    D⁻¹A = D^-½ S D^½ with S = D^-½ A D^-½ symmetric, so that π_i(j) = √(d_j / d_i) M_ij with M = 0.15 Σ 0.85^l S^l:
+    one row of M has both.
+    """
+    degrees = np.diff(near.indptr).astype(np.float64)
+    roots = np.sqrt(degrees)
+    step = _single(sparse.diags_array(_inverse_roots(degrees)) @ near @ sparse.diags_array(_inverse_roots(degrees)))
+    weights = _RETURN * (1 - _RETURN) ** np.arange(_WALK + 1)
+
+    def rows(rows: Ints) -> Tensor:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = roots / roots[rows, None]
+            both = np.where((degrees > 0) & (degrees[rows, None] > 0), (ratio + 1 / ratio) / 2, 0)
+        return torch.from_numpy(_walk_sums(step, rows, weights) * both.astype(np.float32))
+
+    return RowScores(rows, near.shape[0], cost=_WALK * near.nnz)
+
+
+def katz(near: sparse.csr_array) -> RowScores:
+    """Σ_{1 ≤ l ≤ 10} β^l (A^l)_ij, walks of all lengths, with β = 1 / 2λ₁ of the largest eigenvalue of A."""
+
+    @cache  # the eigenvalue is not looked for unless a row is wanted
+    def prepared() -> tuple[sparse.csr_array, npt.NDArray[Any]]:
+        largest = largest_eigenpair(near)[0] if near.nnz else 1.0
+        weights = (_KATZ / max(largest, 1.0)) ** np.arange(_KATZ_WALK + 1)
+        weights[0] = 0
+        return _single(near), weights
+
+    def rows(rows: Ints) -> Tensor:
+        step, weights = prepared()
+        return torch.from_numpy(_walk_sums(step, rows, weights))
+
+    return RowScores(rows, near.shape[0], cost=_KATZ_WALK * near.nnz)
+
+
+def paths_of_three(near: sparse.csr_array) -> RowScores:
+    """Σ 1 / √(d_u d_v) over the paths i - u - v - j (Kovács et al. 2019): of nodes that are linked, without that link.
+
+    The walks that turn back over a link of i and j, i - j - v - j and i - u - i - j, are no paths.
+    """
+    n, degrees = near.shape[0], np.diff(near.indptr).astype(np.float64)
+    inverse = _inverse_roots(degrees)
+    middle = _single(sparse.diags_array(inverse) @ near @ sparse.diags_array(inverse))
+    ones = _single(near)
+    turned = inverse * (near @ inverse)  # of the walks over a link of i and j that turn at j
+
+    def rows(rows: Ints) -> Tensor:
+        walks = np.empty((len(rows), n), np.float32)
+        for part in _columns(len(rows)):
+            walks[part] = (ones @ (middle @ ones[rows[part]].T.toarray())).T
+        linked = near[rows].tocoo()
+        i, j = linked.coords
+        back = turned[rows[i]] + turned[j] - inverse[rows[i]] * inverse[j]  # i - j - i - j turns at both
+        walks[i, j] = np.maximum(walks[i, j] - back, 0)
+        walks[np.arange(len(rows)), rows] = 0
+        return torch.from_numpy(walks)
+
+    return RowScores(rows, n, cost=2 * near.nnz)
+
+
+def _walk_sums(step: sparse.csr_array, rows: Ints, weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Some rows of Σ_l weights[l] step^l, `step` symmetric: m x n."""
+    sums = np.empty((len(rows), step.shape[0]), np.float32)
+    for part in _columns(len(rows)):
+        walks = np.zeros((step.shape[0], len(rows[part])), np.float32)
+        walks[rows[part], np.arange(walks.shape[1])] = 1
+        total = np.float32(weights[0]) * walks
+        for weight in weights[1:]:
+            walks = step @ walks
+            total += np.float32(weight) * walks
+        sums[part] = total.T
+    return sums
+
+
+def _columns(m: int) -> Iterator[slice]:
+    return (slice(start, start + _COLUMNS) for start in range(0, m, _COLUMNS))
+
+
+def _single(matrix: sparse.csr_array) -> sparse.csr_array:
+    return sparse.csr_array(matrix).astype(np.float32)
 
 
 class SharedNeighbors:
@@ -94,6 +210,34 @@ def baseline_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embe
     return {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in methods.items()}
 
 
+def class_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
+    """Those and, for tasks of classes, the truncated SVD of the adjacency itself, and ProNE's propagation of one."""
+    width = max(1, min(dim, graph.n_nodes - 1))
+    more = {"plain SVD": Embedding(graph.nodes, plain_svd_vectors(graph, width, seed))}
+    if graph.n_edges > graph.n_self_loops:
+        more["ProNE"] = _prone(graph, width, seed)
+    return baseline_embeddings(graph, dim, seed) | more
+
+
+def _prone(graph: Graph, dim: int, seed: int) -> Embedding:
+    from netfold.models import Spectral
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of eigenvectors that have not quite converged
+        model = Spectral(matrix="prone", dim=dim, seed=seed, device="cpu").fit(graph, progress=False)
+    return model.embedding_
+
+
+def plain_svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:
+    """U √s of the truncated SVD of S, the weights of the links in either direction: n x dim."""
+    from sklearn.utils.extmath import randomized_svd
+
+    both = links(graph, directed=False, weights=True, loops="keep")
+    u, s, _ = randomized_svd(both, dim, n_iter=5, random_state=seed)
+    vectors: npt.NDArray[np.float32] = (u * np.sqrt(s)).astype(np.float32)
+    return vectors
+
+
 def svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:
     """U √s of the truncated SVD of D^-½ S D^-½ (D of row sums on the left, of column sums on the right): n x dim."""
     from sklearn.utils.extmath import randomized_svd
@@ -126,13 +270,9 @@ def degree_features(graph: Graph) -> Embedding:
     >>> degree_features(Graph.from_edges([("a", "b"), ("b", "c")])).vectors[1].tolist()[2:]
     [1.0, 1.0, 2.0]
     """
-    near = links(graph, directed=False, weights=False, loops="drop")
-    degrees = near.sum(axis=1)
-    total = near @ degrees
-    largest = np.zeros(graph.n_nodes)
-    np.maximum.at(largest, np.repeat(np.arange(graph.n_nodes), np.diff(near.indptr)), degrees[near.indices])
-    columns = [degrees, np.log1p(degrees), total / np.maximum(degrees, 1), largest, total]
-    return Embedding(graph.nodes, np.stack(columns, axis=1))
+    from netfold.models.degreefeatures import degree_columns
+
+    return Embedding(graph.nodes, degree_columns(links(graph, directed=False, weights=False, loops="drop"), 5))
 
 
 def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:

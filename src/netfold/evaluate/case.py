@@ -16,6 +16,7 @@ import numpy as np
 
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph, clique_expansion
+from netfold.data.text import type_in_words
 from netfold.errors import InputError
 from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, split_hyperedges
 from netfold.evaluate.negatives import sampled_negatives
@@ -92,7 +93,7 @@ class _Question:
         kinds = {"graph": Graph, "hypergraph": Hypergraph}
         if not isinstance(self.graph, tuple(kinds[kind] for kind in self.task.reads)):
             names = " or a ".join(kinds[kind].__name__ for kind in self.task.reads)
-            raise InputError(f"{self.task.function} is for a {names}, and the data are a {type(self.graph).__name__}")
+            raise InputError(f"{self.task.function} is for a {names}, and the data are {type_in_words(self.graph)}")
         return self.graph
 
     def part(self, name: str = "", **options: Any) -> Any:

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from netfold.data.checks import Bools, Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError, renamed
-from netfold.evaluate.baselines import baseline_embeddings
+from netfold.evaluate.baselines import class_embeddings
 from netfold.evaluate.classes import (
     NodeClasses,
     Split,
     classes_of_nodes,
-    mean_of,
     node_splits,
     normalized,
     percent,
@@ -27,11 +28,16 @@ from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
 
 __all__ = [
+    "MAJORITY",
+    "agreement",
     "class_f1",
     "class_figures",
     "classification",
+    "cluster_codes",
     "clustering",
     "linear_scorer",
+    "neighbor_scorer",
+    "predicted_classes",
     "visualization",
     "visualization_points",
 ]
@@ -39,8 +45,6 @@ __all__ = [
 
 ClassScorer = Callable[[Bools, Ints, Ints], Floats]
 """From the classes of the learned rows, those rows, and the asked ones: asked x classes, above 0 for yes."""
-FiguresAndDeviations = tuple[dict[str, float], dict[str, float]]
-"""Figures, and their standard deviations."""
 
 
 @renamed(labels="classes")
@@ -73,7 +77,8 @@ def classification(
     penalty |w|² / 2C. `normalize`: vectors of length 1 ("rows"), the same around the mean of the learned ones
     ("centred"), coordinates of mean 0 and deviation 1 over the learned nodes ("columns"), or "none". How the defaults
     of `normalize` and `C` were chosen: docs/decisions/0008. The baselines are the most frequent classes and, with
-    `graph`, spectral vectors of the same width.
+    `graph`, the classes of most neighbors (`neighbor_scorer`) and vectors of the same width that cost about a second
+    (`class_embeddings`).
 
     >>> halves = Embedding(range(6), [[1, 0]] * 3 + [[0, 1]] * 3)
     >>> classification(halves, dict(enumerate("aaabbb")), train=0.9, repeats=1).figures["accuracy@90%"]
@@ -87,24 +92,25 @@ def classification(
         raise InputError(f"C={C!r} is not a finite number above 0")
     parts, embedding = check_fractions(train), embedding_of(model)
     known = classes_of_nodes(classes, embedding.nodes)
-    cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
-    def measured(scorer: ClassScorer) -> FiguresAndDeviations:
-        return _measured(scorer, known, parts, rule, repeats, seed)
+    def measured(scorer: ClassScorer) -> list[dict[str, float]]:
+        return _rounds(scorer, known, parts, rule, repeats, seed)
 
     def of_vectors(thing: Embedding) -> ClassScorer:
         return linear_scorer(thing[known.nodes].astype(np.float64), classifier, normalize, C)
 
-    figures, deviations = measured(of_vectors(embedding))
-    rows = {name: measured(of_vectors(x))[0] for name, x in cheap.items()}
+    rounds = {name: measured(of_vectors(x)) for name, x in {name_of(model): embedding, **cheap}.items()}
+    if cheap:
+        rounds[MAJORITY] = measured(neighbor_scorer(Graph.of(graph), known.nodes))
     if baselines:
-        rows["most frequent classes"] = measured(_most_frequent)[0]
+        rounds["most frequent classes"] = measured(_most_frequent)
     protocol = {"classifier": f"{classifier}, one class against the rest", "C": C, "normalize": normalize, "rule": rule}
     protocol |= {"macro-F1": "over all classes"} | known.facts
     protocol |= {"splits": "random nodes", "repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     if baselines and graph is None:
-        protocol["spectral baselines"] = "none, as no graph was given"
-    return Result("classification", name_of(model), figures, protocol, rows, deviations)
+        protocol["baselines of the graph"] = "none, as no graph was given"
+    return Result.of_rounds("classification", name_of(model), rounds, protocol)
 
 
 def class_f1(truth: Bools, predicted: Bools) -> dict[str, float]:
@@ -114,27 +120,32 @@ def class_f1(truth: Bools, predicted: Bools) -> dict[str, float]:
     return {"micro-F1": float(micro), "macro-F1": float(np.mean(2 * right / np.maximum(both, 1)))}
 
 
-def _measured(
+def _rounds(
     scorer: ClassScorer, classes: NodeClasses, parts: Iterable[float], rule: str, repeats: int, seed: int
-) -> FiguresAndDeviations:
-    means: dict[str, float] = {}
-    spread: dict[str, float] = {}
+) -> list[dict[str, float]]:
+    """The figures of each repeat."""
+    rounds: list[dict[str, float]] = [{} for _ in range(repeats)]
     for part in parts:
         splits = node_splits(len(classes.nodes), part, repeats, seed)
-        mean, deviation = mean_of([class_figures(scorer, classes, split, rule) for split in splits])
-        means |= {f"{x}@{percent(part)}": value for x, value in mean.items()}
-        spread |= {f"{x}@{percent(part)}": value for x, value in deviation.items()}
-    return means, spread
+        for figures, split in zip(rounds, splits, strict=True):
+            measured = class_figures(scorer, classes, split, rule)
+            figures |= {f"{x}@{percent(part)}": value for x, value in measured.items()}
+    return rounds
 
 
 def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str) -> dict[str, float]:
     """micro-F1, macro-F1 and, where every node has one class, the accuracy of one split."""
-    learned, tested = split
-    truth = classes.indicator[tested]
-    scores = scorer(classes.indicator[learned], learned, tested)
-    predicted = scores > 0 if rule == "threshold" else _top_k(scores, truth.sum(axis=1))
+    truth, predicted = classes.indicator[split[1]], predicted_classes(scorer, classes, split, rule)
     exact = {"accuracy": float((truth == predicted).all(axis=1).mean())} if classes.one_each else {}
     return class_f1(truth, predicted) | exact
+
+
+def predicted_classes(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str = "top-k") -> Bools:
+    """What the asked nodes of a split are taken for: asked x classes."""
+    learned, tested = split
+    scores = scorer(classes.indicator[learned], learned, tested)
+    yes: Bools = scores > 0 if rule == "threshold" else _top_k(scores, classes.indicator[tested].sum(axis=1))
+    return yes
 
 
 def _top_k(scores: Floats, k: npt.NDArray[np.int64]) -> Bools:
@@ -167,6 +178,29 @@ def _fitted(classifier: str, C: float, x: Floats, y: Bools) -> Any:
     return LogisticRegression(C=C, tol=1e-6, max_iter=1_000).fit(x, y)
 
 
+MAJORITY = "majority of neighbors"
+
+
+def neighbor_scorer(graph: Graph, nodes: Iterable[Any]) -> ClassScorer:
+    """What scores the classes of some nodes by those of their neighbors among the learned ones: the share that has
+    each, edges counting by weight and in either direction; of a node without such, how frequent classes are."""
+    at = graph.positions(nodes)
+    near = sparse.csr_array(links(graph, directed=False, weights=True, loops="drop")[at][:, at])
+
+    def scores(truth: Bools, learned: Ints, tested: Ints) -> Floats:
+        votes = sparse.csr_array(near[tested][:, learned])
+        total, often = np.asarray(votes.sum(axis=1))[:, None], truth.mean(axis=0)
+        share = np.where(total > 0, (votes @ truth.astype(np.float64)) / np.where(total > 0, total, 1), often)
+        ordered: Floats = share + _FREQUENT_FIRST * often - 0.5
+        return np.where(often > 0, ordered, -np.inf)
+
+    return scores
+
+
+_FREQUENT_FIRST = 1e-9
+"""Of classes with the same share of neighbors, the more frequent one is taken."""
+
+
 def _most_frequent(truth: Bools, learned: Ints, tested: Ints) -> Floats:
     often = truth.mean(axis=0)
     return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(tested), 1))
@@ -189,7 +223,7 @@ def clustering(
     NMI is the mutual information of clusters and classes over the mean of their entropies; ARI the part of pairs on
     which they agree, corrected for chance (Hubert and Arabie). There are as many clusters as classes, unless said; each
     repeat takes the best of 10 starts. The baselines are the classes shuffled, which is chance, and with `graph`
-    spectral vectors of the same width.
+    vectors of the same width that cost about a second (`class_embeddings`).
 
     >>> from netfold.data.embedding import Embedding
     >>> halves = Embedding(range(4), [[1, 0], [1, 0], [0, 1], [0, 1]])
@@ -201,25 +235,23 @@ def clustering(
     embedding = embedding_of(model)
     known = classes_of_nodes(classes, embedding.nodes, one_each=True)
     k = min(clusters or len(known.names), len(known.nodes))
-    cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
 
-    def measured(thing: Any) -> tuple[dict[str, float], dict[str, float]]:
+    def measured(thing: Any) -> list[dict[str, float]]:
         x = normalized(thing[known.nodes].astype(np.float64), normalize)
         starts = np.random.default_rng(seed).integers(1 << 31, size=repeats).tolist()
-        return mean_of([_agreement(known.codes, _clusters(x, k, start)) for start in starts])
+        return [agreement(known.codes, cluster_codes(x, k, start)) for start in starts]
 
-    figures, deviations = measured(embedding)
-    rows = {name: measured(x)[0] for name, x in cheap.items()}
+    rounds = {name: measured(x) for name, x in {name_of(model): embedding, **cheap}.items()}
     if baselines:
         rng = np.random.default_rng(seed)
-        shuffled = [_agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
-        rows["shuffled classes"] = mean_of(shuffled)[0]
+        rounds["shuffled classes"] = [agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
     protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | known.facts
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
-    return Result("clustering", name_of(model), figures, protocol, rows, deviations)
+    return Result.of_rounds("clustering", name_of(model), rounds, protocol)
 
 
-def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
+def cluster_codes(vectors: Floats, k: int, seed: int) -> Ints:
     """The cluster of each row; never more clusters than there are different rows."""
     from sklearn.cluster import KMeans
 
@@ -227,7 +259,8 @@ def _clusters(vectors: Floats, k: int, seed: int) -> Ints:
     return np.asarray(KMeans(min(k, different), n_init=10, random_state=seed).fit_predict(vectors), np.int64)
 
 
-def _agreement(truth: Ints, clusters: Ints) -> dict[str, float]:
+def agreement(truth: Ints, clusters: Ints) -> dict[str, float]:
+    """NMI and ARI of clusters and classes."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     figures = {"NMI": normalized_mutual_info_score(truth, clusters), "ARI": adjusted_rand_score(truth, clusters)}
@@ -270,7 +303,7 @@ def visualization(
         at, divergence = _mapped(thing, nodes_shown, perplexity, normalize, seed)
         return {"KL": divergence} | ({_ACCURACY: _neighbors_right(at[points], codes)} if len(points) > 1 else {})
 
-    cheap = baseline_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
     protocol = {"map": "t-SNE begun with principal components", "perplexity": perplexity, "normalize": normalize}
     protocol |= {"nodes": len(nodes_shown)} | facts | {"seed": seed}
     rest = {name: measured(x) for name, x in cheap.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,13 @@ import numpy as np
 
 from netfold.data.checks import Bools, Floats, Ints
 from netfold.data.nodes import Nodes
+from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
 
 __all__ = [
     "NodeClasses",
     "Split",
     "classes_of_nodes",
-    "mean_of",
     "node_splits",
     "normalized",
     "percent",
@@ -56,6 +56,10 @@ class NodeClasses:
         """Whether every node has exactly one class."""
         return bool((self.indicator.sum(axis=1) == 1).all())
 
+    def nodes_at(self, nodes: Nodes) -> Ints:
+        """Where the nodes with a class are among others; -1 for those that are not."""
+        return np.asarray(nodes.find(self.nodes), np.int64)
+
     @property
     def facts(self) -> dict[str, Any]:
         """What a protocol says of them."""
@@ -69,13 +73,13 @@ def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> N
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.
     """
     if not hasattr(classes, "items"):
-        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not a {type(classes).__name__}")
+        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not {type_in_words(classes)}")
     of_node = {node: _classes_of(node, value) for node, value in classes.items()}
     nodes.positions(list(of_node))
     some = {node: own for node, own in of_node.items() if own}
     names = sorted({x for own in some.values() for x in own}, key=str)
     if min(len(some), len(names)) < 2:
-        count = f"{len(some)} nodes with {len(names)} classes in all"
+        count = f"{counted(len(some), 'node')} with {counted(len(names), 'class', 'classes')} in all"
         raise InputError(f"classes give {count}; at least 2 nodes and 2 classes are needed")
     if one_each and (several := [node for node, own in some.items() if len(own) > 1]):
         raise InputError(f"node {several[0]!r} has several classes; this task takes one class a node")
@@ -105,17 +109,6 @@ def normalized(vectors: Floats, how: str, learned: Ints | slice = slice(None)) -
         spread = vectors[learned].std(axis=0)
         return np.asarray((vectors - vectors[learned].mean(axis=0)) / np.where(spread > 0, spread, 1))
     return vectors
-
-
-def mean_of(rounds: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """The mean of each figure over repeats, and its standard deviation (of a sample) where there are several.
-
-    >>> mean_of([{"F1": 0.25}, {"F1": 0.75}])[0]
-    {'F1': 0.5}
-    """
-    means = {x: float(np.mean([r[x] for r in rounds])) for x in rounds[0]}
-    spread = {x: float(np.std([r[x] for r in rounds], ddof=1)) for x in means if len(rounds) > 1}
-    return means, spread
 
 
 def percent(part: float) -> str:

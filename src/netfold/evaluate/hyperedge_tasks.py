@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +14,7 @@ from scipy import sparse
 
 from netfold.data.checks import Floats, check_at_least_one, check_choice, is_between
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
 from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
@@ -25,10 +26,13 @@ __all__ = [
     "HyperedgeSplit",
     "cheap_scorers",
     "cosine_scores",
+    "counts_regression",
     "held_out_hyperedges",
     "hyperedges",
     "own_scorer",
     "split_hyperedges",
+    "tuple_counts",
+    "tuples_asked",
 ]
 
 
@@ -154,11 +158,11 @@ def cosine_scores(rows: Codes, vectors: npt.ArrayLike, aggregate: str = "mean") 
     return least if aggregate == "min" else total / count
 
 
-def cheap_scorers(known: Hypergraph) -> dict[str, TupleScores]:
-    """Σ log(1 + count) over the pairs of a tuple, in how many hyperedges two nodes are together; and Σ log(1 + degree)
-    over its nodes, in how many hyperedges each is."""
+def cheap_scorers(known: Hypergraph, *, negatives: str = "replaced", seed: int = 0) -> dict[str, TupleScores]:
+    """Σ log(1 + count) over the pairs of a tuple, in how many hyperedges two nodes are together; Σ log(1 + degree)
+    over its nodes, in how many hyperedges each is; and `counts_regression` of both."""
     together = _entries(known.adjacency())
-    degrees = np.log1p(known.incidence().sum(axis=1, dtype=np.float64))
+    degrees = np.log1p(known.degrees.astype(np.float64))
 
     def cooccurrence(rows: Codes) -> Floats:
         total = np.zeros(len(rows))
@@ -170,7 +174,113 @@ def cheap_scorers(known: Hypergraph) -> dict[str, TupleScores]:
         total: Floats = np.where(rows >= 0, degrees[rows], 0).sum(axis=1)
         return total
 
-    return {"pair co-occurrence": cooccurrence, "log degrees": sizes}
+    learned = counts_regression(known, negatives, seed)
+    return {"pair co-occurrence": cooccurrence, "log degrees": sizes, "pair counts and degrees": learned}
+
+
+_MOST_LEARNED = 50_000
+"""Hyperedges that the regression learns from."""
+_FEWEST_LEARNED = 50
+"""Tuples of a pattern of types, below which it is learned together with the others."""
+_PER_POSITIVE = 5
+_MOST_MULTIPLIED = 10
+"""Columns, as those of a tuple of four, up to which products of two of them are columns too."""
+
+
+def counts_regression(known: Hypergraph, negatives: str, seed: int) -> TupleScores:
+    """Logistic regression on log(1 + count) of each pair, log(1 + degree) of each node (`tuple_counts`), and products.
+
+    It learns from the known hyperedges, each without itself in the counts, against five tuples for each that are none,
+    drawn as those asked about are. Each pattern of types has its own; those of few tuples share one of the least count,
+    the mean count and the mean degree.
+    """
+
+    @cache  # learned when a tuple is to be scored
+    def fitted() -> tuple[dict[tuple[int, ...], Any], Any]:
+        right, times = _distinct(coded_edges(known))
+        chosen = np.random.default_rng(seed).permutation(len(right))[:_MOST_LEARNED]
+        right, times = right[chosen], times[chosen]
+        truth = TupleIndex(coded_edges(known), known.n_nodes, Order(known))
+        wrong = sampled_negatives(negatives, right, known, truth, _PER_POSITIVE, seed)
+        rows, labels = np.concatenate([right, wrong]), np.repeat([True, False], [len(right), len(wrong)])
+        without = np.concatenate([times, np.zeros(len(wrong), np.int64)])
+        columns, patterns = tuple_counts(known, rows, without)
+        own = {
+            pattern: _logistic(columns[at], labels[at])
+            for pattern, at in _by_pattern(patterns)
+            if min(labels[at].sum(), (~labels[at]).sum()) >= _FEWEST_LEARNED
+        }
+        some = min(labels.sum(), (~labels).sum()) > 0
+        return own, _logistic(_few_numbers(columns, patterns), labels) if some else None
+
+    def scores(rows: Codes) -> Floats:
+        own, shared = fitted()
+        columns, patterns = tuple_counts(known, rows)
+        values = np.zeros(len(rows))
+        for pattern, at in _by_pattern(patterns):
+            if pattern in own:
+                values[at] = own[pattern](columns[at])
+            elif shared is not None:
+                values[at] = shared(_few_numbers(columns[at], patterns[at]))
+        return values
+
+    return scores
+
+
+def tuple_counts(known: Hypergraph, rows: Codes, without: Codes | None = None) -> tuple[Floats, Codes]:
+    """log(1 + count) of each two nodes of tuples and log(1 + degree) of each, and the tuples' types: m x f, m x w.
+
+    The nodes of a tuple stand in the order of their types and then of their degrees, the largest first. `without` says
+    how many hyperedges are these very tuples, and are not to be counted. Where a tuple is shorter, 0 (types: -1).
+    """
+    width, degrees = rows.shape[1], known.degrees
+    types = np.where(rows >= 0, known.type_codes[rows], len(known.types))
+    order = np.lexsort((-degrees[rows], types), axis=1)
+    rows, types = np.take_along_axis(rows, order, axis=1), np.take_along_axis(types, order, axis=1)
+    less = np.zeros(len(rows)) if without is None else without
+    together = _entries(known.adjacency())
+    pairs = list(combinations(range(width), 2))
+    columns = np.zeros((len(rows), len(pairs) + width))
+    for c, (a, b) in enumerate(pairs):
+        at = np.flatnonzero(rows[:, b] >= 0)  # b is the later one
+        columns[at, c] = np.log1p(np.maximum(together(rows[at, a], rows[at, b]) - less[at], 0))
+    columns[:, len(pairs) :] = np.where(rows >= 0, np.log1p(np.maximum(degrees[rows] - less[:, None], 0)), 0)
+    return columns, np.where(rows >= 0, types, -1)
+
+
+def _distinct(rows: Codes) -> tuple[Codes, Codes]:
+    """Each tuple once, whatever the order of its nodes, and how often it is there."""
+    _, first, times = np.unique(np.sort(rows, axis=1), axis=0, return_index=True, return_counts=True)
+    return rows[first], times
+
+
+def _by_pattern(patterns: Codes) -> Iterator[tuple[tuple[int, ...], Codes]]:
+    """Each pattern of types, and the rows that have it."""
+    different, codes = np.unique(patterns, axis=0, return_inverse=True)
+    for i, pattern in enumerate(different.tolist()):
+        yield tuple(pattern), np.flatnonzero(codes.ravel() == i)
+
+
+def _few_numbers(columns: Floats, patterns: Codes) -> Floats:
+    """The least and the mean count of the pairs of a tuple, and the mean of its degrees."""
+    width = patterns.shape[1]
+    sizes = (patterns >= 0).sum(axis=1)
+    pairs, degrees = np.split(columns, [columns.shape[1] - width], axis=1)
+    there = np.stack([patterns[:, b] >= 0 for _, b in combinations(range(width), 2)], axis=1)
+    least = np.where(there, pairs, np.inf).min(axis=1)
+    return np.stack([least, pairs.sum(axis=1) / there.sum(axis=1), degrees.sum(axis=1) / sizes], axis=1)
+
+
+def _logistic(x: Floats, y: npt.NDArray[np.bool_]) -> Callable[[Floats], Floats]:
+    """The log-odds that logistic regression gives to others: of columns of deviation 1 and, of up to 10, products."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+    degree = 2 if x.shape[1] <= _MOST_MULTIPLIED else 1
+    steps = (StandardScaler(), PolynomialFeatures(degree, include_bias=False), StandardScaler())
+    model = make_pipeline(*steps, LogisticRegression(max_iter=1000)).fit(x, y)
+    return lambda others: np.asarray(model.decision_function(others), np.float64)
 
 
 def _entries(matrix: sparse.csr_array) -> Callable[[Codes, Codes], Floats]:
@@ -242,7 +352,7 @@ def hyperedges(
     for the reconstruction of `known` (`test=known`). The protocol counts both.
 
     The baselines are Σ log(1 + count) over the pairs of a tuple, in how many hyperedges of `known` they are together,
-    and Σ log(1 + degree) over its nodes.
+    Σ log(1 + degree) over its nodes, and logistic regression of these counts (`counts_regression`).
 
     >>> from netfold.data.embedding import Embedding
     >>> known = Hypergraph.from_tuples([("ann", "film"), ("bob", "book")])
@@ -261,7 +371,8 @@ def hyperedges(
         raise InputError(f"none of {len(test_rows):,} test hyperedges is new; duplicates='keep' takes known ones")
     truth = TupleIndex(stacked(known_rows, test_rows), known.n_nodes, order)
     wrong, chosen = _negatives(negatives, positives, known, truth, per_positive, seed)
-    cheap = cheap_scorers(known) if baselines else {}
+    drawn = negatives if isinstance(negatives, str) and negatives != "all" else "replaced"
+    cheap = cheap_scorers(known, negatives=drawn, seed=seed) if baselines else {}
     protocol = {"positives": len(positives), "negatives": chosen, "count of negatives": len(wrong)}
     protocol |= {f"in the training data ({duplicates})": int(seen.sum())}
     protocol |= {f"repeated in the test data ({duplicates})": int((~first & ~seen).sum())}
@@ -272,6 +383,18 @@ def hyperedges(
         protocol | _how(model, aggregate) | {"seed": seed},
         {name: separation(scorer(positives), scorer(wrong)) for name, scorer in cheap.items()},
     )
+
+
+def tuples_asked(split: HyperedgeSplit, *, per_positive: int = 5, seed: int = 0) -> tuple[Codes, Codes]:
+    """The held-out hyperedges that were never seen, each once, and tuples that are none, as `hyperedges` draws them."""
+    known = split.train
+    test_rows, known_rows, order = coded_like(known, split.test), coded_edges(known), Order(known)
+    seen = TupleIndex(known_rows, known.n_nodes, order).holds(test_rows)
+    positives = test_rows[TupleIndex(test_rows, known.n_nodes, order).first & ~seen]
+    if not len(positives):
+        raise InputError(f"each of the {len(test_rows):,} held-out hyperedges is known too; there is nothing to find")
+    truth = TupleIndex(stacked(known_rows, test_rows), known.n_nodes, order)
+    return positives, _negatives("replaced", positives, known, truth, per_positive, seed)[0]
 
 
 def _negatives(
@@ -299,7 +422,7 @@ def _how(model: Any, aggregate: str | None) -> dict[str, str]:
 
 def _check(known: Any, negatives: Any, duplicates: Any, aggregate: Any) -> None:
     if not isinstance(known, Hypergraph):
-        raise InputError(f"known is a {type(known).__name__}; give a Hypergraph, such as Hypergraph.from_tuples makes")
+        raise InputError(f"known is {type_in_words(known)}; give a Hypergraph, such as Hypergraph.from_tuples makes")
     if isinstance(negatives, str) and negatives not in SAMPLERS:
         raise InputError(f"negatives={negatives!r} is not one of {', '.join(SAMPLERS)}, nor a list of tuples")
     check_choice(_DUPLICATES, duplicates=duplicates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,24 +11,37 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.checks import Ints, check_at_least_one, check_counts, is_between
+from netfold.data.checks import Ints, check_at_least_one, check_choice, check_counts, is_between
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
-from netfold.evaluate.classes import mean_of, percent
-from netfold.evaluate.negatives import Negatives, sample_negatives
+from netfold.evaluate.classes import percent
+from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, chosen_score, finite, of_vectors, pair_scores, separation
+from netfold.evaluate.scores import (
+    PairScores,
+    available_scores,
+    chosen_score,
+    finite,
+    isolated_as_average,
+    of_vectors,
+    pair_scores,
+    separation,
+)
 from netfold.evaluate.splits import EdgeSplit, split_edges
-from netfold.evaluate.task import SCORES_OF_VECTORS
+from netfold.evaluate.task import ISOLATED, SCORES_OF_VECTORS
 
-__all__ = ["check_unseen", "link_prediction", "noise_robustness", "reconstruction", "with_noise"]
+__all__ = ["check_unseen", "choose_pair_score", "link_prediction", "noise_robustness", "reconstruction", "with_noise"]
 
 
 _MOST_STEPS = 10**10
 """Starts times links, above which shortest paths are not looked for."""
+_MOST_PRODUCTS = 3 * 10**10
+"""Multiplications, above which walks are followed from some random nodes only: about half a minute of one core."""
+_FEWEST_PAIRS = 1000
+"""Test pairs that a figure of a sample is made of at least."""
 
 
 def link_prediction(
@@ -36,6 +49,7 @@ def link_prediction(
     split: EdgeSplit,
     *,
     score: str | None = None,
+    isolated: str = "average",
     negatives: str = "uniform",
     per_positive: int = 1,
     k: Sequence[int] = (100, 1000, 10_000),
@@ -53,9 +67,14 @@ def link_prediction(
     test edge's end in the ranking from its other end (an undirected edge: from both), other test edges left out.
     Equal scores share their places.
 
-    `score` is one of `pair_scores`, by default the cosine. Above `nodes` nodes, MAP, hits and MRR are over the test
-    edges from that many random nodes, without precision@k. The baselines see the training graph alone: four scores of
-    pairs, and spectral vectors.
+    `score` is one of `pair_scores`, by default the one that was chosen with the model (`choose_pair_score`), or else
+    the cosine. A node that has no link in training has no place that is right: its pairs are scored as an average pair
+    (`isolated_as_average`), those of every baseline too; `isolated="own"` leaves them to its vector. Above `nodes`
+    nodes, MAP, hits and MRR are over the test edges from that many random nodes, without precision@k. The baselines see
+    the training graph alone: scores of pairs (`pair_scorers`), and spectral vectors.
+
+    Where the whole graph is bipartite (`Graph.sides`), only pairs between its sides are drawn and ranked, and no
+    baseline counts shared neighbors: two linked nodes have none.
 
     >>> from netfold.data.embedding import Embedding
     >>> from netfold.evaluate import split_edges
@@ -66,23 +85,37 @@ def link_prediction(
     1.0
     """
     check_counts(k=k, hits=hits, nodes=nodes, per_positive=per_positive)
+    check_choice(ISOLATED, isolated=isolated)
     check_unseen(model, split)
-    score = chosen_score("link-prediction", model, score)
+    was_chosen, score = score is None, chosen_score("link-prediction", model, score)
+    averaged = isolated == "average" and bool((neighbor_counts(split.train) == 0).any())
     scores = pair_scores(model, split.train, score)
+    scores = isolated_as_average(scores, split.train) if averaged else scores
     count = None if negatives == "all" else per_positive * len(split.test)
     drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
     wanted = _matrix(split)
-    questions = _Questions(split, drawn.pairs, wanted, sampled_rows(wanted, nodes, seed), tuple(k), tuple(hits))
+    rows = sampled_rows(wanted, nodes, seed)
+    questions = _Questions(split, drawn.pairs, wanted, rows, tuple(k), tuple(hits), averaged)
     ranking = questions.rank(scores)
     figures = questions.compared(scores) | questions.ranked(ranking)
-    others = questions.baselines(embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
-    protocol = _protocol(questions, ranking, {"score": score, **drawn.protocol})
+    dim = embedding_of(model).dim
+    others, sampled = questions.baselines(dim, of_vectors(score), seed) if baselines else ({}, {})
+    chosen: dict[str, Any] = {"score": score}
+    if was_chosen and hasattr(model, "pair_score_"):
+        chosen["score chosen by"] = "a fit without a tenth of the training links"
+    chosen["nodes without training links"] = "as an average pair" if isolated == "average" else "by their own vectors"
+    protocol = _protocol(questions, ranking, chosen | dict(drawn.protocol))
     if others and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
     if others and others["shortest path"].keys() != figures.keys():
         left_out = [x for x in figures if x not in others["shortest path"]]
         protocol["shortest path left out (too many steps) of"] = left_out
+    protocol |= {f"{name} by a sample": words for name, words in sampled.items()}
     return Result("link prediction", name_of(model), figures, protocol, others, ranking.interval)
+
+
+Cheap = tuple[dict[str, dict[str, float]], dict[str, str]]
+"""The figures of each baseline and, of those that were measured on a sample, of what."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +130,8 @@ class _Questions:
     """The nodes from which others are ranked."""
     k: tuple[int, ...]
     hits: tuple[int, ...]
+    averaged: bool = False
+    """Whether pairs with a node that training leaves without links are scored as an average pair."""
 
     def compared(self, scores: PairScores) -> dict[str, float]:
         """AUC and AP of test edges against negatives."""
@@ -109,29 +144,54 @@ class _Questions:
 
     def rank(self, scores: PairScores) -> Ranking:
         """All pairs from the rows but the diagonal and training pairs."""
-        return rank(scores, self.wanted, self.rows, k=max(self.k), without=self.split.train.adjacency)
+        train, sides = self.split.train, self.split.whole.sides
+        return rank(scores, self.wanted, self.rows, k=max(self.k), without=train.adjacency, sides=sides)
 
     def ranked(self, ranking: Ranking) -> dict[str, float]:
         """MAP, precision@k, hits@k and MRR."""
         hit_rates = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
         return ranking.figures(self.k) | hit_rates | {"MRR": float((1 / ranking.places).mean())}
 
-    def baselines(self, dim: int, score: str, seed: int) -> dict[str, dict[str, float]]:
-        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width."""
+    def baselines(self, dim: int, score: str, seed: int) -> Cheap:
+        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width.
+
+        Also, of those that had to be sampled, what of.
+        """
         train = self.split.train
         vectors = baseline_embeddings(train, dim, seed)
-        cheap = pair_scorers(train) | {name: pair_scores(x, train, score) for name, x in vectors.items()}
-        return {name: self._cheaply(name, x) for name, x in cheap.items()}
+        cheap = pair_scorers(train, bipartite=self.split.whole.sides is not None)
+        cheap |= {name: pair_scores(x, train, score) for name, x in vectors.items()}
+        costs = {name: getattr(x, "cost", 0) for name, x in cheap.items()}
+        if self.averaged:
+            cheap = {name: isolated_as_average(x, train) for name, x in cheap.items()}
+        sampled: dict[str, str] = {}
+        return {name: self._cheaply(name, x, costs[name], seed, sampled) for name, x in cheap.items()}, sampled
 
-    def _cheaply(self, name: str, scores: PairScores) -> dict[str, float]:
-        """A baseline's figures, without those for which paths would be followed for minutes."""
-        cost = self.split.train.adjacency.nnz if name == "shortest path" else 0
-        figures: dict[str, float] = {}
-        if len(np.unique(self._pairs[:, 0])) * cost <= _MOST_STEPS:
-            figures |= self.compared(scores)
-        if len(self.rows) * cost <= _MOST_STEPS:
-            figures |= self.ranked(self.rank(scores))
+    def _cheaply(
+        self, name: str, scores: PairScores, cost: int, seed: int, sampled: dict[str, str]
+    ) -> dict[str, float]:
+        """A baseline's figures, of a sample where all would take minutes; shortest paths are then left out."""
+        steps = self.split.train.adjacency.nnz if name == "shortest path" else 0
+        most = _MOST_PRODUCTS // max(cost, 1)
+        few, figures = self._sampled(most, seed), dict[str, float]()
+        if few is not self:
+            sampled[name] = f"{len(few._pairs):,} pairs, {len(few.rows):,} nodes"
+        if len(np.unique(few._pairs[:, 0])) * steps <= _MOST_STEPS and (few is self or len(few._pairs) > _FEWEST_PAIRS):
+            figures |= few.compared(scores)
+        if len(few.rows) * steps <= _MOST_STEPS:
+            figures |= few.ranked(few.rank(scores))
         return figures
+
+    def _sampled(self, most: int, seed: int) -> _Questions:
+        """The same about the pairs from so many random nodes, and the rankings from so many."""
+        starts, rng = np.unique(self._pairs[:, 0]), np.random.default_rng(seed)
+        if max(len(starts), len(self.rows)) <= most:
+            return self
+        chosen = rng.choice(starts, min(most, len(starts)), replace=False)
+        test, wrong = (pairs[np.isin(pairs[:, 0], chosen)] for pairs in (self.split.test, self.negatives))
+        some = np.flatnonzero(np.diff(self.wanted.indptr))
+        rows = np.sort(rng.choice(some, min(most, len(some)), replace=False))
+        return replace(self, split=replace(self.split, test=test), negatives=wrong, rows=rows)
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -142,6 +202,40 @@ class _Questions:
         """Whether both ends of a pair keep an edge in training."""
         linked = neighbor_counts(self.split.train) > 0
         return linked[self._pairs[:, 0]] & linked[self._pairs[:, 1]]
+
+
+_TENTH = 0.1
+"""Of the links, held out to choose a score by."""
+_MOST_DECODED = 500_000_000
+"""Entries of rows that a decoder would write to score the pairs, above which it is not asked."""
+
+
+def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0) -> str | None:
+    """The score of pairs that suits a model and these data: the one that finds a tenth of the links best, after a fit
+    to the others.
+
+    `fit` makes a fitted model (or an embedding) of a graph. The score is one of `available_scores`: product, cosine and
+    distance of vectors, W2 of Gaussians, the model's own decoder; the highest AUC against as many non-edges, the
+    model's own where several have it. None where there are too few links to hold some out.
+
+    >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]
+    >>> from netfold.data.embedding import Embedding
+    >>> choose_pair_score(lambda graph: Embedding(range(10), [[1, 0]] * 5 + [[9, 0]] * 5), two)
+    'distance'
+    """
+    whole = Graph.of(graph)
+    if len(edge_pairs(whole)) < 1 / _TENTH:
+        return None
+    split = split_edges(whole, _TENTH, seed=seed)
+    wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
+    model = fit(split.train)
+    many = len(np.unique(np.concatenate([split.test, wrong])[:, 0])) * whole.n_nodes > _MOST_DECODED
+    figures: dict[str, float] = {}
+    for name in available_scores(model):
+        if not (name == "decoder" and many):
+            scores = isolated_as_average(pair_scores(model, split.train, name), split.train)
+            figures[name] = separation(*(finite(scores.at(*x.T.copy())) for x in (split.test, wrong)))["AUC"]
+    return max(figures, key=figures.__getitem__)
 
 
 def check_unseen(model: Any, split: EdgeSplit) -> None:
@@ -160,6 +254,10 @@ def _matrix(split: EdgeSplit) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(ends[0]), np.float32), ends), shape=split.train.adjacency.shape)
 
 
+def _of_sides(graph: Graph) -> str:
+    return "" if graph.sides is None else f": {sides_in_words(graph)}"
+
+
 def _protocol(questions: _Questions, ranking: Ranking, chosen: Mapping[str, Any]) -> dict[str, Any]:
     split = questions.split
     protocol = {"split seed" if name == "seed" else name: fact for name, fact in split.protocol.items()}
@@ -168,7 +266,7 @@ def _protocol(questions: _Questions, ranking: Ranking, chosen: Mapping[str, Any]
         **chosen,
         "negative pairs": len(questions.negatives),
         "negatives are no edges of": "the whole graph",
-        "ranked": "ordered pairs but the diagonal and training pairs",
+        "ranked": f"ordered pairs but the diagonal and training pairs{_of_sides(split.whole)}",
         "hits and MRR": "without the other test edges of the node",
         "ties": "share their places",
         "nodes ranked from": len(questions.rows),
@@ -199,9 +297,9 @@ def reconstruction(
 
     `score`: `cosine` by default, `dot`, `distance`, `w2`, `decoder` or `own`, see `pair_scores`. Blocks of rows at a
     time; above `nodes` nodes, MAP is over that many random ones, with half of its 95% confidence interval in
-    `deviations`. Equal scores share their places. The baselines are scores of pairs (but not the shortest path, which
-    is the edge itself), and spectral vectors of the same width, scored alike (w2 by distance, the decoder by their
-    product).
+    `deviations`. Equal scores share their places. The baselines are scores of pairs (but not those that follow walks of
+    one step, which are the edges), and spectral vectors of the same width, scored alike (w2 by distance, the decoder by
+    their product). Of a bipartite graph, only pairs between its sides are ranked.
 
     >>> from netfold.data.embedding import Embedding
     >>> graph = Graph.from_edges([("a", "b"), ("c", "d")])
@@ -215,7 +313,7 @@ def reconstruction(
     rows, drawn = sampled_rows(known.adjacency, nodes, seed), _negatives(known, negatives, per_positive, seed)
 
     def ranked(scores: PairScores) -> Ranking:
-        return rank(scores, known.adjacency, rows, k=max(k))
+        return rank(scores, known.adjacency, rows, k=max(k), sides=known.sides)
 
     def separated(scores: PairScores) -> dict[str, float]:
         if drawn is None:
@@ -226,11 +324,11 @@ def reconstruction(
     score = chosen_score("reconstruction", model, score)
     scores = pair_scores(model, known, score)
     own = ranked(scores)
-    cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed) if baselines else {}
+    cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed, len(rows)) if baselines else {}
     others = {name: ranked(x).figures(k) | separated(x) for name, x in cheap.items()}
     protocol: dict[str, Any] = {
         "score": score,
-        "ranked": "all ordered pairs but the diagonal",
+        "ranked": f"all ordered pairs but the diagonal{_of_sides(known)}",
         "ties": "share their places",
     }
     protocol |= {} if drawn is None else dict(drawn.protocol)
@@ -250,15 +348,25 @@ def _negatives(graph: Graph, kind: str, per_positive: int, seed: int) -> Negativ
     return sample_negatives(graph, count, kind=kind, seed=seed)
 
 
-def _baselines(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairScores]:
-    scorers = {name: x for name, x in pair_scorers(graph).items() if name != "shortest path"}
+_EDGE_ITSELF = ("shortest path", "personalised PageRank", "Katz")
+"""Whose walks of one step are the edges."""
+
+
+def _baselines(graph: Graph, dim: int, score: str, seed: int, nodes: int) -> dict[str, PairScores]:
+    """Those that can be asked from so many nodes in about half a minute and do not read off the edge itself."""
+    scorers = {
+        name: x
+        for name, x in pair_scorers(graph, bipartite=graph.sides is not None).items()
+        if name not in _EDGE_ITSELF and nodes * getattr(x, "cost", 0) <= _MOST_PRODUCTS
+    }
     vectors = baseline_embeddings(graph, dim, seed)
     return scorers | {name: pair_scores(x, graph, score) for name, x in vectors.items()}
 
 
 # -------------------------------------------------------------------- noise
 
-_HEURISTIC = "Adamic-Adar"
+_HEURISTICS = ("Adamic-Adar", "resource allocation", "paths of three", "personalised PageRank")
+"""Of pairs, that noise is tried on; of a bipartite graph, those that there are."""
 
 GraphScorer = Callable[[Graph], PairScores]
 """From a training graph to the scores of its pairs."""
@@ -285,7 +393,8 @@ def noise_robustness(
     without noise; `decline@25%`: (AUC - AUC with noise) / AUC. `score` is one of `pair_scores`: by default "w2" where
     there is `std` and "cosine" where not. The mean over `repeats`, each with another split and other noise.
 
-    The baselines are Adamic-Adar and spectral vectors of the same width, made of the same graphs.
+    The baselines are heuristics of pairs and spectral vectors of the same width, made of the same graphs. A decline is
+    read beside its AUC: what knows little loses little.
     """
     whole, parts = Graph.of(graph), _fractions(fractions)
     check_at_least_one(repeats=repeats)
@@ -298,19 +407,16 @@ def noise_robustness(
     def round_of(scorer: GraphScorer) -> list[dict[str, float]]:
         return [_round(scorer, whole, parts, held_out, keep, seed + i) for i in range(repeats)]
 
-    figures, deviations = mean_of(round_of(own))
-    used = chosen_score("noise-robustness", fitted[0], score)
-    rows = (
-        {name: mean_of(round_of(x))[0] for name, x in _noise_baselines(fitted[0], used, seed).items()}
-        if baselines
-        else {}
-    )
+    of_model = round_of(own)
+    used, name = chosen_score("noise-robustness", fitted[0], score), name_of(fitted[0])
+    cheap = _noise_baselines(fitted[0], whole, used, seed) if baselines else {}
+    rounds = {name: of_model} | {other: round_of(x) for other, x in cheap.items()}
     protocol = {"held out": held_out, "keep": keep, "noise": "uniform non-edges added to the training graph"}
     protocol |= {"score": used, "negatives": "uniform, as many as held-out edges", "repeats": repeats, "seed": seed}
     if repeats > 1:
         protocol["±"] = "standard deviation over repeats"
-    declines = [x for x in figures if x != "AUC"]
-    return Result("noise robustness", name_of(fitted[0]), figures, protocol, rows, deviations, declines)
+    declines = [x for x in of_model[0] if x != "AUC"]
+    return Result.of_rounds("noise robustness", name, rounds, protocol, declines)
 
 
 def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:
@@ -341,13 +447,17 @@ def _auc(scores: PairScores, split: EdgeSplit, wrong: Pairs) -> float:
     return separation(*(scores.at(*pairs.T.copy()).numpy() for pairs in (split.test, wrong)))["AUC"]
 
 
-def _noise_baselines(model: Any, used: str, seed: int) -> dict[str, GraphScorer]:
+def _noise_baselines(model: Any, graph: Graph, used: str, seed: int) -> dict[str, GraphScorer]:
     dim, score = embedding_of(model).dim, used if used in SCORES_OF_VECTORS else "dot"
 
     def vectors(name: str) -> GraphScorer:
         return lambda train: pair_scores(baseline_embeddings(train, dim, seed)[name], train, score)
 
-    scorers: dict[str, GraphScorer] = {_HEURISTIC: lambda train: pair_scorers(train)[_HEURISTIC]}
+    def heuristic(name: str) -> GraphScorer:
+        return lambda train: pair_scorers(train)[name]
+
+    known = pair_scorers(graph, bipartite=graph.sides is not None)
+    scorers = {name: heuristic(name) for name in _HEURISTICS if name in known}
     return scorers | {name: vectors(name) for name in ("spectral", "normalised SVD")}
 
 

@@ -13,12 +13,13 @@ from netfold.data.checks import check_choice, is_whole
 from netfold.data.edges import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import counted
 from netfold.errors import InputError
 from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.task import NEGATIVES
 from netfold.evaluate.tuples import Codes, Order, TupleIndex
 
-__all__ = ["SAMPLER_WORDS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives"]
+__all__ = ["SAMPLER_WORDS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives", "sides_in_words"]
 
 
 _ALL = 50_000_000
@@ -43,7 +44,7 @@ class Negatives:
     protocol: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return f"Negatives({len(self.pairs):,} pairs)\nprotocol: {facts_in_words(self.protocol)}"
+        return f"Negatives({counted(len(self.pairs), 'pair')})\nprotocol: {facts_in_words(self.protocol)}"
 
 
 def sample_negatives(
@@ -53,7 +54,8 @@ def sample_negatives(
 
     `kind`: `uniform`, every such pair as likely as another; `degree`, ends drawn in proportion to their degrees (out-
     and in-degree where directed), as the ends of edges are; `all`, every one of them, without a `count`. Pairs are
-    unordered in an undirected graph, ordered in a directed one.
+    unordered in an undirected graph, ordered in a directed one; of a bipartite graph (`Graph.sides`) they are between
+    the sides, as its edges are.
 
     >>> sample_negatives([("a", "b"), ("b", "c"), ("c", "d")], kind="all").pairs.tolist()
     [[0, 2], [0, 3], [1, 3]]
@@ -61,13 +63,14 @@ def sample_negatives(
     known = Graph.of(graph)
     check_choice(NEGATIVES, kind=kind)
     space = _Space(known, exclude)
-    protocol: dict[str, Any] = {"negatives": kind, "seed": seed}
+    between = {} if known.sides is None else {"bipartite": sides_in_words(known)}
+    protocol: dict[str, Any] = {"negatives": kind, **between, "seed": seed}
     if kind == "all":
         if count is not None:
             raise InputError(f"kind='all' takes every pair that is no edge; leave out count={count!r}")
         if space.left > _ALL:
             raise InputError(f"{space.left:,} pairs are no edges, above {_ALL:,}; draw some with kind='uniform'")
-        return Negatives(pairs_of(space.listed(), space.n), kind, {"negatives": kind})
+        return Negatives(pairs_of(space.listed(), space.n), kind, {"negatives": kind, **between})
     _check_count(count, space.left)
     assert count is not None
     rng = np.random.default_rng(seed)
@@ -75,17 +78,45 @@ def sample_negatives(
     return Negatives(pairs_of(drawn, space.n), kind, protocol)
 
 
+def sides_in_words(graph: Graph) -> str:
+    """What a protocol says of a bipartite graph.
+
+    >>> sides_in_words(Graph.from_edges([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 2)]))
+    'pairs between the sides alone (3 and 2 nodes)'
+    """
+    assert graph.sides is not None
+    left, right = ((graph.sides == side).sum() for side in (0, 1))
+    return f"pairs between the sides alone ({left:,} and {right:,} nodes)"
+
+
 class _Space:
-    """The pairs of two different nodes, less those that are taken."""
+    """The pairs of two different nodes, less those that are taken and, of a bipartite graph, those of one side."""
 
     def __init__(self, graph: Graph, exclude: Any):
-        self.n, self.directed = graph.n_nodes, graph.directed
+        self.n, self.directed, self.sides = graph.n_nodes, graph.directed, graph.sides
         pairs = (
             edge_pairs(graph) if exclude is None else np.concatenate([edge_pairs(graph), _as_pairs(exclude, self.n)])
         )
+        if self.sides is not None:
+            pairs = pairs[_across(self.sides, *pairs.T)]
         self.taken = np.unique(keys_of(pairs, self.n, directed=self.directed))
-        self.size = self.n * (self.n - 1) // (1 if self.directed else 2)
+        self.size = self._size()
         self.left = self.size - len(self.taken)
+
+    def _size(self) -> int:
+        if self.sides is None:
+            return self.n * (self.n - 1) // (1 if self.directed else 2)
+        left, right = (int((self.sides == side).sum()) for side in (0, 1))
+        return left * right * (2 if self.directed else 1)
+
+    def ends(self, count: int, rng: np.random.Generator) -> tuple[Keys, Keys]:
+        """Two random nodes, so many times: of a bipartite graph one from each side, in either order."""
+        if self.sides is None:
+            u, v = rng.integers(self.n, size=(2, count))
+            return u, v
+        left, right = (rng.choice(np.flatnonzero(self.sides == side), count) for side in (0, 1))
+        turned = rng.random(count) < 0.5
+        return np.where(turned, right, left), np.where(turned, left, right)
 
     def listed(self) -> Keys:
         """The keys of all pairs that are left, in order, from blocks of rows."""
@@ -95,6 +126,8 @@ class _Space:
             rows = np.arange(start, min(start + step, n))
             free = np.ones((len(rows), n), dtype=bool) if self.directed else np.arange(n) > rows[:, None]
             free[rows - start, rows] = False
+            if self.sides is not None:
+                free &= _across(self.sides, rows[:, None], np.arange(n))
             ends = np.searchsorted(self.taken, [start * n, (rows[-1] + 1) * n])
             free.ravel()[self.taken[slice(*ends)] - start * n] = False
             parts.append(np.flatnonzero(free) + start * n)
@@ -102,7 +135,7 @@ class _Space:
 
     def fresh(self, u: Keys, v: Keys, drawn: Keys) -> Keys:
         """The keys drawn before and those of the new pairs that are left, each once, in the order of drawing."""
-        pairs = np.stack([u, v], axis=1)[u != v]
+        pairs = np.stack([u, v], axis=1)[u != v if self.sides is None else _across(self.sides, u, v)]
         keys = keys_of(pairs, self.n, directed=self.directed)
         at = np.searchsorted(self.taken, keys)
         free = np.ones(len(keys), dtype=bool)
@@ -111,13 +144,18 @@ class _Space:
         return every[np.sort(np.unique(every, return_index=True)[1])]
 
 
+def _across(sides: npt.NDArray[np.int8], u: Any, v: Any) -> npt.NDArray[np.bool_]:
+    """Whether two nodes are on different sides."""
+    across: npt.NDArray[np.bool_] = sides[u] + sides[v] == 1  # -1 is no side
+    return across
+
+
 def _uniform(space: _Space, count: int, rng: np.random.Generator) -> Keys:
     if space.size <= _FEW or 2 * max(count, len(space.taken)) > space.left:
         return rng.choice(space.listed(), count, replace=False)
     drawn = np.empty(0, np.int64)
     while len(drawn) < count:
-        u, v = rng.integers(space.n, size=(2, count + 1000))
-        drawn = space.fresh(u, v, drawn)
+        drawn = space.fresh(*space.ends(count + 1000, rng), drawn)
     return drawn[:count]
 
 
@@ -152,7 +190,9 @@ def _check_count(count: Any, left: int) -> None:
     if wanted < 1:
         raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
     if wanted > left:
-        raise InputError(f"count={wanted:,} pairs were asked for and {left:,} are no edges; ask for at most so many")
+        raise InputError(
+            f"count={wanted:,} was asked for and {left:,} of the pairs are no edges; ask for at most so many"
+        )
 
 
 def _as_pairs(exclude: Any, n: int) -> Pairs:

@@ -12,9 +12,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
-from netfold.data.checks import Floats, check_at_least_one, check_choice, is_between
+from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, without_pairs
 from netfold.data.embedding import Embedding
+from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.class_tasks import class_figures, linear_scorer
 from netfold.evaluate.classes import classes_of_nodes
@@ -137,21 +138,34 @@ def new_node_negatives(split: NodeSplit, pairs: Pairs, per_positive: int, seed: 
     """For each of some edges of new nodes, so many pairs: its new node and a random node that it has no edge with.
 
     An edge between two new nodes keeps a random one of them; an edge from a new node is replaced by pairs from it. A
-    pair that is an edge of the whole graph is drawn anew, 100 times at most: then it is left out.
+    pair that is an edge of the whole graph is drawn anew, 100 times at most: then it is left out. Of a bipartite graph,
+    the random node is on the side of the one whose place it takes.
     """
     rng, n, directed = np.random.default_rng(seed), split.whole.n_nodes, split.whole.directed
     taken = keys_of(edge_pairs(split.whole), n, directed=directed)
     is_new = np.isin(pairs, split.new)
     other = np.where(is_new.all(axis=1), rng.integers(2, size=len(pairs)), is_new.argmin(axis=1))
     negatives, other = np.repeat(pairs, per_positive, axis=0), np.repeat(other, per_positive)
-    left = np.arange(len(negatives))
+    left, sides = np.arange(len(negatives)), split.whole.sides
     for _ in range(_ROUNDS):
-        negatives[left, other[left]] = rng.integers(n, size=len(left))
+        if sides is None:
+            negatives[left, other[left]] = rng.integers(n, size=len(left))
+        else:
+            negatives[left, other[left]] = _on_the_same_side(sides, negatives[left, other[left]], rng)
         drawn = negatives[left]
         left = left[(drawn[:, 0] == drawn[:, 1]) | np.isin(keys_of(drawn, n, directed=directed), taken)]
         if not len(left):
             break
     return np.delete(negatives, left, axis=0)
+
+
+def _on_the_same_side(sides: npt.NDArray[np.int8], nodes: Ints, rng: np.random.Generator) -> Ints:
+    """For each of some nodes of a bipartite graph a random one of its side."""
+    drawn = nodes.copy()
+    for side in (0, 1):
+        mine = sides[nodes] == side
+        drawn[mine] = rng.choice(np.flatnonzero(sides == side), int(mine.sum()))
+    return drawn
 
 
 Method = Callable[[NodeSplit], Embedding]
@@ -178,8 +192,8 @@ def extending(model: Any, known: Embedding, linked: str) -> Method:
         return lambda split: _joined(split, known, model.transform(_linked(split, linked).whole))
     if callable(model):
         return lambda split: _joined(split, known, model(_linked(split, linked)))
-    kind = type(model).__name__
-    raise InputError(f"a {kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
+    kind = type_in_words(model)
+    raise InputError(f"{kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
 
 
 def refitting(rerun: Any) -> Method:

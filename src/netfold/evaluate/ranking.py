@@ -100,11 +100,18 @@ class Ranking:
 
 
 def rank(
-    scores: PairScores, wanted: sparse.csr_array, rows: Ints, *, k: int, without: sparse.csr_array | None = None
+    scores: PairScores,
+    wanted: sparse.csr_array,
+    rows: Ints,
+    *,
+    k: int,
+    without: sparse.csr_array | None = None,
+    sides: npt.NDArray[np.int8] | None = None,
 ) -> Ranking:
     """Rank the pairs (i, j), i of `rows` and j of all nodes; a hit is where `wanted` has an entry.
 
-    Left out: the diagonal, and the entries of `without`. Pairs of equal score share their places.
+    Left out: the diagonal, the entries of `without` and, of a bipartite graph (`Graph.sides`), the pairs that are not
+    between its sides. Pairs of equal score share their places.
     """
     n = wanted.shape[0]
     best = Best(k) if len(rows) == n else None
@@ -113,6 +120,8 @@ def rank(
         values = finite(scores.rows(block))
         for i, j in _left_out(block, without):
             values[i, j] = -np.inf  # which no score is
+        if sides is not None:
+            values[sides[block, None] + sides != 1] = -np.inf
         i, j = _entries(wanted, block)
         i, j = i[block[i] != j], j[block[i] != j]
         counts = _Counts.of(values, i, j)

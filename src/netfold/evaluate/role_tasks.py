@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,17 @@ from scipy import sparse
 from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
 from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.data.text import counted
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
-from netfold.evaluate.classes import Split, classes_of_nodes, mean_of, node_splits, normalized, percent
+from netfold.evaluate.class_tasks import MAJORITY, class_figures, neighbor_scorer
+from netfold.evaluate.classes import Split, classes_of_nodes, node_splits, normalized, percent
 from netfold.evaluate.result import Result, embedding_of, name_of
 from netfold.evaluate.scores import PairScores, chosen_score, of_vectors, pair_scores
 from netfold.evaluate.task import NORMALIZE
 
-__all__ = ["SIMILARITIES", "centrality", "regular_equivalence", "roles", "vs_similarity"]
+__all__ = ["SIMILARITIES", "centrality", "predicted_roles", "regular_equivalence", "roles", "vs_similarity"]
 
 
 _EXACT = 12_000
@@ -57,20 +59,19 @@ def centrality(
     if not is_between(held_out, 0, 1):
         raise InputError(f"held_out={held_out!r} is not a part between 0 and 1, such as 0.2")
     if known.n_nodes < 3:
-        raise InputError(f"the graph has {known.n_nodes} nodes; centralities are compared over 3 at least")
+        raise InputError(f"the graph has {counted(known.n_nodes, 'node')}; centralities are compared over 3 at least")
     vectors = embedding_of(model)[known.nodes].astype(np.float64)
     starts = _starts(known.n_nodes, sources, seed)
     truth = np.stack([_BY_PATHS[x](known, starts) if x in _BY_PATHS else MEASURES[x](known) for x in names], axis=1)
     splits = list(node_splits(known.n_nodes, 1 - held_out, repeats, seed))
 
-    def measured(x: Floats) -> tuple[dict[str, float], dict[str, float]]:
-        return mean_of([_figures(names, truth, _regression(x, truth, split), split[1]) for split in splits])
+    def measured(x: Floats) -> list[dict[str, float]]:
+        return [_figures(names, truth, _regression(x, truth, split), split[1]) for split in splits]
 
-    figures, deviations = measured(vectors)
-    rows = {}
+    rounds = {name_of(model): measured(vectors)}
     if baselines:
-        rows["degree features"] = measured(degree_features(known).vectors.astype(np.float64))[0]
-        rows["the mean"] = measured(np.zeros((known.n_nodes, 0)))[0]
+        rounds["degree features"] = measured(degree_features(known).vectors.astype(np.float64))
+        rounds["the mean"] = measured(np.zeros((known.n_nodes, 0)))
     protocol = {"regression": "linear", "nodes": known.n_nodes, "held out": held_out}
     protocol |= {"MSE divided by": "mean of all nodes"}
     if set(names) & set(_BY_PATHS):
@@ -79,8 +80,8 @@ def centrality(
     if _are_many(vectors.shape[1], learned):
         protocol["regression"] = f"ridge, as {vectors.shape[1]:,} columns are many for {learned:,} nodes to learn from"
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
-    smaller = [x for x in figures if x.endswith("MSE/mean")]
-    return Result("centrality", name_of(model), figures, protocol, rows, deviations, smaller)
+    smaller = [x for x in rounds[name_of(model)][0] if x.endswith("MSE/mean")]
+    return Result.of_rounds("centrality", name_of(model), rounds, protocol, smaller)
 
 
 def _regression(x: Floats, truth: Floats, split: Split) -> Floats:
@@ -300,7 +301,8 @@ def roles(
     For each part in `train` the nodes are split at random, `repeats` times, alike for every method. `normalize`:
     coordinates of mean 0 and deviation 1 over the learned nodes ("columns"), vectors of length 1 ("rows", which takes
     away a length that may well stand for a role), or "none". The baselines are the most frequent role and, with
-    `graph`, five numbers about degrees: on the air traffic networks these come to about DRNE's published accuracy.
+    `graph`, the role of most neighbors and five numbers about degrees: on the air traffic networks these come to about
+    DRNE's published accuracy.
 
     >>> from netfold.data.embedding import Embedding
     >>> star = Embedding(range(20), [[9.0]] * 10 + [[1.0]] * 10)
@@ -313,33 +315,37 @@ def roles(
     known = classes_of_nodes(roles, embedding.nodes, one_each=True)
     splits = {part: list(node_splits(len(known.nodes), part, repeats, seed)) for part in parts}
 
-    def measured(vectors: Floats) -> tuple[dict[str, float], dict[str, float]]:
-        rounds = [
-            {f"accuracy@{percent(p)}": _accuracy(vectors, known.codes, splits[p][i], normalize) for p in parts}
-            for i in range(repeats)
-        ]
-        return mean_of(rounds)
+    def measured(accuracy: Callable[[Split], float]) -> list[dict[str, float]]:
+        return [{f"accuracy@{percent(p)}": accuracy(splits[p][i]) for p in parts} for i in range(repeats)]
 
-    figures, deviations = measured(embedding[known.nodes].astype(np.float64))
-    rows = {}
+    def of_vectors(vectors: Floats) -> list[dict[str, float]]:
+        return measured(lambda split: _accuracy(vectors, known.codes, split, normalize))
+
+    rounds = {name_of(model): of_vectors(embedding[known.nodes].astype(np.float64))}
     if baselines and graph is not None:
-        rows["degree features"] = measured(degree_features(Graph.of(graph))[known.nodes].astype(np.float64))[0]
+        rounds["degree features"] = of_vectors(degree_features(Graph.of(graph))[known.nodes].astype(np.float64))
+        votes = neighbor_scorer(Graph.of(graph), known.nodes)
+        rounds[MAJORITY] = measured(lambda split: class_figures(votes, known, split, "top-k")["accuracy"])
     if baselines:
-        rows["most frequent role"] = measured(np.zeros((len(known.nodes), 1)))[0]
+        rounds["most frequent role"] = of_vectors(np.zeros((len(known.nodes), 1)))
     protocol = {"classifier": "multinomial logistic regression", "C": 1.0, "normalize": normalize} | known.facts
     protocol |= {"splits": "random nodes", "repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     if baselines and graph is None:
-        protocol["degree features"] = "none, as no graph was given"
-    return Result("roles", name_of(model), figures, protocol, rows, deviations)
+        protocol["baselines of the graph"] = "none, as no graph was given"
+    return Result.of_rounds("roles", name_of(model), rounds, protocol)
 
 
 def _accuracy(vectors: Floats, codes: Ints, split: Split, normalize: str) -> float:
-    """Of the asked rows; where all learned rows have one role, that is the answer."""
+    return float((predicted_roles(vectors, codes, split, normalize) == codes[split[1]]).mean())
+
+
+def predicted_roles(vectors: Floats, codes: Ints, split: Split, normalize: str = "columns") -> Ints:
+    """The roles that the asked rows are taken for; where all learned rows have one role, that is the answer."""
     from sklearn.linear_model import LogisticRegression
 
     learned, tested = split
     if len(np.unique(codes[learned])) == 1:
-        return float((codes[tested] == codes[learned[0]]).mean())
+        return np.full(len(tested), codes[learned[0]])
     x = normalized(vectors, normalize, learned)
     fitted = LogisticRegression(tol=1e-6, max_iter=1_000).fit(x[learned], codes[learned])
-    return float((fitted.predict(x[tested]) == codes[tested]).mean())
+    return np.asarray(fitted.predict(x[tested]), np.int64)

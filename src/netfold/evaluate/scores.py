@@ -12,18 +12,21 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.data.checks import Ints, check_choice
+from netfold.data.edges import neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of
-from netfold.evaluate.task import SCORES, TASKS
+from netfold.evaluate.task import SCORES, SCORES_OF_VECTORS, TASKS
 
 __all__ = [
     "PairScores",
     "RowScores",
     "VectorScores",
+    "available_scores",
     "blocks",
     "chosen_score",
     "finite",
+    "isolated_as_average",
     "of_vectors",
     "own_score",
     "pair_scores",
@@ -97,8 +100,10 @@ class VectorScores:
 class RowScores:
     """Of whatever gives the scores of whole rows."""
 
-    def __init__(self, of_rows: Callable[[Ints], Tensor], n: int):
+    def __init__(self, of_rows: Callable[[Ints], Tensor], n: int, cost: int = 0):
         self._of_rows, self._n = of_rows, n
+        self.cost = cost
+        """Multiplications that a row takes, where it takes more than writing it."""
 
     def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
@@ -111,6 +116,47 @@ class RowScores:
             mine = order[slice(*np.searchsorted(u[order], [starts[0], starts[-1] + 1]))]
             out[mine] = self._of_rows(starts)[np.searchsorted(starts, u[mine]), v[mine]]
         return out
+
+
+_SAMPLE = 200
+"""Nodes from which, and to which, pairs are drawn for the score of an average pair."""
+
+
+class _AverageIsolated:
+    """Scores in which every pair with a node without links has the score of an average pair."""
+
+    def __init__(self, scores: PairScores, isolated: npt.NDArray[np.bool_], average: float):
+        self._scores, self._isolated, self._average = scores, torch.from_numpy(isolated), average
+
+    def rows(self, rows: Ints) -> Tensor:
+        """As `PairScores.rows`."""
+        values = self._scores.rows(rows)
+        values[:, self._isolated] = self._average
+        values[self._isolated[rows]] = self._average
+        return values
+
+    def at(self, u: Ints, v: Ints) -> Tensor:
+        """As `PairScores.at`."""
+        values = self._scores.at(u, v)
+        values[self._isolated[u] | self._isolated[v]] = self._average
+        return values
+
+
+def isolated_as_average(scores: PairScores, graph: Graph) -> PairScores:
+    """The scores, but for pairs with a node that has no links in the graph: those count as an average pair.
+
+    Nothing is known of such a node, so that no place of it is right: at the origin, where models leave it, it would
+    rank last with everybody under a product or a cosine. The average is the mean over pairs of linked nodes: up to 200
+    random ones with 200 others, the same for every score.
+    """
+    linked = neighbor_counts(graph) > 0
+    rng, known = np.random.default_rng(0), np.flatnonzero(linked)
+    if linked.all() or len(known) < 2:
+        return scores
+    some = rng.choice(known, min(len(known), 2 * _SAMPLE), replace=False)
+    u, v = some[: len(some) // 2], some[len(some) // 2 :]
+    values = finite(scores.at(np.repeat(u, len(v)), np.tile(v, len(u)))).astype(np.float64)
+    return _AverageIsolated(scores, ~linked, float(values.mean()))
 
 
 def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
@@ -147,14 +193,25 @@ def own_score(model: Any) -> str:
 
 
 def chosen_score(task: str, model: Any, score: str | None = None) -> str:
-    """How the pairs of a model are scored in a task: as is asked for or, by default, as the table of tasks has it.
+    """How the pairs of a model are scored in a task: as is asked for, as was chosen with the model, as the task has it.
 
-    This is the one rule for every command: `evaluate`, `compare`, `report` and `reproduce` leave `score` None.
+    This is the one rule for every command: `evaluate`, `compare`, `report` and `reproduce` leave `score` None. What was
+    chosen on the data (`pair_score_`) is for tasks that take any score, which are those that have the cosine.
     """
-    wanted = score or TASKS[task].score
+    chosen = getattr(model, "pair_score_", None) if TASKS[task].score == "cosine" else None
+    if task == "out-of-sample" and chosen not in SCORES_OF_VECTORS:
+        chosen = None  # new nodes have vectors, and nothing else
+    wanted = score or chosen or TASKS[task].score
     if wanted == "gaussian":
         return "cosine" if embedding_of(model).std is None else "w2"
     return own_score(model) if wanted == "own" else wanted
+
+
+def available_scores(model: Any) -> tuple[str, ...]:
+    """The scores that pairs of a fitted model, or of an embedding, can have, its own first."""
+    embedding, own = embedding_of(model), own_score(model)
+    some = [*SCORES_OF_VECTORS, *(["w2"] if embedding.std is not None else [])]
+    return (own, *(x for x in [*some, *(["decoder"] if hasattr(model, "pair_decoder") else [])] if x != own))
 
 
 def finite(scores: Tensor) -> npt.NDArray[np.float32]:

@@ -25,6 +25,7 @@ from netfold.data.edges import (
     without_pairs,
 )
 from netfold.data.graph import Graph
+from netfold.data.text import counted
 from netfold.errors import InputError, renamed
 from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.task import EDGES_BY, KEEP, NEW_NODES_BY
@@ -268,7 +269,9 @@ def _latest(graph: Graph, free: Ints, count: int, rng: np.random.Generator) -> I
     if times is None:
         raise InputError("by='time' needs edges with times; read them with a time column (time=, --time)")
     if np.isnan(times).any():
-        raise InputError(f"{int(np.isnan(times).sum()):,} edges have no time; by='time' needs one for each")
+        raise InputError(
+            f"{counted(int(np.isnan(times).sum()), 'edge has', 'edges have')} no time; by='time' needs one for each"
+        )
     return free[np.lexsort((rng.random(len(free)), times[free]))[-count:]]
 
 

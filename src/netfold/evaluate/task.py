@@ -30,6 +30,7 @@ __all__ = [
     "CLASSIFIERS",
     "CLASS_RULES",
     "EDGES_BY",
+    "ISOLATED",
     "KEEP",
     "LINKED",
     "NEGATIVES",
@@ -59,6 +60,8 @@ AGGREGATES = ("mean", "min")
 EDGES_BY = ("random", "time")
 """Which edges are held out."""
 KEEP = ("none", "connected")
+ISOLATED = ("average", "own")
+"""How pairs with a node that has no links in training are scored: as an average pair, or by its own vector."""
 CLASSIFIERS = ("logistic", "svm")
 CLASS_RULES = ("top-k", "threshold")
 NORMALIZE = ("none", "rows", "centred", "columns")
@@ -192,7 +195,7 @@ _ALL = (
         "link-prediction",
         "How well held-out edges are found: AUC, average precision, precision@k, MAP, hits@k and MRR",
         ("AUC", "MAP"),
-        (*_OF_EDGES, "score", "negatives", "per_positive", "k", "hits", "nodes"),
+        (*_OF_EDGES, "score", "isolated", "negatives", "per_positive", "k", "hits", "nodes"),
         aliases=("link",),
         split="edges",
         score="cosine",
@@ -222,6 +225,7 @@ _ALL = (
         "How well clusters of the vectors agree with classes: normalised mutual information and adjusted Rand index",
         ("NMI",),
         ("clusters", "normalize", "repeats"),
+        aliases=("cluster",),
         reads=("graph", "hypergraph"),
         needs_classes=True,
     ),
@@ -303,6 +307,7 @@ _ALL = (
         "How well held-out hyperedges are found: AUC and average precision against tuples that are none",
         ("AUC", "AP"),
         (*_OF_TUPLES, "negatives", "per_positive", "duplicates", "aggregate"),
+        aliases=("tuples",),
         reads=("hypergraph",),
         split="hyperedges",
         score="tuples",

@@ -269,9 +269,8 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@contextmanager
-def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
-    """A duckdb that sees this one file and nothing else, and the name by which it does."""
+def duckdb_module(path: Path, kind: str) -> Any:
+    """duckdb itself, or a sentence that says what it is needed for."""
     try:
         import duckdb
     except ModuleNotFoundError:
@@ -280,6 +279,13 @@ def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
         ) from None
     except ImportError as e:  # it is there, and there is no memory to load it
         raise refusal(path, f"duckdb, which reads {kind} files, cannot be loaded: {e}; give csv or csv.gz") from None
+    return duckdb
+
+
+@contextmanager
+def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
+    """A duckdb that sees this one file and nothing else, and the name by which it does."""
+    duckdb = duckdb_module(path, kind)
     plain = str(path.absolute())
     literal = re.sub(r"([*?\[])", r"[\1]", plain)  # in brackets, what would match any name stands for itself
     connection = duckdb.connect(":memory:", config=_SETTINGS)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -16,12 +17,15 @@ from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
 from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
+from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
 from netfold.io.source import LineError, chunks, file_kind, refusal
+
+_log = logging.getLogger(__name__)
 
 _PROBE = 48
 _NEAR = 1 << 16
@@ -89,7 +93,7 @@ def read_edges(
     >>> read_edges(path, weight="amount").is_weighted
     True
     """
-    paths = _files(path)
+    paths = files_named(path)
     chosen = Chosen(source, target, weight, time, type)
     formats = [format_of(each) for each in paths]
     if bipartite is None and "KONECT" in formats:
@@ -98,34 +102,45 @@ def read_edges(
     if any(formats):
         if bipartite:
             raise refusal(paths[0], "bipartite=True (--bipartite) is for a table of edges; leave it out")
-        return _other_format(paths, formats, chosen, directed, weighted)
+        graph = _other_format(paths, formats, chosen, directed, weighted)
+        _log.info("read %s", printable(f"{paths[0]}: {graph!r}"))
+        return graph
     _keep_freed_memory()
-    files: list[_File] = []
-    for each in paths:
-        if (kind := file_kind(each)) == "parquet":
-            files.append(_Parquet(each, weighted, chosen))
-        else:
-            files.append(_Text(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
-    _check_alike(files)
+    files = table_files(paths, chosen, weighted, delimiter, header)
     try:
         ends, collected = _collected(files, IntegerEnds() if all(file.integers for file in files) else TextEnds())
     except NotIntegersError:
         ends, collected = _collected(files, TextEnds())
     graph = _graph(files, ends, collected, directed, bipartite)
+    _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {graph.reading}"))
     if graph.reading is not None and graph.reading.shared:
         warnings.warn(f"{paths[0]}: {graph.reading.sides_said}", stacklevel=2)
     if any(file.undecided for file in files):
-        warnings.warn(_undecided(files), stacklevel=2)
+        warnings.warn(_undecided_header(files), stacklevel=2)
     return graph
 
 
-def _files(path: _Name | Sequence[_Name]) -> list[Path]:
+def table_files(
+    paths: Sequence[Path], chosen: Chosen, weighted: bool | None, delimiter: str | None, header: bool | None
+) -> list[TableFile]:
+    """Tables of edges after a first look at each: its columns, and whether its nodes may be integers."""
+    files: list[TableFile] = []
+    for each in paths:
+        if (kind := file_kind(each)) == "parquet":
+            files.append(EdgeParquet(each, weighted, chosen))
+        else:
+            files.append(EdgeText(each, kind, layout_of(each, kind, delimiter, header, weighted, chosen)))
+    _check_alike(files)
+    return files
+
+
+def files_named(path: _Name | Sequence[_Name]) -> list[Path]:
     """The files that a name, a pattern or a list of either means."""
     if not isinstance(path, (str, os.PathLike)):
         if not isinstance(path, Sequence):
-            kind = type(path).__name__
-            raise InputError(f"a {kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
-        paths = [file for each in path for file in _files(each)]
+            kind = type_in_words(path)
+            raise InputError(f"{kind} is not the name of a file; nf.Graph.of reads tables, arrays and graphs")
+        paths = [file for each in path for file in files_named(each)]
         if not paths:
             raise InputError("no file is given; read_edges takes the name of a file, or a list of names")
         return paths
@@ -150,19 +165,25 @@ def _other_format(
         (role for role in ("source", "target", "time", "type") if getattr(chosen, role) not in (None, False)), None
     )
     if len(paths) > 1:
-        raise refusal(path, f"this is a {name} file, one of {len(paths)} files; only tables are read together")
+        raise refusal(
+            path, f"this is {with_article(name)} file, one of {len(paths)} files; only tables are read together"
+        )
     if said is not None:
-        raise refusal(path, f"this is a {name} file, which says what its edges are; leave {said}= (--{said}) out")
+        raise refusal(
+            path, f"this is {with_article(name)} file, which says what its edges are; leave {said}= (--{said}) out"
+        )
     graph = read_format(path, name, weight=None if chosen.weight is None else str(chosen.weight), weighted=weighted)
     if directed and not graph.directed:
         if name not in ("networkx edge list", "adjacency list"):
             raise refusal(path, f"this {name} file holds an undirected graph; leave directed=True (--directed) out")
-        raise refusal(path, f"a {name} is read as undirected; read it with networkx, and give the graph to Graph.of")
+        raise refusal(
+            path, f"{with_article(name)} is read as undirected; read it with networkx, and give the graph to Graph.of"
+        )
     return graph
 
 
 @dataclass(frozen=True)
-class _Text:
+class EdgeText:
     """A file of text whose layout is known."""
 
     path: Path
@@ -171,36 +192,46 @@ class _Text:
 
     @property
     def integers(self) -> bool:
+        """Whether its nodes may be integers, by its first rows."""
         return self.layout.integers
 
     @property
     def undecided(self) -> bool:
+        """Whether nothing told if line 1 is a header."""
         return self.layout.undecided
 
     @property
     def roles(self) -> Roles:
+        """What its columns are."""
         return self.layout.roles
 
     @property
     def names(self) -> tuple[str, ...] | None:
+        """What they are called."""
         return self.layout.names
 
     @property
     def width(self) -> int:
+        """How many there are."""
         return self.layout.width
 
-    def add_to(self, collected: Collected, ends: Ends) -> None:
+    def pieces(self) -> Iterator[tuple[bytes, Rows]]:
+        """Pieces of its text, and the edges in each."""
         for line, text in chunks(self.path, self.kind, self.layout.start):
             try:
-                rows = rows_of(line, text, self.layout)
+                yield text, rows_of(line, text, self.layout)
             except LineError as e:
                 raise refusal(self.path, e.problem, e.line) from None
+
+    def add_to(self, collected: Collected, ends: Ends) -> None:
+        """Read all of it."""
+        for text, rows in self.pieces():
             edges = (*ends.add(rows), rows.weights, rows.times)
             collected.count(len(rows.starts), rows.weights)
             collected.add(*(_merged(*edges) if _repeats(text) else edges))
 
 
-class _Parquet:
+class EdgeParquet:
     """A parquet file after a look at its columns."""
 
     undecided = False
@@ -208,15 +239,16 @@ class _Parquet:
     def __init__(self, path: Path, weighted: bool | None, chosen: Chosen):
         from netfold.io.duckdb import open_table
 
-        self.path, self._options = path, (weighted, chosen)
-        with open_table(path, *self._options) as table:
+        self.path, self.options = path, (weighted, chosen)
+        with open_table(path, *self.options) as table:
             self.integers, self.roles, self.names = table.integers, table.roles, tuple(table.names)
         self.width = len(self.names)
 
     def add_to(self, collected: Collected, ends: Ends) -> None:
+        """Read all of it."""
         from netfold.io.duckdb import open_table
 
-        with open_table(self.path, *self._options) as table:
+        with open_table(self.path, *self.options) as table:
             for part, weights, times in table.pieces(integers=isinstance(ends, IntegerEnds)):
                 if isinstance(part, Rows):
                     u, v = ends.add(part)
@@ -227,10 +259,10 @@ class _Parquet:
                 collected.add(u, v, weights, times)
 
 
-_File = _Text | _Parquet
+TableFile = EdgeText | EdgeParquet
 
 
-def _check_alike(files: Sequence[_File]) -> None:
+def _check_alike(files: Sequence[TableFile]) -> None:
     """Several files are one table: each has a weight, and a time, or none has."""
     for file in files[1:]:
         for role in ("weight", "time"):
@@ -240,13 +272,13 @@ def _check_alike(files: Sequence[_File]) -> None:
                 raise InputError(f"{one} has a column of {role} and {other} has none; give files with the same columns")
 
 
-def _undecided(files: Sequence[_File]) -> str:
+def _undecided_header(files: Sequence[TableFile]) -> str:
     file = next(file for file in files if file.undecided)
     cells = ",".join(file.names or ())
     return f"{file.path}: line 1 ({cells[:60]}) was taken for a header; header=False (--no-header) reads it as an edge"
 
 
-def _collected(files: Sequence[_File], ends: Ends) -> tuple[Ends, Collected]:
+def _collected(files: Sequence[TableFile], ends: Ends) -> tuple[Ends, Collected]:
     collected = Collected()
     for file in files:
         file.add_to(collected, ends)
@@ -254,7 +286,7 @@ def _collected(files: Sequence[_File], ends: Ends) -> tuple[Ends, Collected]:
 
 
 def _graph(
-    files: Sequence[_File], ends: Ends, collected: Collected, directed: bool, bipartite: bool | None = None
+    files: Sequence[TableFile], ends: Ends, collected: Collected, directed: bool, bipartite: bool | None = None
 ) -> Graph:
     columns, weights = collected.take()
     times, first = collected.take_times(), files[0]
@@ -279,7 +311,7 @@ def _graph(
     times = None if times is None else entry_times(matrix, timed, times, directed=directed)
     n_loops = 0 if directed else int(np.count_nonzero(matrix.diagonal()))
     edges = matrix.nnz if directed else (matrix.nnz + n_loops) // 2
-    header = first.names is not None if isinstance(first, _Text) else None
+    header = first.names is not None if isinstance(first, EdgeText) else None
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
     facts |= {"bipartite": bool(bipartite), "shared": shared}
     reading = Reading.of(first.names, first.roles, first.width, **facts)

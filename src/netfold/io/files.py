@@ -27,8 +27,8 @@ except ImportError:  # Windows: nothing is locked there
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
-    "check_free", "check_room", "check_writable", "locked_file", "recover", "sha256", "staged_file", "staged_folder",
-    "try_lock",
+    "check_free", "check_room", "check_writable", "locked_file", "read_facts", "recover", "sha256", "staged_file",
+    "staged_folder", "try_lock",
 ]  # fmt: skip
 
 
@@ -163,12 +163,13 @@ def _check_ours(folder: Path) -> None:
 
 
 def _described(folder: Path) -> tuple[str, set[str]]:
-    """What netfold wrote into a folder (a model, a graph, a checkpoint, or "" where nothing), and its files by name.
+    """What netfold wrote into a folder (a model, a graph, an embedding, a checkpoint, or ""), and its files by name.
 
     >>> _described(Path("no such folder"))
     ('', set())
     """
-    for name, kinds in (("manifest.json", ("model", "checkpoint")), ("graph.json", ("graph",))):
+    written = {"manifest.json": ("model", "checkpoint"), "graph.json": ("graph",), "parts.json": ("graph", "embedding")}
+    for name, kinds in written.items():
         facts = _facts(folder / name)
         if type(facts.get("format")) is int and facts.get("kind") in kinds:
             files = facts.get("files", [])
@@ -368,3 +369,34 @@ def _fsync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+_MAX_FACTS = 1 << 24
+"""No json beside our arrays is longer than this many bytes."""
+
+
+def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
+    """The json beside stored arrays, its size bounded and its version known."""
+    try:
+        status = path.lstat()
+    except OSError:
+        raise InputError(
+            f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would never end
+        raise InputError(f"{path.parent} is not safe to open: its {path.name} is not a plain file")
+    if status.st_size > _MAX_FACTS:
+        raise InputError(f"{path} is damaged: it is longer than {_MAX_FACTS:,} bytes")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise InputError(f"{path} cannot be read: {e.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is damaged: it is not json") from None
+    if not isinstance(facts, dict) or facts.get("kind") != kind:
+        raise InputError(f"{path} does not describe a {kind}")
+    if facts.get("format") != version:
+        raise InputError(
+            f"{path} has format {facts.get('format')!r}; this netfold reads format {version}: update netfold"
+        )
+    return facts

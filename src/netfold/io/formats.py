@@ -32,7 +32,7 @@ from scipy import sparse
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
-from netfold.data.text import printable
+from netfold.data.text import printable, with_article
 from netfold.errors import InputError
 from netfold.io.files import staged_file
 from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, unpacked
@@ -100,7 +100,9 @@ def read_format(path: Path, name: str, *, weight: str | None = None, weighted: b
             warnings.simplefilter("ignore")
             graph = _READERS[name](path, weight or "weight")
     except ImportError:
-        problem = f"this is a {name} file, which networkx reads; install it (pip install 'netfold[formats]')"
+        problem = (
+            f"this is {with_article(name)} file, which networkx reads; install it (pip install 'netfold[formats]')"
+        )
         raise refusal(path, problem) from None
     except InputError as e:
         raise e if str(e).startswith(str(path)) else refusal(path, str(e)) from None

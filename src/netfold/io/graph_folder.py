@@ -1,11 +1,8 @@
-"""A graph on disk: a folder of arrays that are mapped into memory, and a json that says what they are."""
+"""A graph as `Graph.save` wrote it before there were `.parts`: arrays, mapped, and a json that describes them."""
 
 from __future__ import annotations
 
-import json
-import os
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -14,48 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.interop import read_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
-from netfold.io.files import recover, staged_folder
-from netfold.io.tensors import check_files, file_facts
+from netfold.io.files import read_facts, recover
+from netfold.io.parts import check_entries, symmetry_keys, symmetry_sum
+from netfold.io.tensors import check_files
 
-__all__ = ["read_graph_folder", "write_graph_folder"]
+__all__ = ["read_graph_folder"]
 
 _FORMAT = 1
-_BLOCK = 1 << 18
-"""Entries that are looked at together: a few MiB, which a processor's cache holds."""
-
-
-def write_graph_folder(
-    path: str | os.PathLike[str],
-    matrix: sparse.csr_array,
-    nodes: Nodes,
-    directed: bool,
-    *,
-    force: bool,
-    times: npt.NDArray[np.float64] | None = None,
-    reading: Reading | None = None,
-) -> None:
-    """Write the folder; `times`, where there are any, in an array of their own."""
-    arrays: dict[str, npt.NDArray[Any]] = {f"label_{k}": v for k, v in nodes.arrays().items()}
-    arrays |= {"indptr": matrix.indptr.astype(np.int64), "indices": matrix.indices, "weights": matrix.data}
-    arrays |= {} if times is None else {"times": times}
-    with staged_folder(path, force=force) as folder:
-        for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        facts = {
-            "format": _FORMAT,
-            "kind": "graph",
-            "directed": directed,
-            "labels": nodes.kind,
-            "n_nodes": len(nodes),
-            "files": [file_facts(folder / f"{name}.npy") for name in arrays],
-        }
-        facts |= {} if times is None else {"times": True}
-        facts |= {} if reading is None else {"reading": reading.to_dict()}
-        (folder / "graph.json").write_text(json.dumps(facts, indent=1))
 
 
 def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Nodes, bool, dict[str, Any]]:
@@ -81,7 +46,9 @@ def read_graph_folder(folder: Path) -> tuple[sparse.csr_array, Nodes, bool, dict
         if "files" in facts:
             parts += [] if times is None else ["times"]
             check_files(folder, facts["files"], [f"{name}.npy" for name in parts])
-        _check_entries(csr, directed)
+        check_entries(csr)
+        if not directed and symmetry_sum(csr, 0, symmetry_keys()):
+            raise InputError("graph.json says that the graph is undirected, and its matrix is not symmetric")
         nodes.check_distinct()
         reading = Reading.from_dict(facts["reading"]) if "reading" in facts else None
     except (OSError, ValueError, TypeError, OverflowError, TokenError, UserWarning) as e:
@@ -109,58 +76,3 @@ def _stored_csr(
         raise InputError(f"indices.npy names a node outside of 0..{n - 1}")
     indptr = indptr.astype(indices.dtype)  # of one width, or scipy would copy every index
     return sparse.csr_array((weights, indices, indptr), shape=(n, n))
-
-
-# -------------------------------------------------------------------- what the entries must be
-
-
-def _check_entries(csr: sparse.csr_array, directed: bool) -> None:
-    """Refuse entries that no graph has: a weight that is not finite and above 0, rows out of order, half of an edge."""
-    above = below = 0
-    keys = np.random.default_rng().integers(0, 1 << 63, 3, dtype=np.uint64) | np.uint64(1)  # nobody can have known
-    for rows, columns, weights in _blocks(csr):
-        if not (weights.min() > 0 and weights.max() < np.inf):
-            raise InputError("weights.npy holds a weight that is not a finite number above 0")
-        same = rows[1:] == rows[:-1]
-        if np.any(columns[1:][same] <= columns[:-1][same]):
-            raise InputError("indices.npy holds a row whose columns are not in order, each once")
-        if not directed:
-            upper, lower = columns > rows, columns < rows
-            above += _mixed(rows[upper], columns[upper], weights[upper], keys)
-            below += _mixed(columns[lower], rows[lower], weights[lower], keys)
-    if (above - below) % (1 << 64):
-        raise InputError("graph.json says that the graph is undirected, and its matrix is not symmetric")
-
-
-def _blocks(csr: sparse.csr_array) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Rows, columns and weights of whole rows at a time: what is mapped stays on the disk but for these."""
-    ends = csr.indptr
-    start = 0
-    while start < csr.shape[0]:
-        stop = max(start + 1, int(np.searchsorted(ends, int(ends[start]) + _BLOCK, side="right")) - 1)
-        part = slice(int(ends[start]), int(ends[stop]))
-        if part.stop > part.start:
-            rows = np.repeat(np.arange(start, stop, dtype=csr.indices.dtype), np.diff(ends[start : stop + 1]))
-            yield rows, csr.indices[part], csr.data[part]
-        start = stop
-
-
-def _mixed(
-    rows: npt.NDArray[Any], columns: npt.NDArray[Any], weights: npt.NDArray[Any], keys: npt.NDArray[np.uint64]
-) -> int:
-    """A sum over entries in which each counts as a number that only (row, column, weight) and the keys decide.
-
-    Entries are distinct, so that equal sums above and below the diagonal mean equal sets of them, but for one chance
-    in about 2**60: in no more memory than a block, where the transposed matrix would take as much as the graph.
-    """
-    x = rows.astype(np.uint64)
-    x <<= np.uint64(32)
-    x ^= columns.astype(np.uint64)
-    x *= keys[0]
-    x ^= x >> np.uint64(29)
-    x ^= np.ascontiguousarray(weights).view(np.uint32)
-    x *= keys[1]
-    x ^= x >> np.uint64(32)
-    x *= keys[2]
-    x ^= x >> np.uint64(31)
-    return int(np.add.reduce(x, dtype=np.uint64))

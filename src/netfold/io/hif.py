@@ -21,6 +21,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.data.interop import LABEL, as_node, named_edge, own_name, type_of, with_roles
 from netfold.data.kinds import TYPE, default_roles
 from netfold.data.nodes import Nodes
+from netfold.data.text import type_in_words
 from netfold.errors import InputError
 from netfold.io.files import staged_file
 from netfold.io.source import file_kind, refusal, unpacked
@@ -205,7 +206,7 @@ def _records(whole: Mapping[str, Any], name: str, *keys: str) -> Iterator[dict[s
     """The records of a list, each with ids under these keys."""
     listed = whole.get(name, [])
     if not isinstance(listed, list):
-        raise InputError(f"{name!r} is a {type(listed).__name__}; in HIF it is a list of records")
+        raise InputError(f"{name!r} is {type_in_words(listed)}; in HIF it is a list of records")
     for i, record in enumerate(listed):
         if not isinstance(record, dict):
             raise InputError(f"record {i} of {name!r} is {reprlib.repr(record)}; in HIF it is an object")

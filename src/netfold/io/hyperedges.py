@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
 from netfold.data.nodes import Nodes, typed_nodes
 from netfold.data.reading import HyperedgeReading
+from netfold.data.text import printable
 from netfold.errors import InputError
 from netfold.io.duckdb import INTEGERS, opened, parquet_sample, quoted
 from netfold.io.ends import TextEnds
@@ -39,6 +41,8 @@ __all__ = [
     "slow_tuple_rows",
 ]
 
+
+_log = logging.getLogger(__name__)
 
 _MARGIN = bytes(PAD)
 
@@ -380,7 +384,9 @@ def read_hyperedges(
     wanted.check_found(files)
     nodes = {name: TypeNodes() for file in files for name in file.types}
     codes = [file.read(nodes) for file in files]
-    return _assembled(files, codes, nodes, skip_loops)
+    hypergraph = _assembled(files, codes, nodes, skip_loops)
+    _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {hypergraph.reading}"))
+    return hypergraph
 
 
 def _assembled(

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.interop import read_facts
 from netfold.errors import InputError
-from netfold.io.files import recover, sha256
+from netfold.io.files import read_facts, recover, sha256
 
 __all__ = [
     "check_files", "check_finite", "check_hashes", "check_records", "file_facts", "read_manifest", "read_records",
-    "read_tensors", "tensor_shapes", "write_manifest", "write_records", "write_tensors",
+    "read_tensors", "tensor_places", "tensor_shapes", "write_manifest", "write_records", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -167,19 +166,41 @@ def tensor_shapes(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
     return {name: (kinds[kind], shape) for name, (kind, shape) in shapes.items()}
 
 
+def tensor_places(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...], int, int]]:
+    """Where each array of a file lies: its kind, its shape, and the bytes from and to; refused where that is not so."""
+    _check_header(path)
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    kinds = {short: np.dtype(name).newbyteorder("<") for name, short in _DTYPES.items()}
+    places = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        try:
+            dtype, shape, (start, end) = kinds[entry["dtype"]], tuple(entry["shape"]), entry["data_offsets"]
+            plain = all(type(x) is int and x >= 0 for x in (*shape, start, end))
+        except (KeyError, TypeError, ValueError):
+            plain = False
+        if not plain or end - start != dtype.itemsize * math.prod(shape) or start % dtype.itemsize:
+            raise InputError(f"{path} is damaged: its header does not describe {reprlib.repr(name)}")
+        places[name] = (dtype, shape, 8 + length + start, 8 + length + end)
+    return places
+
+
 def _check_length(path: Path) -> None:
     if path.stat().st_size > _MAX_RECORDS:
         raise InputError(f"{path} is damaged: it is longer than {_MAX_RECORDS:,} bytes")
 
 
-def read_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a file by name."""
+def read_tensors(path: Path, wanted: Callable[[str], bool] = lambda name: True) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file by name, those that are `wanted`."""
     from safetensors import SafetensorError, safe_open
 
     _check_header(path)
     try:
         with safe_open(path, framework="numpy") as reader:
-            tensors = {name: reader.get_tensor(name) for name in reader.keys()}  # noqa: SIM118
+            tensors = {name: reader.get_tensor(name) for name in reader.keys() if wanted(name)}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, ValueError) as e:  # the last: numbers that numpy does not know
         raise InputError(f"{path} is damaged: {e}") from None
     return tensors

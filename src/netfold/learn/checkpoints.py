@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,10 @@ from netfold.io.tensors import (
     write_tensors,
 )
 
-__all__ = ["Checkpoint", "is_finite"]
+__all__ = ["Checkpoint", "check_same_run", "is_finite"]
 
 _LOCK = ".lock"
+_log = logging.getLogger(__name__)
 
 
 class Checkpoint:
@@ -47,13 +49,15 @@ class Checkpoint:
         *,
         every: float = 30.0,
         renamed: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+        free: Collection[str] = (),
     ):
         """`run` says what is trained on what (configuration, graph); another run's checkpoint is refused.
 
         `every` is the least number of seconds between two states, so that writing never rules the training. `renamed`
-        gives a stored configuration's options the names that they have now.
+        gives a stored configuration's options the names that they have now. A run goes on with other values of those
+        options that are `free`.
         """
-        self._renamed = renamed
+        self._renamed, self._free = renamed, free
         if not every >= 0:  # nor NaN, which would be no time ever
             raise InputError(f"checkpoint_every={every!r} is not a number of seconds of at least 0")
         self._folder, self._every = Path(folder), every
@@ -95,6 +99,7 @@ class Checkpoint:
             state = read_tensors(self._folder / name)
             _load(network, optimizers, {k: torch.from_numpy(v) for k, v in state.items()}, self._folder)
             self._saved = len(history)
+            _log.info("%s: going on after epoch %d", self._folder, len(history))
         else:
             _check_room(self._folder, network)
         self._sweep(name)
@@ -130,19 +135,22 @@ class Checkpoint:
             part.write_text(json.dumps({**facts, "files": [file_facts(self._folder / name)]}), encoding="utf-8")
         self._sweep(name)
         self._saved, self._last = len(history), time.monotonic()
+        _log.info("%s: the state after epoch %d is written", self._folder, len(history))
 
     def _check_run(self, theirs: Any) -> None:
         theirs = theirs if isinstance(theirs, dict) else {}
         if isinstance(theirs.get("config"), dict):
             theirs = {**theirs, "config": dict(self._renamed(theirs["config"]))}
-        if theirs == self._run:
-            return
-        what = next((f"another {k}" for k in self._run if self._run[k] != theirs.get(k)), "another run")
-        config, other = self._run.get("config"), theirs.get("config")
-        if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
-            names = [k for k in {**config, **other} if config.get(k) != other.get(k)]
-            what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
-        raise InputError(f"{self._folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
+        if not self._differs_freely(theirs):
+            check_same_run(self._folder, self._run, theirs, free=self._free)
+
+    def _differs_freely(self, theirs: dict[str, Any]) -> bool:
+        """Whether the two differ in nothing but options that are free."""
+        ours = [run.get("config") for run in (self._run, theirs)]
+        if not all(isinstance(config, dict) for config in ours):
+            return False
+        rest = [{k: v for k, v in config.items() if k not in self._free} for config in ours if config is not None]
+        return {**self._run, "config": rest[0]} == {**theirs, "config": rest[1]}
 
     def _sweep(self, keep: str) -> None:
         """Remove other states than the one that the manifest names, and what a killed run was just writing."""
@@ -164,6 +172,19 @@ class Checkpoint:
             pass
         with staged_file(path) as part:
             write_records(part, history)
+
+
+def check_same_run(folder: Path, run: Mapping[str, Any], theirs: Any, free: Collection[str] = ()) -> None:
+    """Refuse the state of another run: which of model, configuration, graph and version differs is said."""
+    theirs = theirs if isinstance(theirs, dict) else {}
+    if theirs == run:
+        return
+    what = next((f"another {k}" for k in run if run[k] != theirs.get(k)), "another run")
+    config, other = run.get("config"), theirs.get("config")
+    if what == "another config" and isinstance(config, dict) and isinstance(other, dict):
+        names = [k for k in {**config, **other} if config.get(k) != other.get(k) and k not in free]
+        what = f"another configuration ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
+    raise InputError(f"{folder} is the checkpoint of {what}; give another folder, or remove it to start anew")
 
 
 def _check_room(folder: Path, network: Any) -> None:

@@ -7,7 +7,7 @@ The first layer reads a sparse row and the last is read at its entries, in time 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,15 +19,31 @@ from netfold.learn import losses
 from netfold.learn.draws import TABLE, uniform
 from netfold.learn.sparse_rows import PIECE, SparseRows
 
-__all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "add_half_squares", "rows_times", "take_rows", "xavier_"]
+__all__ = [
+    "ACTIVATIONS",
+    "RowDecoder",
+    "RowEncoder",
+    "SideBySide",
+    "Stack",
+    "Tables",
+    "add_half_squares",
+    "rows_times",
+    "take_rows",
+    "xavier_",
+]
+
+
+def _identity(x: Tensor) -> Tensor:
+    return x
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "leaky_relu": functional.leaky_relu,
-    "linear": lambda x: x,
+    "linear": _identity,
 }
+"""What a layer ends with. Networks hold these: functions that have names, which pickle asks for."""
 
 
 def _grad(table: Tensor) -> Tensor:
@@ -275,3 +291,36 @@ class _Rows(torch.autograd.Function):
 def _sparse(table: Tensor, nodes: Tensor, rows: Tensor, *, distinct: bool) -> Tensor:
     """A gradient of some rows. Where those are distinct there is nothing to add up, whatever their order."""
     return torch.sparse_coo_tensor(nodes[None], rows, tuple(table.shape), is_coalesced=distinct, check_invariants=False)
+
+
+class Tables(nn.Module):
+    """Named tensors that are computed and not trained: what a model remembers of a graph, to be saved as networks are.
+
+    >>> Tables({"sums": ((3,), torch.float64)}).sums
+    tensor([0., 0., 0.], dtype=torch.float64)
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[tuple[int, ...], torch.dtype]]):
+        super().__init__()
+        for name, (shape, dtype) in shapes.items():
+            self.register_buffer(name, torch.zeros(shape, dtype=dtype))
+
+    def fill(self, **values: Any) -> None:
+        """Give tensors their values, of the shapes and types that they have."""
+        for name, value in values.items():
+            self.get_buffer(name).copy_(torch.as_tensor(value))
+
+    def array(self, name: str) -> Any:
+        """A tensor as numpy has it."""
+        return self.get_buffer(name).numpy(force=True)
+
+
+class SideBySide(nn.Module):
+    """Several networks, and what the vectors of each are multiplied by."""
+
+    scales: Tensor
+
+    def __init__(self, networks: Sequence[nn.Module]):
+        super().__init__()
+        self.networks = nn.ModuleList(networks)
+        self.register_buffer("scales", torch.ones(len(networks), dtype=torch.float64))

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["OPTIMIZERS", "AdamAndRows", "RowAdagrad"]
+__all__ = ["OPTIMIZERS", "AdamAndRows", "RowAdagrad", "adam_state"]
 
 
 class RowAdagrad(torch.optim.Optimizer):
@@ -86,6 +86,14 @@ def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> 
 
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
     return torch.optim.Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
+
+
+def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tensor]) -> None:
+    """Give Adam the arrays of its state before the first step, as it would make them itself."""
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            step = torch.zeros((), dtype=torch.float32, device=p.device)
+            optimizer.state[p] = {"step": step, "exp_avg": empty(p), "exp_avg_sq": empty(p)}
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {

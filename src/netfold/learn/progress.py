@@ -1,7 +1,9 @@
-"""What a person sees while a model trains: a bar on a terminal, one plain line per epoch elsewhere."""
+"""What a person sees while a model trains: a bar on a terminal and in a notebook, a plain line per epoch elsewhere."""
 
 from __future__ import annotations
 
+import html
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -9,6 +11,9 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 __all__ = ["Progress"]
+
+_log = logging.getLogger(__name__)
+logging.getLogger("netfold").addHandler(logging.NullHandler())  # who wants to see what is logged adds a handler
 
 
 class Progress:
@@ -18,6 +23,7 @@ class Progress:
         self._title = title
         self._stream = stream or sys.stderr
         self._bar: Any = None
+        self._cell: _Cell | None = None
         self._silent = self._stream is None  # a program without a console
 
     @staticmethod
@@ -37,6 +43,15 @@ class Progress:
             return
         if done:
             print(f"{self._title}: going on after epoch {done}", file=self._stream)
+        notebook = _notebook() if self._stream is sys.stderr else None
+        if notebook is not None:
+            self._cell = _Cell(notebook, self._title, epochs, done)
+            try:
+                yield
+            finally:
+                self._cell.close()
+                self._cell = None
+            return
         bar = self._make_bar() if self._stream.isatty() else None
         if bar is None:
             yield
@@ -58,16 +73,19 @@ class Progress:
         each = spent / max(epoch - self._done, 1)
         terms = "  ".join(f"{k} {v:.4g}" for k, v in record.items() if k not in ("epoch", "seconds"))
         facts = f"{terms}  {_short(self._rows / max(record['seconds'], 1e-9))} nodes/s"
+        left = _clock(each * (self._epochs - epoch))
         if self._bar is not None:
             self._bar.update(self._task, completed=epoch, facts=facts)
+        elif self._cell is not None:
+            self._cell.update(epoch, f"{facts}  {left} left")
         else:
-            left = _clock(each * (self._epochs - epoch))
             print(f"{self._title}: epoch {epoch}/{self._epochs}  {facts}  {left} left", file=self._stream, flush=True)
 
-    def note(self, template: str) -> Callable[..., None]:
-        """A function that shows a line of facts before the epochs begin."""
+    def note(self, template: str, *, warning: bool = False) -> Callable[..., None]:
+        """A function that shows a line of facts before the epochs begin, or after they ended."""
 
         def show(*facts: object) -> None:
+            _log.log(logging.WARNING if warning else logging.INFO, "%s", template.format(*facts))
             if not self._silent:
                 print(f"{self._title}: {template.format(*facts)}", file=self._stream, flush=True)
 
@@ -87,6 +105,52 @@ class Progress:
             progress.TimeRemainingColumn(),
             console=Console(file=self._stream),
         )
+
+
+_APART = 0.2
+"""Seconds between two pictures of a notebook's bar: an epoch may take a millisecond."""
+
+
+class _Cell:
+    """A bar in the output of a notebook's cell: one output, which is replaced, by IPython alone.
+
+    `display` is IPython's; what it shows has the bar as html and, for viewers without, as one line of text.
+    """
+
+    def __init__(self, display: Callable[..., Any], title: str, epochs: int, done: int):
+        self._title, self._epochs, self._last, self._facts = title, epochs, done, ""
+        self._since = time.perf_counter()
+        self._display = display(self._shown(), raw=True, display_id=True)
+
+    def update(self, epoch: int, facts: str) -> None:
+        """After an epoch; the picture follows a fifth of a second later at most."""
+        self._last, self._facts = epoch, facts
+        if time.perf_counter() - self._since >= _APART:
+            self._since = time.perf_counter()
+            self._display.update(self._shown(), raw=True)
+
+    def close(self) -> None:
+        """The last epoch, whenever it was."""
+        self._facts = self._facts.rpartition("  ")[0] if self._last >= self._epochs else self._facts
+        self._display.update(self._shown(), raw=True)
+
+    def _shown(self) -> dict[str, str]:
+        words = f"epoch {self._last}/{self._epochs}"
+        bar = f'<progress max="{max(self._epochs, 1)}" value="{self._last}" style="width:12em"></progress>'
+        page = f"<div>{html.escape(self._title)} {bar} {words} <small>{html.escape(self._facts)}</small></div>"
+        return {"text/plain": f"{self._title}: {words}  {self._facts}".rstrip(), "text/html": page}
+
+
+def _notebook() -> Callable[..., Any] | None:
+    """IPython's `display`, where this runs in the kernel of a notebook; what is not loaded is not there."""
+    ipython = sys.modules.get("IPython")
+    shell = getattr(ipython, "get_ipython", lambda: None)()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
+
+    shown: Callable[..., Any] = display
+    return shown
 
 
 def _short(x: float) -> str:

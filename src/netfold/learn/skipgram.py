@@ -31,6 +31,7 @@ __all__ = [
     "batch_by_size",
     "center_weights",
     "distance_weights",
+    "is_large",
     "negative_sum",
     "pair_batches",
     "pair_sum",
@@ -59,7 +60,12 @@ def batch_by_size(usual: int, nodes: int, per_node: int) -> int:
     >>> batch_by_size(64, 5_000, 160), batch_by_size(64, 1_000_000, 160)
     (64, 6250)
     """
-    return max(usual, nodes // per_node) if nodes > _STAYS else usual
+    return max(usual, nodes // per_node) if is_large(nodes) else usual
+
+
+def is_large(nodes: int) -> bool:
+    """Whether defaults follow the number of nodes: up to 100,000 of them they do not."""
+    return nodes > _STAYS
 
 
 def distance_weights(window: int) -> Tensor:

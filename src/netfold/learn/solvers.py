@@ -1,8 +1,14 @@
-"""Linear algebra over tensors: conjugate gradients, and subspace iteration for singular and eigenvectors."""
+"""Linear algebra over tensors: conjugate gradients, and subspace iteration for singular and eigenvectors.
+
+`leading_eigenpairs` goes on until its residuals say that it has converged; `truncated_svd` and `leading_eigenvectors`
+go a fixed number of rounds, which is enough for where training begins.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -10,7 +16,15 @@ from torch import Tensor
 from netfold.learn.draws import TABLE, normal
 from netfold.learn.sparse_rows import SparseRows
 
-__all__ = ["conjugate_gradients", "leading_eigenvectors", "orthonormal", "truncated_svd"]
+__all__ = [
+    "Eigenpairs",
+    "conjugate_gradients",
+    "leading_eigenpairs",
+    "leading_eigenvectors",
+    "orthonormal",
+    "signs",
+    "truncated_svd",
+]
 
 _RESIDUAL = {torch.float32: 1e-6, torch.float64: 1e-13}
 """The residual at which a solution is one, in units of the solution and as a share of its largest number."""
@@ -104,3 +118,244 @@ def orthonormal(x: Tensor) -> Tensor:
             return basis
         x = x @ torch.linalg.inv(factor).T.to(x)
     return x
+
+
+# -------------------------------------------------------------------- eigenvectors that have converged
+
+_EXACT = 1000
+"""Up to so many rows a symmetric matrix is written down and taken apart in float64."""
+_GAIN = 1e6
+"""How much more a filter may raise the first vector than the last: in float32 the rounding of the first must not
+drown the others."""
+_DEGREE = 24
+"""Of a filter, at most: so many products between two orthonormalisations."""
+_SMALL = 1e-3
+"""Eigenvalues below this share of the largest count as this large where residuals are compared with them."""
+_LANCZOS = 12
+"""Steps of one vector that bound the spectrum."""
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues of a symmetric matrix, the largest in absolute value first, and their unit vectors as columns."""
+
+    values: Tensor
+    """rank, float64."""
+    vectors: Tensor
+    """n x rank; of each column, the entry that is largest in absolute value is positive."""
+    residuals: list[float]
+    """After each round the largest |X u - λ u|, as a share of the least |λ|; none where X was taken apart exactly."""
+    converged: bool
+    """Whether the last of them is below the tolerance."""
+
+
+def leading_eigenpairs(
+    product: Callable[[Tensor], Tensor],
+    n: int,
+    rank: int,
+    generator: torch.Generator,
+    *,
+    tolerance: float = 1e-2,
+    rounds: int = 100,
+    upper: bool = False,
+    like: Tensor | None = None,
+    report: Callable[[int, float], object] = lambda round, residual: None,
+) -> Eigenpairs:
+    """The `rank` eigenvalues of a symmetric n x n matrix X that are largest in absolute value, and their vectors.
+
+    X is known by its product with a block of columns (n x h). With `upper` they are the largest themselves. A round
+    filters a block of columns for each end of the spectrum by a Chebyshev polynomial that is small on all that is not
+    asked for (Zhou, Saad, Tiago, Chelikowsky 2006), orthonormalises it, and takes the best vectors in it (Rayleigh and
+    Ritz); those whose residual is below the tolerance, a share of the least eigenvalue that is asked for, are left
+    alone from then on. Ends when all are, or after so many `rounds`; O(rounds (degree nnz + n rank) rank). Up to 1,000
+    rows X is written down and taken apart exactly.
+
+    Two ends, as a block that is asked for both mixes u and v of values λ and -λ, which no product tells apart. `like`
+    says the type and the device of the numbers: float32 on the CPU unless given.
+    """
+    like = torch.empty(0) if like is None else like
+    rank = min(rank, n)
+    if n <= max(_EXACT, 2 * rank):
+        return _exact(product, n, rank, upper, like)
+    bounds = _bounds(product, n, generator, like)
+    ends = [_End(product, n, sign, bounds, generator, like) for sign in ((1,) if upper else (1, -1))]
+    for end, other in zip(ends, reversed(ends), strict=True):
+        end.other = other if other is not end else None
+        end.widen(math.ceil(rank / len(ends)), rank)
+    residuals: list[float] = []
+    while not residuals or (residuals[-1] > tolerance and len(residuals) < rounds):
+        for end in ends:
+            end.filter()
+            end.rotate()
+        wanted, least = _wanted(ends, rank, upper)
+        least = max(least, _SMALL * max(float(end.values[0]) for end in ends))
+        residuals.append(max(end.lock(many, tolerance, least) for end, many in zip(ends, wanted, strict=True)))
+        report(len(residuals), residuals[-1])
+        for end, many in zip(ends, wanted, strict=True):
+            end.widen(many, rank)
+    values = torch.cat([end.sign * end.values for end in ends])
+    vectors = torch.cat([end.vectors for end in ends], dim=1)
+    order = torch.argsort(values if upper else values.abs(), descending=True)[:rank]
+    return Eigenpairs(
+        values[order].cpu(), _signed(vectors[:, order.to(vectors.device)]), residuals, residuals[-1] <= tolerance
+    )
+
+
+def _wanted(ends: list[_End], rank: int, upper: bool) -> tuple[list[int], float]:
+    """How many of the leading eigenvalues belong to each end, as far as is known, and the least of them."""
+    if upper:
+        return [rank], float(ends[0].values[:rank][-1])
+    values, order = torch.cat([end.values for end in ends]).sort(descending=True)
+    first = int((order[:rank] < len(ends[0].values)).sum())
+    return [first, rank - first], float(values[:rank][-1])
+
+
+class _End:
+    """One end of the spectrum: of sign X, the largest values, those that have converged and the block that has not."""
+
+    def __init__(
+        self,
+        product: Callable[[Tensor], Tensor],
+        n: int,
+        sign: int,
+        bounds: tuple[float, float],
+        generator: torch.Generator,
+        like: Tensor,
+    ):
+        self.sign, self._generator = sign, generator
+        self.other: _End | None = None
+        self._product, self._floor = product, bounds[0] if sign > 0 else -bounds[1]
+        self._locked, self._block = like.new_empty(n, 0), like.new_empty(n, 0)
+        self._fixed = self._ritz = torch.empty(0, dtype=torch.float64)
+        self._residuals = torch.empty(0, dtype=torch.float64)
+
+    @property
+    def values(self) -> Tensor:
+        """Of sign X, the largest first."""
+        return torch.cat([self._fixed, self._ritz])
+
+    @property
+    def vectors(self) -> Tensor:
+        """Of these values: n x as many."""
+        return torch.cat([self._locked, self._block[:, : len(self._ritz)]], dim=1)
+
+    def widen(self, wanted: int, rank: int) -> None:
+        """Have a third more columns than are asked for, at least 16: random ones are added, the last ones dropped."""
+        n, have = self._block.shape
+        width = max(0, wanted - self._locked.shape[1]) + max(16, rank // 3)
+        width = min(width, n - self._locked.shape[1])
+        if width < have:
+            self._block, self._ritz = self._block[:, :width], self._ritz[:width]
+            self._residuals = self._residuals[:width]
+        elif width > have:
+            random = torch.randn(n, width - have, generator=self._generator, dtype=self._block.dtype)
+            random = (random / n**0.5).to(self._block.device)
+            self._block = torch.cat([self._block, random], dim=1)
+
+    def filter(self) -> None:
+        """Raise what belongs to the largest values, and orthonormalise the block against itself and what is locked."""
+        if not self._block.shape[1]:
+            return
+        y = self._through(self._block)
+        if len(self._ritz):
+            floor = self._lowest()
+            first, last = float(self._ritz[0]), float(self._ritz[-1])
+            last = max(min(last, first - 1e-3 * (first - floor)), floor + 1e-3 * (first - floor))
+            middle, half = (last + floor) / 2, max((last - floor) / 2, 1e-30)
+            degree = int(min(_DEGREE, math.acosh(_GAIN) / math.acosh((first - middle) / half)))
+            before, y = self._block, (y - middle * self._block) / half
+            for _ in range(max(1, degree) - 1):
+                before, y = y, 2 * (self._through(y) - middle * y) / half - before
+        self._block = _orthonormal_against(y, self._locked)
+
+    def rotate(self) -> None:
+        """Take the best vectors of the block, by Rayleigh and Ritz, and their residuals."""
+        if not self._block.shape[1]:
+            return
+        image = self.sign * self._product(self._block)
+        small = (self._block.T @ image).double()
+        values, turn = torch.linalg.eigh((small + small.T) / 2)
+        turn = turn.flip(1).to(image)
+        self._ritz, self._block, image = values.flip(0).cpu(), self._block @ turn, image @ turn
+        rest = torch.linalg.vector_norm(image.addcmul_(self._block, values.flip(0).to(image), value=-1), dim=0)
+        self._residuals = rest.double().cpu()
+
+    def lock(self, wanted: int, tolerance: float, least: float) -> float:
+        """Leave alone what has converged from the first on; the largest residual of what is asked for and has not.
+
+        The next one is asked for as well while its residual leaves it open whether it belongs above the `least`.
+        """
+        many = max(0, wanted - self._locked.shape[1])
+        above = self._ritz[many : many + 1] + self._residuals[many : many + 1] > least
+        rest = self._residuals[: many + int(above.sum())] / least
+        open_ones = torch.nonzero(rest > tolerance)
+        many = int(open_ones[0]) if len(open_ones) else len(rest)
+        self._locked = torch.cat([self._locked, self._block[:, :many]], dim=1)
+        self._fixed = torch.cat([self._fixed, self._ritz[:many]])
+        self._block, self._ritz = self._block[:, many:], self._ritz[many:]
+        self._residuals = self._residuals[many:]
+        return float(rest.max()) if len(rest) else 0.0
+
+    def _through(self, x: Tensor) -> Tensor:
+        """sign X x without what is locked at either end, whose rounding a filter would raise most."""
+        y = self.sign * self._product(x)
+        for end in (self, self.other):
+            if end is not None and end._locked.shape[1]:
+                values = end.sign * self.sign * end._fixed.to(y)[:, None]
+                y -= end._locked @ (values * (end._locked.T @ x))
+        return y
+
+    def _lowest(self) -> float:
+        """Below what is left of the spectrum, once the other end's first vectors are locked and taken away."""
+        if self.other is None or not len(self.other._fixed) or not len(self.other._ritz):
+            return self._floor
+        return max(self._floor, -1.1 * min(float(self.other._fixed[-1]), float(self.other._ritz[0]) * 1.1))
+
+
+def _bounds(
+    product: Callable[[Tensor], Tensor], n: int, generator: torch.Generator, like: Tensor
+) -> tuple[float, float]:
+    """Numbers below and above all eigenvalues, or nearly: by a few steps of Lanczos and what they leave."""
+    v = torch.randn(n, 1, generator=generator, dtype=like.dtype).to(like.device)
+    basis, image = [v / torch.linalg.vector_norm(v)], like
+    for _ in range(_LANCZOS):
+        image = product(basis[-1])
+        for _ in range(2):
+            for b in basis:
+                image = image - b * (b.T @ image)
+        left = float(torch.linalg.vector_norm(image))
+        if left < 1e-6 or len(basis) == _LANCZOS:
+            break
+        basis.append(image / left)
+    block = torch.cat(basis, dim=1)
+    values = torch.linalg.eigvalsh((block.T @ product(block)).double())
+    return float(values[0]) - left, float(values[-1]) + left
+
+
+def _exact(product: Callable[[Tensor], Tensor], n: int, rank: int, upper: bool, like: Tensor) -> Eigenpairs:
+    matrix = product(torch.eye(n, dtype=like.dtype, device=like.device)).double()
+    values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
+    order = torch.argsort(values if upper else values.abs(), descending=True, stable=True)[:rank]
+    return Eigenpairs(values[order].cpu(), _signed(vectors[:, order].to(like)), [], True)
+
+
+def _orthonormal_against(x: Tensor, locked: Tensor) -> Tensor:
+    """An orthonormal basis of the columns that is orthogonal to other orthonormal ones."""
+    for _ in range(2):
+        if locked.shape[1]:
+            x = x - locked @ (locked.T @ x)
+        x = x / torch.linalg.vector_norm(x, dim=0).clamp(min=1e-30)
+        factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
+        near = bool(failed) or float(factor.diagonal().min()) < 1e-3
+        x = torch.linalg.qr(x).Q if near else x @ torch.linalg.inv(factor).T.to(x)
+    return x
+
+
+def signs(vectors: Tensor) -> Tensor:
+    """1 or -1 for each column (h): that of its entry that is largest in absolute value."""
+    largest = vectors.gather(0, vectors.abs().argmax(dim=0, keepdim=True))[0]
+    return torch.where(largest < 0, -1.0, 1.0).to(vectors)
+
+
+def _signed(vectors: Tensor) -> Tensor:
+    return vectors * signs(vectors)

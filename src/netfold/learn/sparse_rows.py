@@ -17,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows", "dropped", "generator_on", "in_chunks", "parts"]
+__all__ = ["PIECE", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts"]
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -96,7 +96,7 @@ class SparseRows:
             if self.touched is None:
                 out[a:b] += product
             else:
-                _add_rows(out, self.touched[a:b], product)
+                add_rows(out, self.touched[a:b], product)
 
     def transposed_matmul(self, dense: Tensor) -> Tensor:
         """Xᵀ D with D m x h: n x h."""
@@ -164,7 +164,7 @@ def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Ten
     )  # fmt: skip
 
 
-def _add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:
+def add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:
     """out[at] += rows, for distinct rows."""
     if out.is_cuda:
         out.index_add_(0, at, rows)

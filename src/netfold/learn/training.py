@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import torch
 from torch import Tensor
 
-from netfold.errors import TrainingError
-from netfold.learn.checkpoints import Checkpoint, is_finite
-from netfold.learn.optimizers import OPTIMIZERS
+from netfold.data.text import counted
+from netfold.errors import InputError, TrainingError
+from netfold.learn.checkpoints import is_finite
+from netfold.learn.optimizers import OPTIMIZERS, adam_state
 from netfold.learn.progress import Progress
 
-__all__ = ["SCHEDULES", "Block", "Network", "converged", "train"]
+__all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
 
 _ADVICE = (
     "lower lr, or look for extreme weights (a checkpoint keeps the last state that was written while all was well)"
 )
+
+_log = logging.getLogger(__name__)
 
 Record = dict[str, float]
 """What one epoch measured: `epoch`, each loss term by name, `objective` (their sum) and `seconds`."""
@@ -49,6 +54,33 @@ class Network(Protocol):
         ...
 
 
+class States(Protocol):
+    """What the loop asks of a checkpoint; `learn.checkpoints.Checkpoint` is one."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """Around the training."""
+        ...
+
+    def restore(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> list[Record]:
+        """Load the state, where there is one; the records of the epochs that led to it."""
+        ...
+
+    def epoch(
+        self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[Record], *, now: bool = False
+    ) -> None:
+        """After each epoch: write a state if it is time, or `now`."""
+        ...
+
+    def save(self, network: Any, optimizers: Sequence[torch.optim.Optimizer], history: list[Record]) -> None:
+        """Write the last state."""
+        ...
+
+
 SCHEDULES: dict[str, Callable[[float], float]] = {
     "constant": lambda t: 1.0,
     "linear": lambda t: 1 - t,
@@ -66,6 +98,8 @@ class Block:
     lr: float = 1e-3
     settings: Mapping[str, float] = field(default_factory=dict)
     """What else the optimizer is given."""
+    empty: Callable[[Tensor], Tensor] | None = None
+    """Makes an array of zeros as large as a parameter, for the optimizer's state, where memory is not the place."""
 
 
 def train(
@@ -78,9 +112,11 @@ def train(
     tolerance: float = 0.0,
     patience: int = 10,
     rows: int = 0,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: States | None = None,
     progress: Progress | None = None,
     on_epoch: Callable[[Record], object] | None = None,
+    before: Sequence[Record] = (),
+    agree: Callable[[float], float] | None = None,
 ) -> list[Record]:
     """Minimise the sum of a network's loss terms; one record per epoch.
 
@@ -88,16 +124,26 @@ def train(
     between epochs, is why a run that was killed goes on to the same bits. In each batch the `blocks` take turns.
     Stops early once the objective has not improved by the share `tolerance` within `patience` epochs. `rows` is how
     many nodes an epoch visits, for the progress bar. `on_epoch` is called after each epoch with its record; one that
-    returns True ends the training there.
+    returns True ends the training there. `before` are the records of a network that was computed and not trained (then
+    `epochs` is 0): they stand in the history and in the checkpoint, from which such a network comes back whole.
+    `agree`, where several processes train together, gives the largest of a number over all of them: so that they stop
+    at the same epoch, whoever wanted to.
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
+    for block, optimizer in zip(blocks, optimizers, strict=True):
+        if block.empty is not None and block.optimizer == "adam":
+            adam_state(optimizer, block.empty)
     progress = progress or Progress.silent()
     with ExitStack() as stack:
         if checkpoint:
             stack.enter_context(checkpoint.held())
-        history: list[Record] = checkpoint.restore(network, optimizers) if checkpoint else []
-        stack.enter_context(progress.over(epochs, rows, done=len(history)))
-        interrupted = stack.enter_context(_interrupts(checkpoint is not None))
+        history: list[Record] = (checkpoint.restore(network, optimizers) if checkpoint else []) or list(before)
+        if checkpoint and len(history) > epochs > 0:
+            done = f"{checkpoint.folder} holds {len(history):,} epochs, and epochs={epochs} is fewer"
+            raise InputError(f"{done}; give at least as many, or another folder")
+        if epochs:
+            stack.enter_context(progress.over(epochs, rows, done=len(history)))
+        interrupted = stack.enter_context(_interrupts(checkpoint is not None, patient=agree is not None))
         while len(history) < epochs and not converged(history, tolerance, patience):
             epoch = len(history)
             for block, optimizer in zip(blocks, optimizers, strict=True):
@@ -105,21 +151,33 @@ def train(
                     group["lr"] = block.lr * SCHEDULES[schedule](epoch / epochs)
             history.append(_run_epoch(network, batches(epoch), optimizers, epoch))
             progress.epoch(history[-1])
+            _log.debug("epoch %d of %d: %s", epoch + 1, epochs, history[-1])
             stop = True  # also where the hook raises: between two epochs the state is whole
             try:
                 stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
+                if agree is not None:
+                    code = int(agree(2 * (interrupted[0] if interrupted else 0) + stop))
+                    stop, interrupted[:] = bool(code & 1), [code >> 1] * (code > 1)
             finally:
                 if checkpoint:
                     checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
             if stop or interrupted:
+                _log.info("training was stopped after epoch %d of %d", len(history), epochs)
                 break
         if checkpoint:
             checkpoint.save(network, optimizers, history)
     if interrupted:
         _end_by(interrupted[0])
-    if not all(is_finite(p.detach()) for block in blocks for p in block.parameters):
+    finite = all(is_finite(p.detach()) for block in blocks for p in block.parameters)
+    if not (finite if agree is None else agree(not finite) == 0):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
-    _remark(history, converged(history, tolerance, patience), patience, progress)
+    ended_early = converged(history, tolerance, patience)
+    if ended_early and len(history) < epochs:
+        _log.info(
+            "converged after epoch %d of %d (tolerance %g, patience %d)", len(history), epochs, tolerance, patience
+        )
+    if epochs:
+        _remark(history, ended_early, patience, progress)
     return history
 
 
@@ -129,14 +187,21 @@ def _remark(history: Sequence[Record], ended_early: bool, patience: int, progres
         return
     first, last = history[0]["objective"], history[-1]["objective"]
     if last > first:
-        progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help")(last, first)
+        progress.note("the objective ended at {:.4g}, above {:.4g}, where it began; a lower lr may help", warning=True)(
+            last, first
+        )
     elif ended_early and len(history) == patience + 1:
-        progress.note("the objective hardly moved in {} epochs, and training ended; another lr may help")(len(history))
+        progress.note("the objective hardly moved in {}, and training ended; another lr may help", warning=True)(
+            counted(len(history), "epoch")
+        )
 
 
 @contextmanager
-def _interrupts(wanted: bool) -> Iterator[list[int]]:
-    """With a checkpoint to write, the first Ctrl-C or SIGTERM waits for the end of the epoch; the second does not."""
+def _interrupts(wanted: bool, *, patient: bool = False) -> Iterator[list[int]]:
+    """With a checkpoint to write, the first Ctrl-C or SIGTERM waits for the end of the epoch; the second does not.
+
+    A `patient` process waits however many come: torchrun passes Ctrl-C on to ranks that the terminal told already.
+    """
     seen: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     ours = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
@@ -150,7 +215,8 @@ def _interrupts(wanted: bool) -> Iterator[list[int]]:
 
     def note(number: int, frame: object) -> None:
         seen.append(number)
-        restore()
+        if not patient:
+            restore()
 
     for number in ours:
         signal.signal(number, note)

@@ -240,6 +240,7 @@ def run_demo(folder: Path) -> None:
     _say("netfold folds a network into vectors. Five models, each for what the others cannot do:")
     shows = [_fitted_and_drawn(make, folder) for make in EXAMPLES]
     _say(_table(shows))
+    _say("The report has these MAPs in its rows 'pairs by its decoder' and 'pairs by W2'; its others are by cosine.")
     sheets = [report.Sheet(f"{show.name}: {show.data}", show.model, show.seen, show.classes) for show in shows]
     report.write(sheets, folder / _REPORT, title="netfold: five models on small data", force=True)
     models = ", ".join(show.file for show in shows)

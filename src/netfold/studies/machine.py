@@ -1,17 +1,22 @@
-"""What this machine is, and what a piece of work costs on it: seconds, and the most memory beyond what was held."""
+"""What this machine is, what a piece of work costs on it (seconds, memory), and a budget to work within."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import os
 import platform
+import re
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Meter", "cores", "machine"]
+from netfold.errors import InputError
+
+__all__ = ["Budget", "BudgetClock", "Meter", "bytes_of", "cores", "machine"]
 
 
 def machine(device: str = "cpu") -> str:
@@ -120,3 +125,73 @@ def _gpu_memory(*, reset: bool = False) -> int:
     if reset:
         torch.cuda.reset_peak_memory_stats()
     return int(torch.cuda.max_memory_allocated())
+
+
+# -------------------------------------------------------------------- budgets
+
+_UNITS = {
+    "": ("s", 1), "s": ("s", 1), "sec": ("s", 1), "m": ("s", 60), "min": ("s", 60), "h": ("s", 3600),
+    "cpu": ("cpu", 1), "trial": ("trials", 1), "trials": ("trials", 1),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Budget:
+    """So many seconds on the clock, CPU seconds, or trials.
+
+    >>> Budget.of("5m"), str(Budget.of("60cpu"))
+    (Budget(amount=300.0, unit='s'), '60 CPU-s')
+    """
+
+    amount: float
+    unit: str = "s"
+
+    @staticmethod
+    def of(value: Any) -> Budget:
+        """What a text or a number of seconds means."""
+        parts = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(value).lower())
+        if parts is None or parts[2] not in _UNITS or not 0 < float(parts[1]) < math.inf:
+            raise InputError(f"budget={value!r} is not one; give seconds (60s), minutes (5m), 60cpu or '20 trials'")
+        unit, factor = _UNITS[parts[2]]
+        return Budget(float(parts[1]) * factor, unit)
+
+    def __str__(self) -> str:
+        return f"{self.amount:g} {'CPU-s' if self.unit == 'cpu' else self.unit}"
+
+
+def bytes_of(memory: Any) -> float:
+    """The bytes that a text such as 4GiB means; without one, as many as there are."""
+    if memory is None:
+        return math.inf
+    parts = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", str(memory).lower())
+    if parts is None or float(parts[1]) <= 0:
+        raise InputError(f"memory={memory!r} is not an amount of memory; give 4GiB, 500MB or a number of bytes")
+    base, power = 1024.0 if parts[3] else 1000.0, "kmgt".find(parts[2]) + 1 if parts[2] else 0
+    return float(float(parts[1]) * base**power)
+
+
+@dataclass
+class BudgetClock:
+    """What of a budget is spent."""
+
+    budget: Budget
+    trials: int = 0
+
+    def __post_init__(self) -> None:
+        self._start = self._now()
+
+    def _now(self) -> float:
+        return time.process_time() if self.budget.unit == "cpu" else time.perf_counter()
+
+    @property
+    def timed(self) -> bool:
+        """Whether time counts; where trials do, nothing depends on it."""
+        return self.budget.unit != "trials"
+
+    def spent(self) -> float:
+        """Seconds, or trials."""
+        return self._now() - self._start if self.timed else float(self.trials)
+
+    def left(self, share: float = 1.0) -> float:
+        """Until a share of the budget is spent."""
+        return share * self.budget.amount - self.spent()

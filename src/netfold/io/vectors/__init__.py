@@ -8,6 +8,7 @@
 | `.npy` | `vectors`, with the nodes line by line in NAME.labels.txt | strings without line breaks, integers |
 | `.csv`, `.tsv` | a line of names, which may be missing, then a node and its numbers on each line | as `.npy` |
 | `.txt`, `.w2v`, `.vec` | word2vec text: a line "n dim", then "node v v v" | strings without white space, integers |
+| `.parts` | a folder of parts, mapped (`netfold.io.parts`) | any |
 | `.bin` | word2vec binary: the line "n dim", then "node ", dim float32 (little endian), a line feed | as `.txt` |
 
 In parquet the file's metadata tell json from text: `netfold_labels` is `int`, `text` or `json`; each json text is one
@@ -23,18 +24,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
-from typing import Protocol
+from typing import Any, Protocol
 
 from netfold.data.checks import check_choice
 from netfold.errors import InputError
-from netfold.io.files import check_writable
+from netfold.io.files import check_writable, staged_folder
+from netfold.io.parts import PartsFolder, is_parts, read_vector_parts, write_vector_parts
 from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
 from netfold.io.vectors.contents import Stored
 from netfold.io.vectors.delimited import read_delimited, write_delimited
 from netfold.io.vectors.parquet import read_parquet, write_parquet
 from netfold.io.vectors.word2vec import read_binary, read_text, write_binary, write_text
 
-__all__ = ["Stored", "check_vectors_ending", "damage_named", "read_vectors", "write_vectors"]
+__all__ = ["Stored", "check_vectors_ending", "damage_named", "read_vectors", "write_shards", "write_vectors"]
 
 _DAMAGE = (
     ValueError,  # and InputError, and text that is not UTF-8
@@ -56,6 +58,14 @@ class Writer(Protocol):
     def __call__(self, path: Path, stored: Stored, *, force: bool) -> None: ...
 
 
+def _write_parts(path: Path, stored: Stored, *, force: bool) -> None:
+    write_vector_parts(path, stored.nodes, stored.vectors, stored.std, force=force, fitted_to=stored.fitted_to)
+
+
+def _read_parts(path: Path) -> Stored:
+    return Stored(*read_vector_parts(path))
+
+
 _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
     ".parquet": (write_parquet, read_parquet),
     ".npz": (write_npz, read_npz),
@@ -66,6 +76,7 @@ _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
     ".w2v": (write_text, read_text),
     ".vec": (write_text, read_text),
     ".bin": (write_binary, read_binary),
+    ".parts": (_write_parts, _read_parts),
 }
 
 
@@ -94,8 +105,24 @@ def write_vectors(path: Path, stored: Stored, *, force: bool = False, columns: s
         written(path, stored, force=force)
 
 
+def write_shards(path: Path, out: Path, *, force: bool = False) -> dict[str, Any]:
+    """Vectors in parts as a folder of parquet files, a part at a time: no more is in memory than one part."""
+    parts = PartsFolder.open(path, "embedding")
+    with staged_folder(out, force=force) as folder:
+        for i in range(len(parts)):
+            parts.check(i)
+            arrays = parts.arrays(i)
+            stored = Stored(parts.names(i), arrays["vectors"], arrays.get("std"), parts.facts.get("fitted_to"))
+            if len(stored.nodes):
+                write_parquet(folder / f"part-{i:05d}.parquet", stored, force=False)
+        files = len(list(folder.iterdir()))
+    return {"nodes": parts.n_nodes, "dim": parts.facts["dim"], "files": files, "path": str(out)}
+
+
 def read_vectors(path: Path) -> Stored:
-    """What a file holds, by its ending; for use within `damage_named`."""
+    """What a file holds, by its ending, or a folder of parts; for use within `damage_named`."""
+    if is_parts(path):
+        return _read_parts(path)
     return _format(path)[1](path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.nodes import Nodes
+from netfold.data.text import as_typed
 from netfold.errors import InputError
 from netfold.io.files import staged_file
 from netfold.io.vectors.contents import Stored, column_names, fingerprint, verified
@@ -52,6 +54,28 @@ def write_parquet(path: Path, stored: Stored, *, force: bool, lists: bool = Fals
             raise MemoryError from None
         except duckdb.Error as e:  # a full disk, most of all
             raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
+
+
+def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """A table of columns of whole numbers, numbers or texts, each of one sort; what is neither is written as text."""
+    with _duckdb() as connection, staged_file(path) as part:
+        import duckdb
+
+        connection.register("columns_given", {name: _plain_column(values) for name, values in columns.items()})
+        try:
+            connection.execute(f"COPY (SELECT * FROM columns_given) TO {_quoted(part)} (FORMAT parquet)")
+        except duckdb.Error as e:  # a full disk, most of all
+            raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
+
+
+def _plain_column(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Numbers where all are, and texts where not."""
+    for kind, numbers in ((int, np.int64), (float, np.float64)):
+        if all(type(x) is kind for x in values):
+            return np.asarray(values, numbers)
+    texts = np.empty(len(values), dtype=object)
+    texts[:] = [x if isinstance(x, str) else as_typed(x) for x in values]
+    return texts
 
 
 def _node_column(nodes: Nodes) -> npt.NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import IO
 
 import numpy as np
 
+from netfold.data.text import counted
 from netfold.errors import InputError
 from netfold.io.files import staged_file
 from netfold.io.vectors.contents import WORD, Stored, nodes_as_text, nodes_from_text
@@ -35,7 +36,8 @@ def read_text(path: Path) -> Stored:
         rows = _numbers_of_lines(file, nodes, n)
         vectors = np.loadtxt(rows, np.float32, comments=None, ndmin=2) if n else np.array([*rows]).reshape(0, dim)
     if vectors.shape != (n, dim):
-        raise InputError(f"it declares {n:,} rows of {dim:,} numbers, and holds {' of '.join(map(str, vectors.shape))}")
+        there = " of ".join(map(str, vectors.shape))
+        raise InputError(f"it declares {counted(n, 'row')} of {counted(dim, 'number')}, and holds {there}")
     return Stored(nodes_from_text(nodes), vectors, None)
 
 
@@ -46,7 +48,7 @@ def _numbers_of_lines(file: IO[bytes], nodes: list[str], n: int) -> Iterator[str
         if not numbers:
             raise InputError(f"line {i} is not a node and its numbers")
         if len(nodes) == n:
-            raise InputError(f"it declares {n:,} rows, and line {i} is one more")
+            raise InputError(f"it declares {counted(n, 'row')}, and line {i} is one more")
         nodes.append(node)
         yield numbers
 
@@ -75,7 +77,7 @@ def read_binary(path: Path) -> Stored:
         vectors[i] = np.frombuffer(content, "<f4", dim, space + 1)
         at = space + 1 + 4 * dim
     if content[at:] not in (b"", b"\n"):
-        raise InputError(f"it goes on after the {n:,} rows that it declares")
+        raise InputError(f"it goes on after the {counted(n, 'row')} that it declares")
     return Stored(nodes_from_text(nodes), vectors, None)
 
 
@@ -86,5 +88,5 @@ def _header(line: bytes, path: Path, *, least: Callable[[int], int]) -> tuple[in
         raise InputError('it does not begin with the line "n dim" of a word2vec file')
     n, dim = int(match[1]), int(match[2])
     if dim == 0 or n * least(dim) > path.stat().st_size:
-        raise InputError(f"it declares {n:,} rows of {dim:,} numbers, for which it is too short")
+        raise InputError(f"it declares {counted(n, 'row')} of {counted(dim, 'number')}, for which it is too short")
     return n, dim

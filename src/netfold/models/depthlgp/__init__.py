@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from netfold.data.text import listed
+from netfold.data.text import listed, type_in_words
 from netfold.embedder.options import attribute, option
 from netfold.embedder.problem import Problem
 from netfold.embedder.training_options import training
@@ -105,7 +105,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
 
         whole = getattr(embedding, "embedding_", embedding)
         if not isinstance(whole, Embedding):
-            was = "none was given" if whole is None else f"a {type(whole).__name__} was given"
+            was = "none was given" if whole is None else f"{type_in_words(whole)} was given"
             raise InputError(f"DepthLGP extends an embedding and {was}; call fit(graph, embedding)")
         if self.dim and self.dim != whole.dim:
             raise InputError(f"the embedding has {whole.dim} numbers a node and dim={self.dim}; leave dim at 0")
@@ -114,6 +114,12 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         if missing:
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
         return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
+
+    def _unspread(self) -> str:
+        return "its subgraphs are not spread yet; it takes 8 dim bytes a node, so that one machine goes far"
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        return nodes * (16 * (self.dim or 128) + 64) + 24 * arcs
 
     def _problem(
         self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from netfold.data.text import type_in_words
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, Problem
@@ -190,7 +191,7 @@ class DHNE(Embedder["DHNENetwork"]):
         whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
         if not isinstance(whole, Hypergraph):
             raise InputError(
-                f"DHNE reads a Hypergraph, not a {type(graph).__name__}; make one with nf.read_hyperedges or "
+                f"DHNE reads a Hypergraph, not {type_in_words(graph)}; make one with nf.read_hyperedges or "
                 "Hypergraph.from_tuples"
             )
         if whole.n_edges == 0:
@@ -200,6 +201,12 @@ class DHNE(Embedder["DHNENetwork"]):
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
         return _Counted(whole)
+
+    def _unspread(self) -> str:
+        return "up to 128 steps an epoch would send each row as often: over 75 TB at a billion nodes, by arithmetic"
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        return nodes * (32 * self.dim * 3 + 64) + 24 * arcs
 
     def _problem(
         self, data: _Counted, device: torch.device, progress: Progress, *, resumed: bool = False

@@ -21,10 +21,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Autoencoder", "DHNENetwork", "Similarity"]
 
+
+def _by_column(a: Tensor, most: Tensor) -> Tensor:
+    return a / most
+
+
+def _by_logarithm(a: Tensor, most: Tensor) -> Tensor:
+    return torch.log1p(a) / torch.log1p(most)
+
+
+def _present(a: Tensor, most: Tensor) -> Tensor:
+    return (a > 0).to(a.dtype)
+
+
 SCALES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "column": lambda a, most: a / most,
-    "log": lambda a, most: torch.log1p(a) / torch.log1p(most),
-    "binary": lambda a, most: (a > 0).to(a.dtype),
+    "column": _by_column,
+    "log": _by_logarithm,
+    "binary": _present,
 }
 """From counts, and the largest of each one's column, to numbers of at most 1: what a sigmoid can write."""
 

@@ -16,6 +16,7 @@ from netfold.data.checks import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
+from netfold.data.text import with_article
 from netfold.embedder.problem import check_placed
 from netfold.errors import InputError
 from netfold.learn.sparse_rows import PIECE
@@ -62,7 +63,8 @@ def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Nodes) -> N
     if changed.size:
         i = int(changed[0])
         raise InputError(
-            f"{hypergraph.nodes[i]!r} is a {types[now[i]]} here and was a {types[then[i]]} when it was fitted"
+            f"{hypergraph.nodes[i]!r} is {with_article(types[now[i]])} here "
+            f"and was {with_article(types[then[i]])} when it was fitted"
         )
 
 

@@ -172,6 +172,12 @@ class DVNE(Embedder["DVNENetwork"]):
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Rows:
         return _Rows(super()._read(graph, embedding, later=later).graph)
 
+    def _unspread(self) -> str:
+        return "its many steps an epoch would send each row as often: 27 to 35 TB at a billion nodes, by arithmetic"
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        return nodes * (32 * self.hidden + 64) + 24 * arcs
+
     def _problem(
         self, data: _Rows, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[DVNENetwork]:

@@ -32,6 +32,16 @@ class LINENetwork(nn.Module):
             drawn = uniform(table.shape, generator, table.device, dtype=torch.float32, few=TABLE) - 0.5
             table.copy_(drawn / max(1, size) * linked[:, None])
 
+    @torch.no_grad()
+    def start_from(self, vectors: Tensor, contexts: Tensor) -> None:
+        """Both orders from vectors and contexts for skip-gram (n x w), whose first coordinate is their offset.
+
+        The first order has one table, in which no product is an offset: it takes the coordinates after that one.
+        """
+        self.first.copy_(vectors[:, 1 : 1 + self.first.shape[1]])
+        self.second.copy_(vectors[:, : self.second.shape[1]])
+        self.contexts.copy_(contexts[:, : self.contexts.shape[1]])
+
     @property
     def tables(self) -> list[nn.Parameter]:
         """Those that have numbers."""

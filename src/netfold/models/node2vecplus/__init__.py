@@ -27,7 +27,7 @@ _LINKS = 16
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
 class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
-    """node2vec whose vectors are predicted from a node's neighborhood, so that new nodes have them as well as known.
+    """node2vec whose vectors are predicted from a node's neighborhood, so that new nodes get vectors too.
 
     A node's vector is not its own but f_φ(v) = g(z_v): what DepthLGP would predict for v if it were new, from the
     latent states h of its neighbors and of theirs. These, g, eta, zeta and the weights of nodes are learned by the

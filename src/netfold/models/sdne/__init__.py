@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.learn.progress import Progress
     from netfold.models.sdne.network import SDNENetwork
@@ -34,7 +36,7 @@ class _Weighted(Input):
         """With that number, where it is not 1."""
         from netfold.models.sdne.batches import extreme_unit
 
-        unit = extreme_unit(self.graph.adjacency)
+        unit = extreme_unit(self.graph.adjacency.data)
         return super().facts | ({} if unit == 1 else {"unit": unit})
 
 
@@ -190,6 +192,77 @@ class SDNE(Embedder["SDNENetwork"]):
             [Block(list(network.parameters()), self.optimizer, self.lr)],
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
+            self.patience,
+        )
+
+    def _unspread(self) -> str:
+        if self.output != "linear":
+            return "output='sigmoid' reads all columns of a row"
+        if self.overlap:
+            return "overlap needs the neighbors of neighbors, which other ranks have"
+        if self.batch_size is not None:
+            return "only whole epochs (batch_size=None) are the same whatever the number of ranks"
+        if self.init == "dbn":
+            return "init='dbn' trains its layers row by row"
+        return ""
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """Tables, gradients, the optimizer's state; Z, Y, what pulls, and, of several ranks, H and its gradient; arcs.
+
+        24 bytes an arc: columns, rows and values, by row and by column; of several ranks the two peers' rows in flight.
+        """
+        h = self.hidden[0] if self.hidden else self.dim
+        copies = {"adam": 4, "sgd": 2, "row_adagrad": 2}[self.optimizer]
+        several = 2 * h + 4 * h if ranks > 1 else 0
+        return nodes * (4 * (2 * h + 1) * copies + 4 * (h + 3 * self.dim + several) + 32) + 24 * arcs
+
+    def _state_bytes(self, nodes: int) -> int:
+        h = self.hidden[0] if self.hidden else self.dim
+        slots = {"adam": 3 * (2 * h + 1), "sgd": 2 * h + 1, "row_adagrad": 2 * h + 4}[self.optimizer]
+        return 4 * nodes * slots
+
+    def _sent(self, *, directed: bool) -> int:
+        h = self.hidden[0] if self.hidden else self.dim
+        symmetric = not directed and self.row_damping == self.column_damping
+        vectors = (self.dim if symmetric else 2 * self.dim) if self.alpha else 0
+        return 4 * (4 * h + vectors + 2)
+
+    def _smaller(self) -> list[dict[str, Any]]:
+        changes: list[dict[str, Any]] = []
+        if self.optimizer == "adam":
+            changes.append({"optimizer": "row_adagrad", "lr": 0.1})
+        if self.hidden and self.hidden[0] > self.dim:
+            changes.append({"hidden": ()})
+            changes += [{**change, "hidden": ()} for change in changes[:1] if "optimizer" in change]
+        return [*changes, {"hidden": (), "dim": max(1, self.dim // 2), "optimizer": "row_adagrad", "lr": 0.1}]
+
+    def _spread(self, graph: RankGraph, room: Room, *, resumed: bool = False) -> Problem[Any]:
+        import numpy as np
+        import torch
+
+        from netfold.learn.training import Block
+        from netfold.models.sdne.batches import extreme_unit
+        from netfold.models.sdne.sharded import ShardedSDNE
+
+        ranks = graph.ranks
+        largest = ranks.most(max([0.0, *(float(graph.rows(p).data.max(initial=0)) for p in graph.parts)]))
+        facts: dict[str, Any] = {"n_nodes": graph.m}
+        unit = extreme_unit(np.array([largest], np.float32))
+        facts |= {} if unit == 1 else {"unit": unit}
+        with torch.device("meta"):
+            own = self._network(facts)
+        room.materialise(own, ranks.device)
+        network = ShardedSDNE(
+            own, graph, self._generator, dropout=self.dropout, resident=room.resident, empty=room.empty
+        )  # fmt: skip
+        if not resumed:
+            network.start(self.init)
+        return Problem(
+            network,
+            lambda epoch: [epoch],
+            [Block(list(network.parameters()), self.optimizer, self.lr, empty=room.state)],
+            self.schedule,
+            0.0 if self.dropout else self.tolerance,
             self.patience,
         )
 

@@ -39,15 +39,15 @@ _ORDINARY = 2.0**30
 """Weights whose largest is within this factor of 1 are read as they are."""
 
 
-def extreme_unit(matrix: sparse.csr_array) -> float:
+def extreme_unit(weights: npt.NDArray[np.float32]) -> float:
     """What brings the largest weight to between 1 and 2, where it is far from that (amounts in wei), and else 1.
 
     A power of two, so that no digit is lost: whatever unit the weights come in, SDNE learns the same then.
 
-    >>> extreme_unit(sparse.csr_array([[0, 3e20], [1, 0]])), extreme_unit(sparse.csr_array([[0, 5.0], [1, 0]]))
+    >>> extreme_unit(np.array([3e20, 1])), extreme_unit(np.array([5.0, 1]))
     (2.710505431213761e-20, 1.0)
     """
-    largest = float(matrix.data.max(initial=0))
+    largest = float(weights.max(initial=0))
     if largest == 0 or 1 / _ORDINARY <= largest <= _ORDINARY:
         return 1.0
     return float(2.0 ** -math.floor(math.log2(largest)))

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
-from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
-from netfold.learn.starts import deep_belief_network, unit_scale
+from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
 from netfold.models.sdne.batches import Damping, RowBatch, in_units
 
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
@@ -229,7 +228,7 @@ def start_from_svd(network: SDNENetwork, matrix: sparse.csr_array, generator: to
     rows = SparseRows.from_scipy(matrix, device=network.device)
     layers = [*network.encoder.weights, *network.decoder.weights]
     rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), *matrix.shape])
-    _, v = truncated_svd(rows, rank, generator)
+    v = leading_directions(rows, rank, generator)
     reach = rows.matmul(v).abs().amax(1)
     reach = reach[reach > 1e-6 * reach.max()]  # rows with edges
     scale = 0.5 / float(reach.kthvalue(max(1, int(0.9 * len(reach)))).values)

@@ -19,7 +19,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.interop import edges_once
-from netfold.data.text import as_typed, printable
+from netfold.data.text import as_typed, printable, type_in_words
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.io.formats import write_gexf
@@ -129,7 +129,7 @@ _GEXF_WIDTH = 1000.0
 def _colors(model: Any, colors: Any, hypergraph: Any) -> tuple[Any, bool]:
     """What nodes are coloured by, and whether that is their type."""
     if hypergraph is not None and not isinstance(hypergraph, Hypergraph):
-        raise InputError(f"hypergraph is a {type(hypergraph).__name__}; give a Hypergraph, or edges as graph=")
+        raise InputError(f"hypergraph is {type_in_words(hypergraph)}; give a Hypergraph, or edges as graph=")
     of = hypergraph if hypergraph is not None else model if getattr(model, "reads", "graph") == "hypergraph" else None
     if colors is not None or of is None:
         return colors, False
@@ -337,7 +337,7 @@ def by_type(data: Any) -> dict[Any, str]:
     if isinstance(data, Hypergraph):
         return dict(zip(data.nodes, data.node_types, strict=True))
     if getattr(data, "reads", None) != "hypergraph" or not hasattr(data, "embedding_"):
-        raise InputError(f"the nodes of a {type(data).__name__} have no types; give a Hypergraph, or a model of one")
+        raise InputError(f"the nodes of {type_in_words(data)} have no types; give a Hypergraph, or a model of one")
     types, codes = data.graph_facts_["types"], data.network_.type_codes.tolist()
     return {node: types[code] for node, code in zip(data.embedding_.nodes, codes, strict=True)}
 

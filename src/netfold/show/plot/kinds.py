@@ -15,7 +15,7 @@ from netfold.data.checks import Ints
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.text import printable
+from netfold.data.text import counted, printable
 from netfold.errors import InputError
 from netfold.evaluate.centralities import core_numbers, degree
 
@@ -41,7 +41,7 @@ def heading(model: Any, embedding: Embedding, deviations: float = 0) -> str:
     """What is drawn, for a picture without a title of its own."""
     made_by = "" if model is embedding else f"{type(model).__name__} of "
     around = f", ellipses of {deviations:g} standard deviation{'s' * (deviations != 1)}" if deviations else ""
-    return f"{made_by}{len(embedding):,} nodes in {embedding.dim:,} dimension{'s' * (embedding.dim > 1)}{around}"
+    return f"{made_by}{counted(len(embedding), 'node')} in {counted(embedding.dim, 'dimension')}{around}"
 
 
 def caption(node: Any, *, typed: bool = False) -> str:

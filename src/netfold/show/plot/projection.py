@@ -96,7 +96,7 @@ def project(vectors: npt.NDArray[Any], method: str = "pca") -> tuple[Floats, tup
     centred = np.asarray(vectors, np.float64) - directions.middle
     points = centred @ _plane(directions)
     if method == "tsne" and len(centred) >= _LEAST_TSNE:
-        return _tsne(centred, points), ("t-SNE: who is near whom counts, how far the others are does not", "")
+        return _tsne(centred, points), ("t-SNE: near neighbors are meaningful, distances between groups are not", "")
     return points, _names(directions.shares)
 
 

@@ -12,6 +12,7 @@ True
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,15 +23,16 @@ from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import counted, printable
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.report.document import Blocks, html_page
 from netfold.show.report.facts import data_facts
 from netfold.show.report.points import METHODS
 from netfold.show.report.sheets import packed_sheet
-from netfold.show.report.tables import tables_of
+from netfold.show.report.tables import tables_of, trial_tables
 
-__all__ = ["METHODS", "Sheet", "write"]
+__all__ = ["METHODS", "Page", "Sheet", "write"]
 
 
 @renamed(labels="classes")
@@ -79,6 +81,49 @@ def write(
     which is t-SNE for up to 5,000 nodes that are points and PCA otherwise. Models of the same data share a table for
     each task, beside cheap baselines, unless `evaluate` is False.
     """
+    listed = _checked(sheets, method)
+    check_writable(Path(path), force=force)
+    text = _html(listed, title, method, evaluate)
+    with staged_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+class Page:
+    """A report that a notebook shows in its cell, as `model.show()` gives it: an iframe that holds the whole page.
+
+    The page keeps its own policy inside: it asks for nothing, and its script sees nothing of the notebook (`sandbox`).
+
+    >>> from netfold.data.embedding import Embedding
+    >>> Page([Sheet("by hand", Embedding(["ann", "bob", "cid"], [[1, 0], [1, 1], [0, 2]]))])
+    Page(by hand: 3 nodes; a notebook shows it, netfold.report.write makes a file of it)
+    """
+
+    def __init__(
+        self, sheets: Iterable[Sheet], *, title: str | None = None, method: str = "auto", evaluate: bool = False
+    ):
+        self._sheets = _checked(sheets, method)
+        most = max(len(sheet.embedding) for sheet in self._sheets)
+        if most > _IN_CELL:
+            raise InputError(
+                f"a cell of a notebook holds maps of up to {_IN_CELL:,} nodes and this one has {most:,}; "
+                "write a file with nf.report.write, or show the vectors of some (embedding.take)"
+            )
+        self.html = _html(self._sheets, title, method, evaluate)
+
+    def __repr__(self) -> str:
+        of = ", ".join(f"{printable(x.name)}: {counted(len(x.embedding), 'node')}" for x in self._sheets)
+        return f"Page({of}; a notebook shows it, netfold.report.write makes a file of it)"
+
+    def _repr_html_(self) -> str:
+        look = 'title="netfold report" style="width:100%;height:700px;border:0"'
+        return f'<iframe sandbox="allow-scripts" {look} srcdoc="{html.escape(self.html)}"></iframe>'
+
+
+_IN_CELL = 100_000
+"""Nodes of a page that becomes a part of a notebook's file: some megabytes."""
+
+
+def _checked(sheets: Iterable[Sheet], method: str) -> list[Sheet]:
     listed = list(sheets)
     if not listed:
         raise InputError("no model is given to report on; give one Sheet or more")
@@ -87,17 +132,17 @@ def write(
     if twice is not None:
         raise InputError(f"two sheets are called {twice!r}; give each its own name")
     check_choice(METHODS, method=method)
-    check_writable(Path(path), force=force)
-    blocks = Blocks()
-    facts = {
-        "title": title or " · ".join(names),
-        "sheets": [packed_sheet(sheet, blocks, method) for sheet in listed],
-        "tables": tables_of(listed) if evaluate else [],
-        "data": _data(listed),
-    }
-    text = html_page(str(facts["title"]), facts, blocks)
-    with staged_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+    return listed
+
+
+def _html(sheets: list[Sheet], title: str | None, method: str, evaluate: bool) -> str:
+    """The whole page."""
+    blocks, heading = Blocks(), title or " · ".join(sheet.name for sheet in sheets)
+    packed = [packed_sheet(sheet, blocks, method) for sheet in sheets]
+    stills = [facts.pop("still") for facts in packed]
+    tables = [*trial_tables(sheets), *(tables_of(sheets) if evaluate else [])]
+    facts = {"title": heading, "sheets": packed, "tables": tables, "data": _data(sheets)}
+    return html_page(heading, facts, blocks, stills)
 
 
 def _data(sheets: list[Sheet]) -> list[dict[str, Any]]:

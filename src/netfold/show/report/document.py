@@ -1,4 +1,7 @@
-"""One html file: a template, a style, a script and the data, under a policy that lets nothing else in."""
+"""One html file: a template, a style, a script and the data, under a policy that lets nothing else in.
+
+Where its script or WebGL is missing, a still picture of each map is what is seen.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import gzip
 import hashlib
 import html
 import json
-from collections.abc import Iterator
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -16,7 +21,13 @@ import numpy.typing as npt
 
 from netfold.data.text import printable
 
-__all__ = ["Blocks", "html_page"]
+__all__ = [
+    "CLASS_COLORS",
+    "STILL_RATIO",
+    "Blocks",
+    "html_page",
+    "still_picture",
+]
 
 
 _PAYS = 0.95
@@ -70,7 +81,7 @@ _SCRIPTS = (
 """In the order in which they stand in the page; together they are one module."""
 
 
-def html_page(title: str, facts: dict[str, Any], blocks: Blocks) -> str:
+def html_page(title: str, facts: dict[str, Any], blocks: Blocks, stills: Sequence[str] = ()) -> str:
     """The whole file.
 
     The policy names the style and the script by their hashes and allows nothing else: no other script, no request, no
@@ -84,6 +95,7 @@ def html_page(title: str, facts: dict[str, Any], blocks: Blocks) -> str:
         "script": script,
         "facts": _json(_printable(facts)),
         "blocks": "\n".join(blocks.html()),
+        "stills": "\n".join(f'<figure id="still-{i}">{still}</figure>' for i, still in enumerate(stills)),
     }
     return _filled(_asset("report.html"), parts)
 
@@ -127,3 +139,96 @@ def _filled(template: str, parts: dict[str, str]) -> str:
         name, _, rest = piece.partition("}}")
         text += [parts[name], rest]
     return "".join(text)
+
+
+# -------------------------------------------------------------------- a still picture
+
+CLASS_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F")
+"""As the map's (palette.js) on a light ground."""
+_REST = "#9A9A9A"
+_SCALE = ("#ADDC30", "#5EC962", "#28AE80", "#21918C", "#2C728E", "#3B528B", "#472D7B", "#440154")
+"""Viridis, from few to many."""
+_WIDTH, _HEIGHT, _LEGEND = 720, 480, 200
+STILL_RATIO = 1.5
+"""How much wider than high a still picture is."""
+_RADII = ((200, 10), (2_000, 7), (20_000, 4), (200_000, 2))
+"""Up to so many nodes, discs of this radius, at two pixels to one of the page."""
+
+
+def still_picture(
+    at: npt.NDArray[np.float64],
+    slots: npt.NDArray[np.integer[Any]],
+    names: Sequence[tuple[int, str]],
+    legend: Sequence[tuple[int, str]],
+    *,
+    about: str,
+    scale: bool = False,
+) -> str:
+    """A map as svg: a png of all points (n x 2, in the unit square, the y axis up), and names as text.
+
+    `slots` has each node's colour: the rank of its class, or with `scale` a part of 255. `names` are rows and their
+    words, the most important first; `legend` has slots and words; `about` says what is seen.
+    """
+    shown = np.clip(at, 0, 1)
+    png = base64.b64encode(_png(_raster(shown, slots), scale)).decode("ascii")
+    parts = [f'<image width="{_WIDTH}" height="{_HEIGHT}" href="data:image/png;base64,{png}"/>']
+    parts += _names(shown, names)
+    for i, (slot, words) in enumerate(legend):
+        y = 24 + 22 * i
+        parts.append(f'<circle cx="{_WIDTH + 14}" cy="{y}" r="5" fill="{_color(slot, scale)}"/>')
+        parts.append(f'<text x="{_WIDTH + 26}" y="{y + 4}">{html.escape(words[:26])}</text>')
+    frame = f'<svg viewBox="0 0 {_WIDTH + _LEGEND} {_HEIGHT}" role="img" aria-label="{html.escape(about)}">'
+    return f"{frame}{''.join(parts)}</svg><figcaption>{html.escape(about)}</figcaption>"
+
+
+def _names(at: npt.NDArray[np.float64], names: Sequence[tuple[int, str]]) -> list[str]:
+    """As many names as there is room for, none over another."""
+    taken: list[tuple[float, float, float]] = []
+    texts = []
+    for row, word in names:
+        x, y, width = _inside(at[row, 0], _WIDTH) + 8, _HEIGHT - _inside(at[row, 1], _HEIGHT) + 4, 7.0 * len(word)
+        clear = all(abs(y - b) > 14 or x > a + w or x + width < a for a, b, w in taken)
+        if clear and x + width < _WIDTH + _LEGEND:
+            taken.append((x, y, width))
+            texts.append(f'<text x="{x:.0f}" y="{y:.0f}">{html.escape(word)}</text>')
+    return texts
+
+
+def _inside(part: Any, size: int) -> float:
+    """A place in a picture with a margin of 12 pixels."""
+    return 12 + float(part) * (size - 24)
+
+
+def _raster(at: npt.NDArray[np.float64], slots: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.uint8]:
+    """Discs of colours, numbered from 1 on a ground of 0, at two pixels to one; the last of two is above."""
+    radius = next((r for most, r in _RADII if len(at) <= most), 1)
+    pixels = np.zeros((2 * _HEIGHT, 2 * _WIDTH), np.uint8)
+    x = np.rint(2 * (12 + at[:, 0] * (_WIDTH - 24))).astype(np.int64)
+    y = np.rint(2 * (_HEIGHT - 12 - at[:, 1] * (_HEIGHT - 24))).astype(np.int64)
+    ink = (slots + 1).astype(np.uint8)
+    for dy in range(-radius, radius + 1):
+        for dx in range(-radius, radius + 1):
+            if dx * dx + dy * dy <= radius * radius:
+                pixels[np.clip(y + dy, 0, 2 * _HEIGHT - 1), np.clip(x + dx, 0, 2 * _WIDTH - 1)] = ink
+    return pixels
+
+
+def _color(slot: int, scale: bool) -> str:
+    """The colour of a class by its rank, or of a part of 254 of the scale."""
+    if not scale:
+        return CLASS_COLORS[slot] if slot < len(CLASS_COLORS) else _REST
+    place = slot / 254 * (len(_SCALE) - 1)
+    low = min(int(place), len(_SCALE) - 2)
+    ends = [[int(x[i : i + 2], 16) for i in (1, 3, 5)] for x in _SCALE[low : low + 2]]
+    return "#" + "".join(f"{round(a + (b - a) * (place - low)):02X}" for a, b in zip(*ends, strict=True))
+
+
+def _png(pixels: npt.NDArray[np.uint8], scale: bool) -> bytes:
+    """An indexed png; 0 is transparent."""
+    colors = b"".join(bytes.fromhex(_color(max(i - 1, 0), scale)[1:]) for i in range(256))
+    height, width = pixels.shape
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels], axis=1).tobytes()  # each without a filter
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"PLTE", colors), (b"tRNS", b"\0"), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
+    chunks = (struct.pack(">I", len(x)) + kind + x + struct.pack(">I", zlib.crc32(kind + x)) for kind, x in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -14,7 +14,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
 from netfold.data.statistics import Counts, graph_counts, hypergraph_counts
 from netfold.data.text import as_typed, printable
-from netfold.embedder.embedder import Embedder
+from netfold.embedder.embedder import Embedder, loss_curves
 from netfold.embedder.options import options
 
 __all__ = ["cost", "data_facts", "losses", "node_line", "node_lines", "parameters"]
@@ -69,9 +69,7 @@ def losses(model: Any) -> dict[str, Any]:
     if not history:
         return {"epochs": [], "terms": {}}
     rows = np.unique(np.linspace(0, len(history) - 1, min(len(history), _DRAWN)).round().astype(int)).tolist()
-    names = [name for name in history[-1] if name not in ("epoch", "seconds")]
-    names = names if len(names) > 2 else ["objective"]  # one term is the objective
-    terms = {name: [_finite(history[i].get(name)) for i in rows] for name in reversed(names)}
+    terms = {name: [_finite(x) for x in values] for name, values in loss_curves([history[i] for i in rows]).items()}
     return {"epochs": [history[i]["epoch"] for i in rows], "terms": terms}
 
 

@@ -60,12 +60,20 @@ class Points:
 
     def packed(self, blocks: Blocks) -> dict[str, Any]:
         """For the page: positions as 16-bit parts of their box, and the box that is shown first."""
+        parts, home = self.in_box()
+        levels = np.rint(parts * _LEVELS).astype(np.uint16)
+        facts = {"method": self.method, "xy": blocks.add(levels), "home": home}
+        return facts | ({"ellipses": self._ellipses(blocks, self._span)} if self.ellipses is not None else {})
+
+    @property
+    def _span(self) -> float:
+        return max(float(np.ptp(self.at, axis=0).max()), 1e-30)
+
+    def in_box(self) -> tuple[Floats, list[float]]:
+        """The points as parts of their box, one scale for both axes, and the part that is shown first."""
         low, high = self.at.min(axis=0), self.at.max(axis=0)
-        span = max(float((high - low).max()), 1e-30)
-        low = (low + high - span) / 2  # one scale for both axes
-        parts = np.rint((self.at - low) / span * _LEVELS).astype(np.uint16)
-        facts = {"method": self.method, "xy": blocks.add(parts), "home": _home((self.at - low) / span)}
-        return facts | ({"ellipses": self._ellipses(blocks, span)} if self.ellipses is not None else {})
+        parts = (self.at - (low + high - self._span) / 2) / self._span
+        return parts, _home(parts)
 
     def _ellipses(self, blocks: Blocks, span: float) -> dict[str, Any]:
         """Roots of the half axes and the angle in 8 bits each, and how much of σ is drawn."""
@@ -91,11 +99,11 @@ def placed(embedding: Embedding, method: str = "auto") -> Points:
     if at.shape[1] == 1:
         at = np.column_stack([at, np.zeros(len(at))])
     shares = f"{directions.shares.sum():.0%} of the variance"
-    words = f"PCA: the two directions of most variance ({shares}); distances are those of a shadow"
+    words = f"PCA: the two directions of most variance ({shares}); distances are those of this projection"
     return Points(at, words, _shadows(embedding, directions), exact=True)
 
 
-_TSNE_WORDS = "t-SNE: who is near whom counts, how far the others are does not"
+_TSNE_WORDS = "t-SNE: near neighbors are meaningful, distances between groups are not"
 
 
 def _takes_tsne(embedding: Embedding) -> bool:

@@ -15,11 +15,12 @@ from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import counted
 from netfold.errors import InputError
 from netfold.show.plot import by_type
-from netfold.show.report.document import Blocks
+from netfold.show.report.document import CLASS_COLORS, STILL_RATIO, Blocks, still_picture
 from netfold.show.report.facts import cost, losses, node_line, node_lines, parameters
-from netfold.show.report.points import lengths_of, packed_vectors, placed
+from netfold.show.report.points import Points, lengths_of, packed_vectors, placed
 
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
@@ -72,14 +73,20 @@ class NodeNumbers:
     values: npt.NDArray[np.float64]
 
     def packed(self, blocks: Blocks) -> dict[str, Any]:
-        """For the page: in 16 bits between the least and the largest, or between their logarithms of 1 + x / unit."""
+        """For the page."""
         low, high = float(self.values.min(initial=math.inf)), float(self.values.max(initial=-math.inf))
+        facts = {"name": self.name, "low": low, "high": high, "unit": _unit(self.values)}
+        return facts | {
+            "values": blocks.add(self.parts()),
+            "whole": bool((self.values == np.rint(self.values)).all()),
+        }
+
+    def parts(self) -> npt.NDArray[np.uint16]:
+        """In 16 bits between the least and the largest, or between their logarithms of 1 + x / unit."""
         unit = _unit(self.values)
         at = self.values if unit is None else np.log1p(self.values / unit)
         first, last = float(at.min()), float(at.max())
-        parts = np.rint((at - first) / ((last - first) or 1.0) * _LEVELS).astype(np.uint16)
-        facts = {"name": self.name, "low": low, "high": high, "unit": unit, "values": blocks.add(parts)}
-        return facts | {"whole": bool((self.values == np.rint(self.values)).all())}
+        return np.rint((at - first) / ((last - first) or 1.0) * _LEVELS).astype(np.uint16)
 
 
 def sheet_columns(
@@ -137,7 +144,9 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
     facts |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
     facts["names"] = blocks.add_text(node_lines(embedding.nodes))
-    facts |= placed(embedding, method).packed(blocks)
+    points = placed(embedding, method)
+    facts |= points.packed(blocks)
+    facts["still"] = _still(sheet.name, embedding, points, columns, named)
     facts["columns"] = [column.packed(blocks) for column in columns]
     facts["named"] = blocks.add(named.astype(np.uint32))
     facts["vectors"] = packed_vectors(embedding, blocks)
@@ -145,6 +154,41 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
         facts["links"] = blocks.add(_links(embedding, data))
     facts |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
     return facts | {"cost": cost(sheet.model, embedding)}
+
+
+_STILL_NAMES = 24
+
+
+def _still(
+    name: str,
+    embedding: Embedding,
+    points: Points,
+    columns: list[Classes | NodeNumbers],
+    named: npt.NDArray[np.int64],
+) -> str:
+    """The map as a picture, for where there is no script or no WebGL: the first view, by the first column."""
+    parts, (left, bottom, right, top) = points.in_box()
+    across = max(right - left, STILL_RATIO * (top - bottom), 1e-9)  # one scale for both axes
+    at = 0.5 + (parts - [(left + right) / 2, (bottom + top) / 2]) * [1 / across, STILL_RATIO / across]
+    column = columns[0] if columns else None
+    slots, legend = _colored(column, len(embedding))
+    words = [(i, node_line(embedding.nodes[i])[:40]) for i in named[:_STILL_NAMES].tolist()]
+    about = f"{node_line(name)}: {counted(len(embedding), 'node')}, by {points.method}."
+    about += f" Colours: {node_line(column.name)}." if column is not None else ""
+    return still_picture(at, slots, words, legend, about=about, scale=isinstance(column, NodeNumbers))
+
+
+def _colored(column: Classes | NodeNumbers | None, n: int) -> tuple[npt.NDArray[np.int64], list[tuple[int, str]]]:
+    """The colour of each node, and what the colours mean."""
+    if column is None:
+        return np.zeros(n, np.int64), []
+    if isinstance(column, NodeNumbers):
+        low, high = float(column.values.min()), float(column.values.max())
+        return column.parts().astype(np.int64) * 254 // _LEVELS, [(0, f"{low:,.4g}"), (254, f"{high:,.4g}")]
+    most = len(CLASS_COLORS)
+    legend = list(enumerate(column.names[:most]))
+    more = len(column.names) > most or bool((column.codes == len(column.names)).any())
+    return np.minimum(column.codes, most), [*legend, *([(most, "others")] if more else [])]
 
 
 def _weights(embedding: Embedding, data: Any) -> npt.NDArray[np.float64]:

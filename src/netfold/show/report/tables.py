@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,14 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.errors import InputError
 from netfold.evaluate.result import Result, facts_in_words
+from netfold.evaluate.scores import own_score
 from netfold.evaluate.task import TASKS
 
 if TYPE_CHECKING:
+    from netfold.embedder.trials import Trials
     from netfold.show.report import Sheet
 
-__all__ = ["class_tasks", "graph_tasks", "tables_of", "task_table", "tuple_tasks"]
+__all__ = ["class_tasks", "graph_tasks", "tables_of", "task_table", "trial_tables", "tuple_tasks"]
 
 
 _NODES, _EDGES = 200_000, 3_000_000
@@ -33,8 +36,8 @@ _COMPARED = 50_000
 """Nodes up to which the baselines take seconds."""
 _PAIRS, _TUPLES, _CLASSIFIED = 100_000, 20_000, 4_000
 
-Measure = Callable[[Any, bool], Result]
-"""From a model, and whether the baselines are wanted, to what was measured."""
+Measure = Callable[..., Result]
+"""From a model, and whether the baselines are wanted, to what was measured; reconstruction takes a `score` too."""
 ModelsByName = Mapping[str, Any]
 
 
@@ -46,9 +49,9 @@ def graph_tasks(graph: Graph) -> dict[str, Measure]:
     nodes = graph.n_nodes if graph.n_nodes <= _WHOLE else _SOME
     counts = [k for k in (100, 1000, 10_000) if k <= 2 * graph.n_edges] or [graph.n_edges]
 
-    def given_back(model: Any, cheap: bool) -> Result:
+    def given_back(model: Any, cheap: bool, score: str | None = None) -> Result:
         return evaluate.reconstruction(
-            model, graph, k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
+            model, graph, score=score, k=counts, nodes=nodes, per_positive=1, baselines=cheap and compared
         )
 
     def alike(model: Any, cheap: bool) -> Result:
@@ -97,13 +100,22 @@ def tuple_tasks(hypergraph: Hypergraph) -> dict[str, Measure]:
     return {"reconstruction of hyperedges": given_back}
 
 
-def task_table(title: str, task: Measure, models: ModelsByName) -> dict[str, Any]:
-    """One task for the page: a row for each model, then the baselines beside the first; or why there is none."""
+def task_table(
+    title: str, task: Measure, models: ModelsByName, own: Measure | None = None, beside: Sequence[str] = ()
+) -> dict[str, Any]:
+    """One task for the page: a row for each model, then the baselines beside the first; or why there is none.
+
+    With `own`, which measures by the score that a model is meant for, a model whose score is not the default has a
+    second row. `beside` are sentences that stand under the figures.
+    """
     results: dict[str, Result] = {}
-    notes: list[str] = []
+    notes: list[str] = list(beside)
     for name, model in models.items():
         try:
             results[name] = task(model, not results)
+            score = own_score(model)
+            if own is not None and score not in ("cosine", results[name].protocol.get("score")):
+                results[f"{name}, pairs by {_SCORES.get(score, score)}"] = own(model, False)
         except InputError as e:
             notes.append(f"{name}: {e}")
     if not results:
@@ -117,6 +129,10 @@ def task_table(title: str, task: Measure, models: ModelsByName) -> dict[str, Any
         protocol += f"; baselines that are vectors as wide as those of {next(iter(results))}"
     table = {"title": title, "figures": figures, "rows": rows, "protocol": protocol, "notes": notes}
     return table | {"smaller": [x for x in figures if x in first.smaller_is_better]}
+
+
+_SCORES = {"decoder": "its decoder", "w2": "W2"}
+"""Scores in words."""
 
 
 def _row(
@@ -160,13 +176,39 @@ def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
     return [table for group in together.values() for table in _of_group(group, several=several)]
 
 
+def trial_tables(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
+    """What was tried before a model was chosen (`nf.auto`, `nf.tune`), a table for each model that was."""
+    raced = [(sheet.name, sheet.model.trials_) for sheet in sheets if hasattr(sheet.model, "trials_")]
+    return [_trial_table(name, trials) for name, trials in raced]
+
+
+def _trial_table(name: str, trials: Trials) -> dict[str, Any]:
+    figures = [trials.figure, "CPU-s", "MiB"]
+    tried = [x for x in trials.rows if x.figure is not None]
+    rows = []
+    for x in tried:
+        epochs = "" if x.epochs is None else f", {x.epochs} epochs"
+        held = None if x.bytes is None else x.bytes / 2**20
+        numbers = {trials.figure: x.figure, "CPU-s": x.cpu, "MiB": held}
+        known = {k: v for k, v in numbers.items() if v is not None}
+        spread = {} if x.deviation is None else {trials.figure: x.deviation}
+        rows.append(_row(f"{x.candidate}{epochs}", known, figures, spread, of="baseline"))
+    notes = [*trials.lines(), *(f"{x.candidate}: {x.why}" for x in trials.rows if x.why)]
+    protocol = f"on inner parts of the data, within {trials.budget}; ± is the standard error"
+    table = {"title": f"tried for {trials.task} · {name}", "figures": figures, "rows": rows, "protocol": protocol}
+    smaller = ["CPU-s", "MiB", *([trials.figure] if trials.smaller_is_better else [])]
+    return table | {"notes": notes, "smaller": smaller}
+
+
 def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
     data, tables = group[0].data, []
 
     def add(name: str, task: Measure, sheets: list[Sheet]) -> None:
         of = f" · {', '.join(sheet.name for sheet in sheets)}" if several else ""
+        own = partial(task, score="own") if name == TASKS["reconstruction"].words else None
+        models = {sheet.name: sheet.model for sheet in sheets}
         if sheets:
-            tables.append(task_table(name + of, task, {sheet.name: sheet.model for sheet in sheets}))
+            tables.append(task_table(name + of, task, models, own, _beside(name, data)))
 
     for name, task in _tasks(data).items():
         add(name, task, [s for s in group if name != "uncertainty" or s.embedding.std is not None])
@@ -175,6 +217,16 @@ def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
         for name, task in class_tasks(_shared(column, having), data if isinstance(data, Graph) else None).items():
             add(f"{name} by {column}", task, having)
     return tables
+
+
+def _beside(task: str, data: Any) -> list[str]:
+    """What is to be said beside the figures of a large graph, of which only a part is measured."""
+    if not isinstance(data, Graph) or data.n_nodes <= _WHOLE:
+        return []
+    of = f"of {data.n_nodes:,} nodes"
+    if task == TASKS["reconstruction"].words:
+        return [f"MAP is over {_SOME:,} random nodes {of} (± half of its 95% interval); netfold evaluate ranks more."]
+    return [f"Over {_PAIRS:,} random pairs {of}."] if task == TASKS["regular-equivalence"].words else []
 
 
 def _shared(column: str, sheets: list[Sheet]) -> dict[Any, Any]:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import enumerated
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, renamed
 from netfold.evaluate.task import task_named
 from netfold.studies.choose.facts import Cost, Facts, estimated_cost, facts_of
-from netfold.studies.choose.rules import PURPOSES, RULES, Rule, purpose_named, rule_for
+from netfold.studies.choose.rules import PURPOSES, RULES, Entrant, Rule, entrants, purpose_named, rule_for
 from netfold.studies.compare import Comparison, compare, fit_with_base, model_named
 from netfold.studies.machine import machine
 
@@ -30,7 +31,7 @@ _UNEVEN = 100
 
 @dataclass(frozen=True, repr=False)
 class Choice:
-    """A model for a task on some data, as `nf.choose` gives it; printed, five lines and how to go on."""
+    """A model for a task on some data, as `nf.choose` gives it; printed, six lines and how to go on."""
 
     task: str
     facts: Facts
@@ -75,7 +76,7 @@ class Choice:
         return trial(self, data, classes, nodes, progress=progress)
 
     def lines(self) -> list[str]:
-        """The five lines: the data, the model, why, what speaks against it, and the cost."""
+        """The six lines: the data, the model, why, what speaks against it, the cost, and what `auto` would race."""
         model = type(self.model).__name__ + f"({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
         over = f" over the vectors of {self.rule.over}" if self.rule.over else ""
         cost = f"{self.cost}" if self.cost else "not probed"
@@ -85,11 +86,19 @@ class Choice:
             f"why: {self.rule.why}{self._figures()}",
             f"but: {'; '.join([self.rule.but, *self._notes()])}",
             f"cost: {cost} on {self.machine}",
+            f"auto: netfold auto would race {enumerated(x.words for x in self.race)} on these data, and take the best",
         ]
+
+    @property
+    def race(self) -> list[Entrant]:
+        """What `nf.auto` would race for the task on these data, the cheap first; nothing is fitted to say so."""
+        named = "hyperedges" if self.facts.hyperedges and self.task == "link" else task_named(self.task).name
+        return entrants(named, self.facts)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
         return {
+            "race": [{"model": x.model, "settings": dict(x.settings), "why": x.why} for x in self.race],
             "task": self.task,
             "model": self.rule.model,
             "settings": self.settings,

@@ -15,6 +15,7 @@ from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
+from netfold.data.text import counted
 from netfold.embedder.embedder import Embedder
 from netfold.studies.machine import Meter
 
@@ -53,7 +54,7 @@ class Facts:
     def __str__(self) -> str:
         kind = f"{len(self.types)} types" if self.hyperedges else "directed" if self.directed else "undirected"
         noun = "hyperedges" if self.hyperedges else "edges"
-        parts = [f"{self.nodes:,} nodes", f"{self.edges:,} {noun if self.edges != 1 else noun[:-1]}", kind]
+        parts = [counted(self.nodes, "node"), counted(self.edges, noun.removesuffix("s")), kind]
         parts += ["weighted"] if self.weighted else []
         parts += [f"degrees {self.median_degree:g} (median) to {self.largest_degree:,}"]
         parts += [] if self.hyperedges else [f"clustering {self.clustering:.2f}"]
@@ -265,10 +266,12 @@ class _Probe:
 
 
 def _probe(fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, epochs: int = _EPOCHS) -> _Probe:
-    copy = type(model)(**model.get_params() | {"epochs": min(epochs, model.epochs)})
+    params = model.get_params()
+    trained = "epochs" in params  # else it is computed at once: its rounds are not those of a longer run
+    copy = type(model)(**params | ({"epochs": min(epochs, model.epochs)} if trained else {}))
     with Meter() as meter:
         fit(copy, data)
-    spent = sorted(record["seconds"] for record in copy.history_)
+    spent = sorted(record["seconds"] for record in copy.history_ if trained)
     epoch = spent[(len(spent) - 1) // 2] if spent else 0.0
     return _Probe(data.n_nodes, epoch, max(0.0, meter.seconds - sum(spent)), meter.bytes)
 

@@ -18,7 +18,18 @@ from netfold.studies.choose.facts import Facts
 from netfold.studies.reproduce.parsing import folder_of_tables, table_named
 from netfold.studies.reproduce.table import RecordedRow, Row, Table, number, ranked_baselines
 
-__all__ = ["PURPOSES", "RULES", "Evidence", "Rule", "purpose_named", "rule_for", "rules_table"]
+__all__ = [
+    "PURPOSES",
+    "RULES",
+    "SPACE",
+    "Entrant",
+    "Evidence",
+    "Rule",
+    "entrants",
+    "purpose_named",
+    "rule_for",
+    "rules_table",
+]
 
 
 @dataclass(frozen=True)
@@ -297,3 +308,96 @@ def rule_for(task: str, facts: Facts) -> Rule:
     if facts.hyperedges and task in ("roles", "uncertainty"):
         raise InputError(f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion")
     return next(rule for rule in RULES if rule.task == task and rule.when(facts))
+
+
+# -------------------------------------------------------------------- what `auto` races
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A model with settings that `auto` races in some tasks, where the data are so."""
+
+    model: str
+    settings: Mapping[str, Any]
+    why: str
+    tasks: tuple[str, ...]
+    when: Callable[[Facts], bool] = lambda facts: True
+
+    @property
+    def words(self) -> str:
+        """The model and its settings, as Python has them."""
+        return f"{MODELS[self.model].__name__}({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
+
+
+_PLACES = (
+    "link-prediction", "reconstruction", "classification", "clustering", "visualization", "noise-robustness",
+)  # fmt: skip
+_ALIKE = ("roles", "centrality", "regular-equivalence")
+_LATER = ("out-of-sample",)
+_SURE = ("uncertainty", "calibration")
+
+SPACE = (
+    # ---------------------------------------------------------------- about a second
+    Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
+    Entrant("spectral", {"matrix": "normalized"}, "eigenvectors of the normalised adjacency", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
+    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
+    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
+    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
+    Entrant("spectral", {"matrix": "laplacian"}, "the smoothest functions on the graph", ("clustering",)),
+    Entrant(
+        "spectral", {"matrix": "normalized", "dim": 32}, "fewer numbers say less, and guess more",
+        ("link-prediction", "clustering", "out-of-sample"), lambda x: x.nodes > 64,
+    ),
+    Entrant(
+        "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",
+        ("link-prediction",), lambda x: x.nodes > 64,
+    ),
+    Entrant(
+        "node2vec", {"epochs": 0}, "its start: eigenvectors of the normalised adjacency", _PLACES,
+        lambda x: "spectral" not in MODELS,
+    ),
+    Entrant("graphwave", {}, "how heat spreads from a node says which part it plays", _ALIKE),
+    # ---------------------------------------------------------------- trained
+    Entrant("dvne", {}, "its defaults", ("link-prediction", "noise-robustness", *_SURE, *_LATER)),
+    Entrant("node2vec", {}, "its defaults", _PLACES),
+    Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER)),
+    Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
+    Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
+    Entrant("drne", {}, "its defaults", _ALIKE),
+    Entrant("depthlgp", {}, "its defaults", _LATER),
+    # ---------------------------------------------------------------- hyperedges
+    Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
+    Entrant(
+        "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
+        "what was best on few hyperedges", ("hyperedges",),
+    ),
+    Entrant(
+        "dhne", {**_TUPLES, "hidden": 64, "nu": 10.0, "epochs": 20}, "what was best on many hyperedges",
+        ("hyperedges",),
+    ),
+)  # fmt: skip
+"""What is raced, the cheap before the costly; the rules above are part of it: `entrants` adds what `choose` says."""
+
+
+_CHEAP = ("spectral", "degreefeatures", "graphwave")
+"""Models without epochs: what the rules recommend comes after them."""
+
+
+def entrants(task: str, facts: Facts) -> list[Entrant]:
+    """What `auto` races in a task on such data: the entrants of `SPACE`, and what the rules recommend, each once.
+
+    >>> facts = Facts(100, 200, two_steps=1000.0)
+    >>> [x.model for x in entrants("roles", facts)]
+    ['degreefeatures', 'spectral', 'graphwave', 'drne', 'sdne', 'drne']
+    """
+    known = task_named(task)
+    kind = "hypergraph" if facts.hyperedges else "graph"
+    own = [x for x in SPACE if known.name in x.tasks and x.model in MODELS and x.when(facts)]
+    if known.purpose and not (facts.hyperedges and known.short in ("roles", "uncertainty")):
+        rule = rule_for(known.short, facts)
+        before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
+        own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
+    some = [x for x in own if MODELS[x.model].reads == kind]
+    return list({(x.model, repr(sorted(x.settings.items()))): x for x in reversed(some)}.values())[::-1]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.text import did_you_mean
+from netfold.data.text import type_in_words
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
-from netfold.models import MODELS
+from netfold.models import MODELS, name_of_model
 from netfold.studies.compare.table import Comparison, Entry
 from netfold.studies.machine import Meter
 
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["BASE", "Comparison", "Contender", "Entry", "compare", "contenders", "fit_with_base", "model_named"]
+__all__ = [
+    "BASE",
+    "Comparison",
+    "Contender",
+    "Entry",
+    "compare",
+    "contenders",
+    "fit_choosing_score",
+    "fit_with_base",
+    "model_named",
+]
 
 
 BASE = "node2vec"
@@ -49,7 +59,7 @@ def contenders(models: Any, seed: int) -> list[Contender]:
     """
     one = isinstance(models, (str, Embedder))
     if not one and not isinstance(models, Iterable):
-        raise InputError(f"models is a {type(models).__name__}; give names ({', '.join(MODELS)}) or models")
+        raise InputError(f"models is {type_in_words(models)}; give names ({', '.join(MODELS)}) or models")
     copies = [_model(x, seed) for x in ([models] if one else models)]
     if not copies:
         raise InputError(f"there is no model to compare; give one or more of {', '.join(MODELS)}")
@@ -63,11 +73,7 @@ def contenders(models: Any, seed: int) -> list[Contender]:
 
 def model_named(name: str, **options: Any) -> Embedder:
     """An unfitted model by its name on the command line."""
-    cls = MODELS.get(name.lower())
-    if cls is None:
-        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
-        raise InputError(f"no model is called {name!r}; {hint}")
-    return cls(**options)
+    return MODELS[name_of_model(name)](**options)
 
 
 def _called(model: Embedder, *, several: bool) -> str:
@@ -84,13 +90,36 @@ def _model(model: Any, seed: int) -> Embedder:
     return type(model)(**model.get_params())
 
 
-def fit_with_base(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+def fit_with_base(
+    model: Embedder,
+    graph: Any,
+    *,
+    progress: bool = False,
+    on_epoch: Callable[[dict[str, float]], object] | None = None,
+) -> Embedder:
     """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
     if not model.extends:
-        return model.fit(graph, progress=progress)
+        return model.fit(graph, progress=progress, on_epoch=on_epoch)
     options = {"seed": model.seed, "device": model.device} | ({"dim": model.dim} if model.dim else {})
-    known = model_named(BASE, **options).fit(graph, progress=progress)
-    return model.fit(graph, known.embedding_, progress=progress)
+    known = model_named(BASE, **options).fit(graph, progress=progress, on_epoch=on_epoch)
+    return model.fit(graph, known.embedding_, progress=progress, on_epoch=on_epoch)
+
+
+def fit_choosing_score(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:
+    """Fit a model, and one like it to all but a tenth of the links, which choose the score of pairs that it keeps.
+
+    This is how a model is fitted where links are predicted and no score is asked for.
+    """
+    from netfold.evaluate.link_tasks import choose_pair_score
+
+    def like(part: Any) -> Embedder:
+        return fit_with_base(type(model)(**model.get_params()), part, progress=progress)
+
+    score = choose_pair_score(like, graph, seed=model.seed)
+    fit_with_base(model, graph, progress=progress)
+    if score is not None:
+        model.pair_score_ = score
+    return model
 
 
 @renamed(labels="classes")
@@ -110,14 +139,14 @@ def compare(
     "out_of_sample" for new nodes, "hyperedges" for a hypergraph), or a mapping from names to their arguments:
     {"link_prediction": {"held_out": 0.1}}. `classes` are the classes of nodes, where a task needs them. A model that
     cannot do a task has a row that says why. Figures are those that `nf.evaluate` and `netfold evaluate` give by
-    default; {"link_prediction": {"score": "own"}} scores pairs as each model means it (W2 of Gaussians, SDNE's decoder,
-    else the cosine).
+    default. In link prediction the score of pairs is chosen for each model, by another fit without a tenth of the
+    training links (`nf.evaluate.choose_pair_score`); {"link_prediction": {"score": "cosine"}} says it for all.
 
     >>> from netfold.studies.datasets import stochastic_block_model
     >>> graph, blocks = stochastic_block_model((30, 30), 0.4, 0.02)
     >>> found = compare(["node2vec", "dhne"], graph, "classification", classes=blocks, progress=False)
-    >>> found.methods
-    ['Node2Vec', 'DHNE', 'spectral', 'normalised SVD', 'most frequent classes']
+    >>> found.methods[2:]
+    ['spectral', 'normalised SVD', 'plain SVD', 'ProNE', 'majority of neighbors', 'most frequent classes']
     >>> found.entry("classification", "DHNE").why
     'DHNE reads a Hypergraph, not a Graph; make one with nf.read_hyperedges or Hypergraph.from_tuples'
     """
@@ -144,6 +173,8 @@ class _Question:
 
     task: Task
     case: Case
+    chooses_score: bool = False
+    """Whether the score of pairs is chosen for each model, by another fit to a part of what it is fitted to."""
 
     def baselines(self, dim: int, seed: int) -> Result | None:
         """What costs about a second, under the same protocol, vectors as wide as the widest model's.
@@ -175,7 +206,8 @@ def _questions(tasks: Any, graph: Any, classes: Mapping[Any, Any] | None, seed: 
     questions = []
     for task, own in arguments.items():
         optional = {"classes": classes is not None} if task.takes_classes and not task.needs_classes else {}
-        questions.append(_Question(task, case(task.name, graph, lambda: classes or {}, optional | dict(own), seed)))
+        one = case(task.name, graph, lambda: classes or {}, optional | dict(own), seed)
+        questions.append(_Question(task, one, task.name == "link-prediction" and "score" not in own))
     return questions
 
 
@@ -184,7 +216,7 @@ def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
     if isinstance(tasks, str):
         tasks = [tasks]
     if not isinstance(tasks, Iterable):
-        raise InputError(f"tasks is a {type(tasks).__name__}; give names ({', '.join(TASKS)})")
+        raise InputError(f"tasks is {type_in_words(tasks)}; give names ({', '.join(TASKS)})")
     pairs = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
     by_task = {task_named(task): arguments for task, arguments in pairs}
     if not by_task:
@@ -242,7 +274,10 @@ class _Run:
             graph = question.case.graph
             if graph.fingerprint not in fits:
                 fits[graph.fingerprint] = _fit(contender.model, graph, progress=self.say.bars)
-            yield from self._answers(question, contender, fits[graph.fingerprint])
+            fitted = fits[graph.fingerprint]
+            if question.chooses_score:
+                _choose_score(fitted, graph)
+            yield from self._answers(question, contender, fitted)
 
     def _answers(self, question: _Question, contender: Contender, fitted: _Fitted) -> list[Entry]:
         task = question.task.function
@@ -254,7 +289,8 @@ class _Run:
         except Exception as e:
             return [Entry(task, contender.name, **cost, why=_why(e))]
         score = str(result.protocol["score"]) if question.task.score else ""
-        own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score)
+        rounds = result.rounds.get(result.name, {})
+        own = Entry(task, contender.name, False, result.figures, result.deviations, **cost, score=score, rounds=rounds)
         return [own, *self._cheap(question, result, f" of {contender.name}")]
 
     def _cheap(self, question: _Question, result: Result, suffix: str = "") -> list[Entry]:
@@ -262,7 +298,10 @@ class _Run:
         task = question.task.function
         self.smaller[task] = tuple(result.smaller_is_better)
         self.protocols.setdefault(task, {k: v for k, v in result.protocol.items() if k != "score"})
-        return [Entry(task, name + suffix, True, row) for name, row in result.baselines.items()]
+        return [
+            Entry(task, name + suffix, True, row, rounds=result.rounds.get(name, {}))
+            for name, row in result.baselines.items()
+        ]
 
 
 def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
@@ -274,6 +313,19 @@ def _fit(model: Embedder, graph: Any, *, progress: bool) -> _Fitted:
     except Exception as e:
         return _Fitted(why=_why(e))
     return _Fitted(copy, meter.seconds, meter.bytes)
+
+
+def _choose_score(fitted: _Fitted, graph: Any) -> None:
+    """Let a fitted model have the score of pairs that suits it here, as `fit_choosing_score` does."""
+    from netfold.evaluate.link_tasks import choose_pair_score
+
+    model = fitted.model
+    if model is None or hasattr(model, "pair_score_"):
+        return
+    copy = type(model)(**model.get_params())
+    score = choose_pair_score(lambda part: fit_with_base(copy, part), graph, seed=model.seed)
+    if score is not None:
+        model.pair_score_ = score
 
 
 def _why(e: Exception) -> str:

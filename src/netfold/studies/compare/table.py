@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.html import html_box, html_table
 from netfold.data.text import text_table
 from netfold.errors import InputError
+from netfold.evaluate.result import standing
 from netfold.evaluate.task import SCORES, task_named
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class Entry:
     """How its pairs were scored, where a task has pairs."""
     why: str = ""
     """Why there are no figures; empty where there are."""
+    rounds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Each figure's values in the repeats of a task, on the same splits for all methods; empty where there are none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +110,20 @@ class Comparison:
             [f"{self.data}, seed {self.seed}", *self._table(), *self._scores(), *self._reasons(), *self._verdicts()]
         )
 
+    def _repr_html_(self) -> str:
+        """The same table in a notebook, the best of each figure in bold, and who wins below."""
+        groups = [(task, figure) for task in self.tasks for figure in self._headline(task)]
+        several = len(self.tasks) > 1
+        head = ["", *(f"{_words(task)}: {x}" if several else x for task, x in groups), "fit s", "fit MiB"]
+        best = {
+            (self.methods.index(self.best(task, x).method), j)
+            for j, (task, x) in enumerate(groups, 1)
+            if self.has_winner(task, x)
+        }
+        rows = [self._row(name, groups) for name in self.methods]
+        caption = "\n".join([*self._scores(), *self._reasons(), *self._verdicts()])
+        return html_box(f"{self.data}, seed {self.seed}", html_table(head, rows, best=best, caption=caption))
+
     # ---------------------------------------------------------------- as text
 
     def _table(self) -> list[str]:
@@ -161,6 +179,9 @@ class Comparison:
     def _verdict(self, task: str, best: Mapping[str, Entry]) -> str:
         level = [figure for figure, entry in best.items() if not entry.cheap and self._reached(entry, figure)]
         beside = f"; a cheap baseline is level with it in {' and '.join(level)}" if level else ""
+        for figure, entry in best.items():
+            models = self._level_models(entry, figure) if entry.cheap else []
+            beside += f"; {' and '.join(models)} is level with it in {figure}" if models else ""
         zeros = [x for x in self._headline(task) if not self.has_winner(task, x)]
         level_at_0 = f"{' and '.join(zeros)} is 0 for all" if zeros else ""
         if zeros and not best:
@@ -168,9 +189,20 @@ class Comparison:
         return _verdict(task, best) + beside + (f"; {level_at_0}" if zeros else "")
 
     def _reached(self, best: Entry, figure: str) -> bool:
-        """Whether a cheap baseline has the same figure, as it is printed."""
-        cheap = [x.figures.get(figure) for x in self.entries if x.task == best.task and x.cheap]
-        return _cell(best.figures[figure]) in map(_cell, cheap)
+        """Whether a cheap baseline has the same figure, as it is printed, or is level over the repeats."""
+        cheap = [x for x in self.entries if x.task == best.task and x.cheap]
+        same = _cell(best.figures[figure]) in (_cell(x.figures.get(figure)) for x in cheap)
+        return same or any(self._is_level(best, x, figure) for x in cheap)
+
+    def _is_level(self, one: Entry, other: Entry, figure: str) -> bool:
+        """By two standard errors of the difference, repeat by repeat."""
+        a, b = one.rounds.get(figure, ()), other.rounds.get(figure, ())
+        return len(a) == len(b) > 1 and standing(a, b) == "level"
+
+    def _level_models(self, best: Entry, figure: str) -> list[str]:
+        """The models that are level with a cheap method that is best."""
+        models = [x for x in self.entries if x.task == best.task and not x.cheap]
+        return [x.method for x in models if self._is_level(best, x, figure)]
 
     def _figures(self, task: str) -> list[str]:
         return list(dict.fromkeys(name for x in self.entries if x.task == task for name in x.figures))

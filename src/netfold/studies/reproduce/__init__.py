@@ -17,9 +17,11 @@ from pathlib import Path
 
 from netfold._version import version
 from netfold.errors import InputError, TrainingError
+from netfold.evaluate.result import judged, standing
+from netfold.evaluate.task import task_named
 from netfold.io.files import staged_file
 from netfold.studies.machine import machine
-from netfold.studies.reproduce.measuring import Measured, Run, measured, sources
+from netfold.studies.reproduce.measuring import Measured, Run, measured, measured_baselines, sources
 from netfold.studies.reproduce.page import last_verdict, lines, page, write_page
 from netfold.studies.reproduce.parallel import measured_in_processes
 from netfold.studies.reproduce.parsing import (
@@ -27,17 +29,20 @@ from netfold.studies.reproduce.parsing import (
     is_installed,
     page_of,
     parse,
+    read_run,
     read_table,
     read_tables,
     table_named,
 )
 from netfold.studies.reproduce.table import (
+    COST,
     FLOOR,
     GAP,
     TOP,
     Recorded,
     RecordedRow,
     Row,
+    SeedValues,
     Table,
     Verdict,
     verdict,
@@ -46,8 +51,9 @@ from netfold.studies.reproduce.table import (
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "folder_of_tables", "is_installed",
-    "last_verdict", "lines", "page", "page_of", "read_table", "read_tables", "record", "recorded_text", "run",
-    "table_named", "verdict", "verdicts", "with_gaps", "with_recorded", "write_page",
+    "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
+    "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps", "with_recorded",
+    "write_page", "write_run",
 ]  # fmt: skip
 
 _MeasuredRows = Mapping[tuple[int, str], Measured]
@@ -104,7 +110,15 @@ def _averaged(table: Table, row: Row, own: list[Measured], beside: list[Measured
         mean=_means(figures),
         sd={figure: _rounded(statistics.stdev(values)) for figure, values in figures.items() if len(values) > 1},
         baselines={name: means for name, values in cheap.items() if (means := _means(values))},
+        seeds=_values(figures),
+        baseline_seeds={name: by_seed for name, values in cheap.items() if (by_seed := _values(values))},
     )
+
+
+def _values(figures: Mapping[str, list[float]]) -> dict[str, tuple[float, ...]]:
+    """Seed by seed, where there are several; the time of a fit is no figure to be compared so."""
+    several = {figure: values for figure, values in figures.items() if figure != COST and len(values) > 1}
+    return {figure: tuple(map(_rounded, values)) for figure, values in several.items()}
 
 
 def _by_figure(table: Table, seeds: list[Mapping[str, float]]) -> dict[str, list[float]]:
@@ -122,31 +136,80 @@ def _rounded(x: float) -> float:
     return float(f"{x:.6g}")
 
 
+# -------------------------------------------------------------------- baselines anew
+
+
+def with_baselines(table: Table, how: Run) -> Recorded:
+    """What was recorded, with the cheap baselines measured anew for the same seeds; no model is fitted.
+
+    For tasks whose baselines are the same for all models of a width. Baselines that were recorded and that are not
+    measured any more stay as they were.
+    """
+    task = task_named(table.task.name)
+    if table.recorded is None or task.baselines != "shared" or task.refits:
+        raise InputError(f"the baselines of {table.name!r} cannot be measured without its models; run the table")
+    start, rows = time.perf_counter(), dict(table.recorded.rows)
+    source = sources(table, quick=False)
+    by_source: dict[str, list[Mapping[str, Mapping[str, float]]]] = {}
+    for seed in table.recorded.seeds:
+        for name, figures in measured_baselines(table, how, seed):
+            by_source.setdefault(name, []).append(figures)
+    for row in table.rows:
+        if table.recorded_for(row) is not None:
+            rows[row.name] = _beside(table, rows[row.name], by_source[source[row.name]])
+    spent = round(time.perf_counter() - start, 1)
+    how.say(f"{table.name}: baselines of {len(table.recorded.seeds)} seeds in {spent} s")
+    return dataclasses.replace(table.recorded, rows=rows)
+
+
+def _beside(table: Table, row: RecordedRow, seeds: list[Mapping[str, Mapping[str, float]]]) -> RecordedRow:
+    columns = {name: _by_figure(table, [x[name] for x in seeds]) for name in seeds[0]}
+    means = {name: averaged for name, figures in columns.items() if (averaged := _means(figures))}
+    values = {name: by_seed for name, figures in columns.items() if (by_seed := _values(figures))}
+    return dataclasses.replace(row, baselines={**row.baselines, **means}, baseline_seeds=values)
+
+
 # -------------------------------------------------------------------- gaps that new nodes' vectors close
 
 
 def with_gaps(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, RecordedRow]:
     """The rows with (own - LocalAvg) / (rerun - LocalAvg) of the means over seeds, where the table asks for it.
 
-    LocalAvg and the rerun are those rows that have the same base; where either is not there, or the rerun is no
-    better, there is no such figure.
+    LocalAvg and the rerun are those rows that have the same base. Where either is not there, or the rerun is not above
+    LocalAvg by two standard errors over the seeds, there is no such figure: its denominator would be noise.
     """
     wanted = [figure for figure in table.figures if figure.endswith(GAP)]
     wider = dict(rows)
     for row in table.rows if wanted else ():
         ends = [_of_way(table, rows, row.base, way) for way in (FLOOR, TOP)]
         if row.base and row.model not in (FLOOR, TOP) and all(ends):
-            wider[row.name] = _with_gaps_of(rows[row.name], [end.mean for end in ends if end], wanted)
+            count = len(table.recorded.seeds) if table.recorded else 1
+            wider[row.name] = _with_gaps_of(rows[row.name], [end for end in ends if end], wanted, count)
     return wider
 
 
-def _with_gaps_of(row: RecordedRow, ends: list[Mapping[str, float]], wanted: list[str]) -> RecordedRow:
-    mean = dict(row.mean)
+def _with_gaps_of(row: RecordedRow, ends: list[RecordedRow], wanted: list[str], count: int) -> RecordedRow:
+    floor, top = ends
+    mean = {figure: x for figure, x in row.mean.items() if figure not in wanted}
     for figure in wanted:
         of = figure.removesuffix(GAP)
-        if all(of in cells for cells in (mean, *ends)) and ends[1][of] > ends[0][of]:
-            mean[figure] = float(f"{(mean[of] - ends[0][of]) / (ends[1][of] - ends[0][of]):.4g}")
+        if all(of in cells for cells in (mean, floor.mean, top.mean)) and _is_above(top, floor, of, count):
+            mean[figure] = float(f"{(mean[of] - floor.mean[of]) / (top.mean[of] - floor.mean[of]):.4g}")
     return dataclasses.replace(row, mean=mean)
+
+
+def _is_above(one: RecordedRow, other: RecordedRow, figure: str, count: int) -> bool:
+    """By two standard errors of the paired difference or, where values were not kept of so many seeds, of both apart.
+
+    Of one seed nobody knows.
+    """
+    a, b = one.seeds.get(figure, ()), other.seeds.get(figure, ())
+    if len(a) == len(b) > 1:
+        return standing(a, b) == "above"
+    if not (figure in one.sd and figure in other.sd):
+        return False
+    error = math.hypot(*(x.sd[figure] / math.sqrt(count) for x in (one, other)))
+    return judged(one.mean[figure] - other.mean[figure], error) == "above"
 
 
 def _of_way(table: Table, rows: Mapping[str, RecordedRow], base: str, way: str) -> RecordedRow | None:
@@ -165,6 +228,35 @@ def record(table: Table, run: Recorded) -> Table:
     with staged_file(table.path) as part:
         part.write_text(text, encoding="utf-8")
     return parse(table.path, text)
+
+
+def write_run(table: Table, run: Recorded, path: Path) -> None:
+    """Write a run into a file of its own, which `read_run` reads: for a machine that has not the table's file."""
+    text = f"table = {_text(table.name)}\n\n{recorded_text(run, table.name)}"
+    with staged_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def merged(table: Table, run: Recorded) -> Recorded:
+    """What was recorded with the rows of another run in the place of their own; rows that it has not stay.
+
+    A run of all rows takes the place of what was recorded. Refused is a row that the table has not, or has set
+    otherwise.
+    """
+    by_name = {row.name: row for row in table.rows}
+    for name, recorded in run.rows.items():
+        if name not in by_name:
+            raise InputError(f"{table.path} has no row {name!r}, of which this is a run")
+        if recorded.settings != table.settings(by_name[name]):
+            raise InputError(f"{table.path}: row {name!r} is set otherwise than it was in this run; run it again")
+    if table.recorded is None or set(run.rows) == set(by_name):
+        return run
+    seeds = ", ".join(map(str, run.seeds))
+    words = f"Run on {run.date} with netfold {run.version} and seeds {seeds} on {run.machine}"
+    new = {name: dataclasses.replace(row, run=words) for name, row in run.rows.items()}
+    rows = {name: x for name, x in (dict(table.recorded.rows) | new).items() if name in by_name}
+    ordered = {row.name: rows[row.name] for row in table.rows if row.name in rows}
+    return dataclasses.replace(table.recorded, rows=with_gaps(table, ordered))
 
 
 def with_recorded(path: Path, text: str, run: Recorded) -> str:
@@ -212,10 +304,20 @@ def _row(name: str, row: RecordedRow) -> list[str]:
     where = f"recorded.rows.{_key(name)}"
     lines = [f"[{where}]", f"settings = {_text(row.settings)}", f"mean = {_cells(row.mean)}"]
     lines += [f"sd = {_cells(row.sd)}"] if row.sd else []
+    lines += [f"seeds = {_lists(row.seeds)}"] if row.seeds else []
+    lines += [f"run = {_text(row.run)}"] if row.run else []
     if row.baselines:
         lines += ["", f"[{where}.baselines]"]
         lines += [f"{_key(baseline)} = {_cells(cells)}" for baseline, cells in row.baselines.items()]
+    if row.baseline_seeds:
+        lines += ["", f"[{where}.baseline_seeds]"]
+        lines += [f"{_key(baseline)} = {_lists(values)}" for baseline, values in row.baseline_seeds.items()]
     return [*lines, ""]
+
+
+def _lists(values: SeedValues) -> str:
+    pairs = (f"{_key(figure)} = [{', '.join(repr(float(x)) for x in each)}]" for figure, each in values.items())
+    return "{ " + ", ".join(pairs) + " }"
 
 
 def _cells(cells: Mapping[str, float]) -> str:

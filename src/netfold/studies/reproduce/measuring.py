@@ -15,12 +15,24 @@ from netfold.evaluate.task import task_named
 from netfold.studies.reproduce.table import COST, GAP, OWN, TOP, WAYS, Base, Cells, Data, Row, Table
 
 if TYPE_CHECKING:
+    from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
     from netfold.evaluate.case import Case
     from netfold.evaluate.result import Result
 
-__all__ = ["FittedRow", "Measured", "Run", "arguments_of_row", "fitted_to", "groups", "key", "measured", "sources"]
+__all__ = [
+    "FittedRow",
+    "Measured",
+    "Run",
+    "arguments_of_row",
+    "fitted_to",
+    "key",
+    "measured",
+    "measured_baselines",
+    "rows_together",
+    "sources",
+]
 
 
 def arguments_of_row(table: Table, row: Row, *, quick: bool) -> dict[str, Any]:
@@ -33,7 +45,7 @@ def fitted_to(table: Table, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: arguments[name] for name in task_named(table.task.name).held_out(arguments)}
 
 
-def groups(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
+def rows_together(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
     """The rows, together where they share a fit: one model or base, set alike, fitted to the same part of the data.
 
     Rows of different groups have no fit in common, so that they can be run apart.
@@ -119,6 +131,41 @@ def measured(table: Table, rows: Sequence[Row], how: Run, seed: int) -> Iterator
         yield row.name, _of_row(table, row, how, shared, baselines=source[row.name] == row.name)
 
 
+def measured_baselines(table: Table, how: Run, seed: int) -> Iterator[tuple[str, Cells]]:
+    """The baselines of each row that has its own, by the row's name: of random vectors as wide as the model's."""
+    shared = _loaded(table.data, _Fits(table, how, seed))
+    for row in (row for row in table.rows if sources(table, quick=how.quick)[row.name] == row.name):
+        how.say(f"{table.name}, seed {seed}: baselines of {row.name}")
+        arguments = _for_vectors(table, row, arguments_of_row(table, row, quick=how.quick))
+        question = _case(table, shared, arguments)
+        result = question.evaluate(_random_vectors(question, _width(row, {}), seed), baselines=True)
+        yield row.name, {name: _plain(cells) for name, cells in result.baselines.items()}
+
+
+def _random_vectors(question: Case, dim: int, seed: int) -> Embedding:
+    import numpy as np
+
+    from netfold.data.embedding import Embedding
+
+    nodes = question.graph.nodes
+    return Embedding(nodes, np.random.default_rng(seed).normal(size=(len(nodes), dim)).astype(np.float32))
+
+
+def _for_vectors(table: Table, row: Row, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the score that plain vectors are compared under, beside this model."""
+    from netfold.evaluate.scores import of_vectors
+    from netfold.models import MODELS
+
+    task = task_named(table.task.name)
+    if not task.score or task.score == "tuples":
+        return arguments
+    wanted = arguments.get("score", task.score)
+    if wanted in ("own", "gaussian"):
+        decoded = wanted == "own" and hasattr(MODELS[row.model], "pair_decoder")
+        wanted = "w2" if row.model == "dvne" else "decoder" if decoded else "cosine"
+    return arguments | {"score": of_vectors(wanted)}
+
+
 @dataclass
 class _Fits:
     """The models of one seed, each fitted once."""
@@ -183,19 +230,23 @@ def _loaded(data: Data, fits: _Fits) -> _Shared:
 
 
 def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: bool) -> Measured:
-    from netfold.evaluate.case import case
-
-    arguments, seed = arguments_of_row(table, row, quick=how.quick), shared.fits.seed
-    try:
-        question = case(table.task.name, shared.graph, shared.classes, arguments, seed, shared.parts)
-    except InputError as e:
-        raise InputError(f"{table.path}: {e}") from None
+    seed = shared.fits.seed
+    question = _case(table, shared, arguments_of_row(table, row, quick=how.quick))
     fitted = _entered(table, row, question, partial(shared.fits, row))
     how.say(f"{table.name}, seed {seed}: {row.name} is evaluated")
     result = fitted.evaluate(baselines=baselines)
     _check_result(table, result, quick=how.quick)
     beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
     return Measured({**_plain(result.figures), COST: fitted.cost}, beside)
+
+
+def _case(table: Table, shared: _Shared, arguments: dict[str, Any]) -> Case:
+    from netfold.evaluate.case import case
+
+    try:
+        return case(table.task.name, shared.graph, shared.classes, arguments, shared.fits.seed, shared.parts)
+    except InputError as e:
+        raise InputError(f"{table.path}: {e}") from None
 
 
 def _plain(figures: Mapping[str, float]) -> dict[str, float]:

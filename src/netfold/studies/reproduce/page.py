@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from netfold.evaluate.task import task_named
 from netfold.io.files import staged_file
 from netfold.studies.reproduce.table import (
+    CHEAP_WAYS,
+    COST,
     WAYS,
     Base,
     Recorded,
@@ -38,9 +42,9 @@ class Line:
     """Each with its number, the best first."""
 
 
-def lines(table: Table, row: Row, recorded: RecordedRow | None) -> Iterator[Line]:
-    """A line for each figure of which anything is known: ours, the paper's, or the target."""
-    judged = verdicts(table, row, recorded) if recorded else {}
+def lines(table: Table, row: Row, recorded: RecordedRow | None, seeds: int | None = None) -> Iterator[Line]:
+    """A line for each figure of which anything is known: ours over so many seeds, the paper's, or the target."""
+    judged = verdicts(table, row, recorded, seeds) if recorded else {}
     published = table.published.get(row.published, {})
     mean, sd = (recorded.mean, recorded.sd) if recorded else ({}, {})
     for figure in table.figures:
@@ -78,13 +82,17 @@ _HEAD = """# Published tables beside ours
 Made by `netfold reproduce NAME --record` from [benchmarks/tables](../benchmarks/tables): do not edit. Ours is the mean
 over seeds ± the standard deviation. "Best cheap baseline" is the best of what costs about a second, under the same
 protocol; where it wins, the verdict says so. [Evaluating honestly](evaluating.md) says what the protocols mean.
+
+A verdict is by two standard errors over the seeds (of the paired differences, where the values of each seed were kept;
+rows of before that have the errors of both apart, or of ours alone): *above*, *level* or *below*. With fewer than five
+seeds it is provisional, and with one it compares two numbers.
 """
 
 
 def page(tables: Sequence[Table]) -> str:
     """The whole page, as Markdown: the same text for the same tables."""
     ordered = sorted(tables, key=lambda table: (_place(table.paper), table.paper, table.name))
-    parts = [_HEAD, _index(ordered)]
+    parts = [_HEAD, *_front(ordered), "## All tables\n", _index(ordered)]
     for paper in dict.fromkeys(table.paper for table in ordered):
         parts += [f"## {PAPERS.get(paper, paper)}\n"]
         parts += [_section(table) for table in ordered if table.paper == paper]
@@ -116,6 +124,84 @@ def _place(paper: str) -> int:
 def _index(tables: Sequence[Table]) -> str:
     rows = [[f"[{t.name}](#{t.name})", t.paper, t.title, last_verdict(t)] for t in tables]
     return _markdown(["table", "paper", "what", "where it stands"], rows)
+
+
+_LEFT_OUT = ("-parameters", "-variance", "-certain", "-sparse")
+"""Ends of the names of tables that are about settings, about variance, or the same question many times."""
+_STANDINGS = {"above": "ours", "level": "level", "below": "the cheap one", "": "level"}
+_ENOUGH = 5
+"""Seeds of a verdict that is not provisional."""
+
+
+def _front(tables: Sequence[Table]) -> list[str]:
+    """One line for each question: the best of ours, the best cheap method, what each costs, and who wins."""
+    rows = [cells for table in tables if not table.name.endswith(_LEFT_OUT) for cells in _questions(table)]
+    if not rows:
+        return []
+    wins = Counter(row[-1].split(" (")[0] for row in rows)
+    head = ["question", "best of ours", "seconds a fit, about", "best cheap", "who wins"]
+    text = f"""## Is it worth it?
+
+The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
+and {wins["level"]} are level. A cheap method costs about a second, one that follows walks from every node (personalised
+PageRank, Katz, paths of three) up to half a minute. Where cheap methods are marked with an asterisk, they were recorded
+before there were as many as now (`netfold reproduce NAME --baselines --record` measures them all): a win there has
+stood against fewer.
+"""
+    return [text, _markdown(head, rows)]
+
+
+def _questions(table: Table) -> Iterator[list[str]]:
+    """The rows that share a protocol, or a base, are one question, and their best one answers it."""
+    groups: dict[str, list[Row]] = {}
+    for row in table.rows:
+        if table.recorded_for(row) is not None:
+            protocol = sorted((name, str(value)) for name, value in row.task.items() if name != "score")
+            groups.setdefault(row.base or str(protocol), []).append(row)
+    figure = next(iter(task_named(table.task.name).headline_in(table.figures)), "")
+    for rows in groups.values():
+        recorded = {row.name: x for row in rows if (x := table.recorded_for(row)) and figure in x.mean}
+        own = [row for row in rows if row.name in recorded and row.model not in WAYS]
+        if own:
+            words = "" if len(groups) == 1 else f", {own[0].base or own[0].name}"
+            yield _answer(table, own, recorded, figure, words)
+
+
+def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], figure: str, words: str) -> list[str]:
+    smaller = table.smaller(figure)
+    row = max(rows, key=lambda row: (-1 if smaller else 1) * recorded[row.name].mean[figure])
+    ours = _beside_ways(table, row, recorded)
+    cheap = ranked_baselines(ours, figure, smaller=smaller)
+    spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
+    seeds = len(table.recorded.seeds) if table.recorded else 0
+    few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
+    older = "" if ours.baseline_seeds or row.base else "*"
+    return [
+        f"[{table.name}](#{table.name}){words}: {figure}",
+        f"{row.name}: {number(ours.mean[figure])}{spread}",
+        _cost(table, ours),
+        f"{cheap[0][0]}: {number(cheap[0][1])}{older}" if cheap else "none was measured",
+        f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
+    ]
+
+
+def _beside_ways(table: Table, row: Row, recorded: Mapping[str, RecordedRow]) -> RecordedRow:
+    """What was recorded of a row about new nodes with the cheap ways of the same base, which are rows, as baselines."""
+    ours = recorded[row.name]
+    ways = [x for x in table.rows if row.base and x.base == row.base and x.model in CHEAP_WAYS and x.name in recorded]
+    return replace(
+        ours,
+        baselines={**ours.baselines, **{x.model: recorded[x.name].mean for x in ways}},
+        baseline_seeds={**ours.baseline_seeds, **{x.model: recorded[x.name].seeds for x in ways}},
+    )
+
+
+def _cost(table: Table, ours: RecordedRow) -> str:
+    """The processor time of the fit, or where that was not kept what a row of a seed took of the run."""
+    if COST in ours.mean:
+        return f"{ours.mean[COST]:,.0f}"
+    run = table.recorded
+    return f"≤ {max(1, run.seconds / len(run.seeds) / len(run.rows)):,.0f}" if run else ""
 
 
 def _section(table: Table) -> str:
@@ -163,7 +249,9 @@ def _set(of: Row | Base) -> str:
 
 def _how(run: Recorded) -> str:
     seeds = ", ".join(map(str, run.seeds))
-    return f"Run on {run.date} with netfold {run.version} and seeds {seeds}: {run.seconds:,.0f} s on {run.machine}.\n"
+    said = [f"Run on {run.date} with netfold {run.version} and seeds {seeds}: {run.seconds:,.0f} s on {run.machine}."]
+    said += [f"{name}: {row.run}." for name, row in run.rows.items() if row.run]
+    return " ".join(said) + "\n"
 
 
 def _published(table: Table) -> list[str]:

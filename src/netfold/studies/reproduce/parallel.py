@@ -18,7 +18,7 @@ from typing import Any
 
 from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.studies.machine import cores
-from netfold.studies.reproduce.measuring import Measured, Run, groups, measured
+from netfold.studies.reproduce.measuring import Measured, Run, measured, rows_together
 from netfold.studies.reproduce.table import COST, Row, Table
 
 __all__ = ["measured_in_processes"]
@@ -58,7 +58,7 @@ def _units(table: Table, how: Run) -> list[_Unit]:
         last = table.recorded.rows if table.recorded else {}
         return sum(last[row.name].mean.get(COST, 0.0) for row in rows if row.name in last)
 
-    ordered = sorted(groups(table, quick=how.quick), key=cost, reverse=True)
+    ordered = sorted(rows_together(table, quick=how.quick), key=cost, reverse=True)
     units = [_Unit(seed, rows) for rows in ordered for seed in how.seeds]
     return units if how.limit is None else sorted(units, key=lambda unit: how.seeds.index(unit.seed))
 

@@ -33,6 +33,7 @@ __all__ = [
     "is_installed",
     "page_of",
     "parse",
+    "read_run",
     "read_table",
     "read_tables",
     "table_named",
@@ -98,6 +99,14 @@ class Section:
                 raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a finite number")
         return {name: float(value) for name, value in values.items()}
 
+    def lists(self, key: str) -> dict[str, tuple[float, ...]]:
+        """Keys with lists of finite numbers."""
+        values = self.mapping(key)
+        for name, value in values.items():
+            if not isinstance(value, list) or not all(map(is_number, value)):
+                raise self.wrong(f"{key}: {name!r} is {reprlib.repr(value)}; it should be a list of finite numbers")
+        return {name: tuple(map(float, value)) for name, value in values.items()}
+
     def cells(self, key: str) -> Cells:
         """Figures by method."""
         inner = self.section(key, {})
@@ -134,6 +143,10 @@ _LARGEST = 1 << 20
 
 def read_table(path: Path) -> Table:
     """The table in a file."""
+    return parse(path, _text_of(path))
+
+
+def _text_of(path: Path) -> str:
     try:
         size = path.stat().st_size
         text = path.read_text(encoding="utf-8") if size <= _LARGEST else None
@@ -143,15 +156,19 @@ def read_table(path: Path) -> Table:
         raise InputError(f"{path} is not UTF-8; save it as UTF-8") from None
     if text is None:
         raise InputError(f"{path} has {size:,} bytes, and the file of a table at most {_LARGEST:,}")
-    return parse(path, text)
+    return text
+
+
+def _toml(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{path} is not a TOML file: {e}") from None
 
 
 def parse(path: Path, text: str) -> Table:
     """The table that a file's text describes."""
-    try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"{path} is not a TOML file: {e}") from None
+    values = _toml(path, text)
     top = Section(path, "", values)
     table = Table(
         path=path,
@@ -201,6 +218,14 @@ def _new_names(model: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
     from netfold.models import MODELS
 
     return new_names(MODELS[model], config) if model in MODELS else config
+
+
+def read_run(path: Path) -> tuple[str, Recorded]:
+    """The table's name and the run in a file that `write_run` wrote."""
+    top = Section(path, "", _toml(path, _text_of(path)))
+    name, run = top.text("table"), _recorded(top.section("recorded"))
+    top.end()
+    return name, run
 
 
 def _named(section: Section) -> tuple[str, dict[str, Any]]:
@@ -259,7 +284,16 @@ def _recorded(section: Section) -> Recorded:
 
 def _recorded_row(section: Section) -> RecordedRow:
     mean, sd = section.numbers("mean"), section.numbers("sd")
-    row = RecordedRow(section.text("settings"), mean, sd, section.cells("baselines"))
+    beside = section.section("baseline_seeds", {})
+    row = RecordedRow(
+        section.text("settings"),
+        mean,
+        sd,
+        section.cells("baselines"),
+        section.lists("seeds"),
+        {name: beside.lists(name) for name in beside.names()},
+        section.text("run", ""),
+    )
     section.end()
     return row
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES
+from netfold.evaluate.result import judged
+from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES, task_named
 
 __all__ = [
+    "CHEAP_WAYS",
     "COST",
     "FLOOR",
     "GAP",
@@ -28,6 +32,8 @@ __all__ = [
     "Recorded",
     "RecordedRow",
     "Row",
+    "SeedSpread",
+    "SeedValues",
     "Table",
     "Verdict",
     "number",
@@ -41,6 +47,9 @@ __all__ = [
 Cells = Mapping[str, Mapping[str, float]]
 """Figures by method: {method: {figure: number}}."""
 
+SeedValues = Mapping[str, tuple[float, ...]]
+"""SeedValues of a figure, one for each seed."""
+
 COST = "fit CPU-s"
 """The figure that every row has beside those of its task: seconds of processor time that the fit took."""
 
@@ -48,7 +57,8 @@ GAP = " gap closed"
 """Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
-WAYS = (FLOOR, "LabelProp", OWN, TOP)
+CHEAP_WAYS = (FLOOR, "LabelProp")
+WAYS = (*CHEAP_WAYS, OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
 
 
@@ -64,6 +74,15 @@ def _first_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: {new: old for old, new in known.items()} for name, known in RENAMED_VALUES.items()}
     now = new_arguments(arguments)
     return {old.get(name, name): _replaced(texts.get(name, {}), value) for name, value in now.items()}
+
+
+def _told_apart(task: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """With how isolated nodes are scored, where links are predicted: "own", as it always was before, is not said."""
+    if task_named(task).name != "link-prediction":
+        return dict(arguments)
+    rule = arguments.get("isolated", "average")
+    rest = {name: x for name, x in arguments.items() if name != "isolated"}
+    return rest if rule == "own" else rest | {"isolated": rule}
 
 
 def _replaced(texts: Mapping[str, str], value: Any) -> Any:
@@ -136,6 +155,12 @@ class RecordedRow:
     sd: Mapping[str, float] = field(default_factory=dict)
     """None for a single seed."""
     baselines: Cells = field(default_factory=dict)
+    seeds: SeedValues = field(default_factory=dict)
+    """Each figure's values, seed by seed; empty for rows of before they were kept."""
+    baseline_seeds: Mapping[str, SeedValues] = field(default_factory=dict)
+    """Those of each baseline, on the same seeds."""
+    run: str = ""
+    """When and where it was run, where that is not what the table says of all rows."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +210,7 @@ class Table:
     def settings(self, row: Row) -> str:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
         data = [self.data.name, dict(self.data.options)]
-        task = [self.task.name, _first_arguments({**self.task.arguments, **row.task})]
+        task = [self.task.name, _first_arguments(_told_apart(self.task.name, {**self.task.arguments, **row.task}))]
         of = [row.model, _first_names(row)]
         if row.base:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
@@ -208,34 +233,74 @@ def _first_names(of: Row | Base) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far one figure is past the target and past the paper (below 0: short of it), and the baseline that wins."""
+    """How far one figure is past the target and past the paper (below 0: short of it), and how it stands.
+
+    Standings are "above", "level" or "below" by two standard errors over the seeds; of one seed, by the number alone.
+    """
 
     target: float | None = None
     published: float | None = None
-    winner: str | None = None
+    to_target: str = ""
+    to_paper: str = ""
+    rival: str = ""
+    """The best baseline."""
+    to_rival: str = ""
     smaller: bool = False
-    baselines: int = 0
-    """How many there were."""
+
+    @property
+    def winner(self) -> str | None:
+        """The baseline that wins, if one does."""
+        return self.rival if self.to_rival == "below" else None
 
     def __str__(self) -> str:
-        parts = [self._target(), self._published(), f"a baseline wins: {self.winner}" if self.winner else ""]
-        otherwise = "no baseline wins" if self.baselines else "nothing to compare with"
+        parts = [self._target(), self._published(), self._baseline()]
+        otherwise = "no baseline wins" if self.rival else "nothing to compare with"
         return "; ".join(part for part in parts if part) or otherwise
 
     def _target(self) -> str:
         if self.target is None:
             return ""
-        return "reaches the target" if self.target >= 0 else f"misses the target by {number(-self.target)}"
+        if self.target >= 0:
+            return "reaches the target"
+        return "level with the target" if self.to_target == "level" else f"misses the target by {number(-self.target)}"
 
     def _published(self) -> str:
         if self.published is None:
             return ""
         if self.published == 0:
             return "equal to the paper"
+        if self.to_paper == "level":
+            return "level with the paper"
         better, worse = ("better than", "worse than") if self.smaller else ("above", "below")
-        if self.published > 0:
-            return f"{better} the paper"
-        return f"{worse} the paper by {number(-self.published)}"
+        return f"{better} the paper" if self.published > 0 else f"{worse} the paper by {number(-self.published)}"
+
+    def _baseline(self) -> str:
+        said = {"below": f"a baseline wins: {self.rival}", "level": f"a baseline is level: {self.rival}"}
+        return said.get(self.to_rival, "")
+
+
+@dataclass(frozen=True)
+class SeedSpread:
+    """What is known of how ours and the baselines differ from seed to seed."""
+
+    error: float = 0.0
+    """The standard error of our mean; 0 where there is one seed."""
+    ours: tuple[float, ...] = ()
+    """Our values, seed by seed; empty where they were not kept."""
+    baselines: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def of_difference(self, baseline: str) -> float:
+        """The standard error of our mean minus a baseline's: paired by seeds where both were kept, else of both apart.
+
+        >>> SeedSpread(0.1, (0.5, 0.7), {"spectral": (0.4, 0.6)}).of_difference("spectral") < 1e-9
+        True
+        """
+        theirs = self.baselines.get(baseline, ())
+        if len(theirs) == len(self.ours) > 1:
+            differences = [a - b for a, b in zip(self.ours, theirs, strict=True)]
+            return statistics.stdev(differences) / math.sqrt(len(differences))
+        own = statistics.stdev(theirs) / math.sqrt(len(theirs)) if len(theirs) > 1 else 0.0
+        return math.hypot(self.error, own)
 
 
 def verdict(
@@ -245,23 +310,31 @@ def verdict(
     target: float | None = None,
     baselines: Mapping[str, float] | None = None,
     smaller: bool = False,
+    spread: SeedSpread | None = None,
 ) -> Verdict:
-    """The verdict on one figure; equal to a baseline is no loss.
+    """The verdict on one figure, by what is known of its spread over seeds; equal to a baseline is no loss.
 
     >>> print(verdict(0.88, published=0.836, target=0.88, baselines={"spectral": 0.9}))
     reaches the target; above the paper; a baseline wins: spectral
+    >>> print(verdict(0.88, published=0.836, baselines={"spectral": 0.9}, spread=SeedSpread(0.015)))
+    above the paper; a baseline is level: spectral
     >>> print(verdict(0.7, published=0.68, target=0.65, smaller=True))
     misses the target by 0.0500; worse than the paper by 0.0200
     """
-    sign = -1 if smaller else 1
+    sign, known = -1 if smaller else 1, spread or SeedSpread()
 
     def past(other: float | None) -> float | None:
         return None if other is None else round(sign * (ours - other), 9)
 
+    to_paper, to_target = (
+        "" if other is None else judged(sign * (ours - other), known.error) for other in (published, target)
+    )
     cheap = baselines or {}
-    better = {name: sign * (x - ours) for name, x in cheap.items() if sign * (x - ours) > 1e-9}
-    winner = max(better, key=better.__getitem__) if better else None
-    return Verdict(past(target), past(published), winner, smaller, len(cheap))
+    rival = max(cheap, key=lambda name: sign * cheap[name]) if cheap else ""
+    to_rival = judged(sign * (ours - cheap[rival]), known.of_difference(rival)) if rival else ""
+    if to_rival == "level" and ours == cheap[rival] and not known.error:
+        to_rival = ""  # the same number, of which more is not known
+    return Verdict(past(target), past(published), to_target, to_paper, rival, to_rival, smaller)
 
 
 def ranked_baselines(measured: RecordedRow, figure: str, *, smaller: bool = False) -> list[tuple[str, float]]:
@@ -270,20 +343,28 @@ def ranked_baselines(measured: RecordedRow, figure: str, *, smaller: bool = Fals
     return sorted(values.items(), key=lambda item: item[1], reverse=not smaller)
 
 
-def verdicts(table: Table, row: Row, measured: RecordedRow) -> dict[str, Verdict]:
-    """The verdict on each figure that a row gave."""
+def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = None) -> dict[str, Verdict]:
+    """The verdict on each figure that a row gave, over so many seeds (those that the table says, where not given)."""
     published = table.published.get(row.published, {})
-    judged = {}
-    for figure in table.figures:
-        if figure in measured.mean:
-            judged[figure] = verdict(
-                measured.mean[figure],
-                published=published.get(figure),
-                target=row.target.get(figure),
-                baselines=dict(ranked_baselines(measured, figure)),
-                smaller=table.smaller(figure),
-            )
-    return judged
+    count = seeds or (len(table.recorded.seeds) if table.recorded else 1)
+    return {
+        figure: verdict(
+            measured.mean[figure],
+            published=published.get(figure),
+            target=row.target.get(figure),
+            baselines=dict(ranked_baselines(measured, figure)),
+            smaller=table.smaller(figure),
+            spread=_spread(measured, figure, count),
+        )
+        for figure in table.figures
+        if figure in measured.mean
+    }
+
+
+def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
+    own = measured.seeds.get(figure, ())
+    error = measured.sd.get(figure, 0.0) / math.sqrt(len(own) or count)
+    return SeedSpread(error, own, {name: x[figure] for name, x in measured.baseline_seeds.items() if figure in x})
 
 
 def summary(all_of_them: Iterable[Verdict]) -> str:
@@ -293,12 +374,13 @@ def summary(all_of_them: Iterable[Verdict]) -> str:
     '1 of 2 targets reached; a baseline wins 1 of 2 figures'
     """
     listed = list(all_of_them)
-    targets = [x.target >= 0 for x in listed if x.target is not None]
-    papers = [x.published >= 0 for x in listed if x.published is not None]
-    lost = [x for x in listed if x.winner]
+    targets = [x.target >= 0 or x.to_target == "level" for x in listed if x.target is not None]
+    papers = [x.published >= 0 or x.to_paper == "level" for x in listed if x.published is not None]
+    lost, level = ([x for x in listed if x.to_rival == how] for how in ("below", "level"))
     parts = [f"{sum(targets)} of {len(targets)} targets reached"] if targets else []
     parts += [f"at least the paper in {sum(papers)} of {len(papers)} figures"] if papers else []
     parts += [f"a baseline wins {len(lost)} of {len(listed)} figures"] if lost else []
+    parts += [f"a baseline is level in {len(level)}"] if level else []
     return "; ".join(parts) or "nothing to compare with"
 
 

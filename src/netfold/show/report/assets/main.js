@@ -11,7 +11,10 @@ let chosen = null; // the name of the node that is selected, which a model on th
 async function showSheet(sheet) {
   current = sheet;
   describe(sheet);
-  if (!map) return;
+  if (!map) {
+    showStill(sheet);
+    return;
+  }
   await map.show(sheet);
   await frameShown(); // before the words of a large map take their moment
   if (current !== sheet) return;
@@ -116,7 +119,8 @@ function makeTabs() {
 }
 
 function makePage() {
-  byId("title").textContent = facts.title;
+  byId("stills").hidden = true;
+  byId("sheet").hidden = false;
   byId("evaluation").hidden = !facts.tables.length;
   byId("tables").replaceChildren(...facts.tables.map(taskTable));
   byId("data").hidden = !facts.data.length;
@@ -128,7 +132,17 @@ function makePage() {
 
 function regret(error) {
   byId("missing").hidden = false;
-  byId("missing").textContent = `The map cannot be drawn: ${error.message}. Everything else on this page is there.`;
+  byId("missing").textContent = `This is a still picture: the map cannot be drawn, as ${error.message}. `
+    + "Everything else on this page is there.";
+}
+
+/** The picture of a model where its map cannot be drawn. */
+function showStill(sheet) {
+  for (const name of ["points", "names", "zoom", "panel", "keys"]) byId(name).hidden = true;
+  byId("explorer").classList.add("still");
+  const before = byId("stage").querySelector("figure");
+  if (before) byId("stills").append(before);
+  byId("stage").append(byId(`still-${sheets.indexOf(sheet)}`));
 }
 
 function makeMap() {

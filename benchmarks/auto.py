@@ -1,0 +1,258 @@
+"""What `nf.auto` gives for its budget, beside each model's default, what `nf.choose` recommends, and other libraries.
+
+    PYTHONPATH=src python benchmarks/auto.py cells.jsonl --budget 10 --data cora ca_grqc
+    PYTHONPATH=src python benchmarks/auto.py cells.jsonl --table
+
+One JSON line a cell (data, task, seed, method); cells that are there are not run again. Every method gets the same
+training part, and is measured on the same test part, which nothing here is chosen by:
+
+* link: 20% of the edges are held out; AUC. netfold's models score pairs as they choose on training links; vectors of
+  other libraries get the better of product and cosine on the test part itself, which favours them.
+* classify, roles, cluster: the classes of half of the nodes are given; micro-F1, accuracy, NMI of the others.
+* new-nodes: 10% of the nodes come later; AUC of half of their links. tuples: 20% of the hyperedges are held out; AUC.
+
+For `auto` there is also what it said of itself, `printed` ± `deviation`; optimism is (printed - test) / deviation.
+Figures are of one machine; CPU seconds count every thread. Peers are those of benchmarks/peers that can be imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import netfold as nf
+from netfold.data.edges import links
+from netfold.evaluate.class_tasks import agreement, class_figures, cluster_codes, linear_scorer
+from netfold.evaluate.classes import classes_of_nodes, normalized
+from netfold.evaluate.role_tasks import predicted_roles
+from netfold.studies.compare import fit_choosing_score, fit_with_base
+from netfold.studies.machine import Meter, machine
+
+CELLS = (
+    ("europe_airports", "roles"), ("usa_airports", "roles"), ("cora", "link"), ("cora", "classify"),
+    ("cora", "cluster"), ("ca_grqc", "link"), ("ca_grqc", "new-nodes"), ("dhne_gps", "tuples"), ("jazz", "link"),
+    ("blogcatalog", "classify"), ("facebook_ego", "link"), ("usa_airports", "link"), ("blogcatalog", "link"),
+    ("dblp_coauthor", "classify"), ("dhne_movielens", "tuples"), ("dhne_drug", "tuples"),
+)  # fmt: skip
+PLACES = (
+    "spectral", "spectral matrix=adjacency", "spectral matrix=ppmi", "spectral matrix=propagation",
+    "spectral matrix=prone", "node2vec", "line", "dvne", "sdne",
+)  # fmt: skip
+SINGLE = {
+    "link": PLACES,
+    "classify": PLACES,
+    "cluster": PLACES,
+    "roles": ("degreefeatures", "graphwave", "spectral matrix=adjacency", "drne", "sdne"),
+    "new-nodes": ("spectral", "sdne", "dvne", "depthlgp"),
+    "tuples": ("dhne",),
+}
+CHEAP = ("spectral", "degreefeatures", "graphwave")
+PEERS = {
+    "scikit-network Spectral": "scikit_network:spectral",
+    "scikit-network SVD": "scikit_network:svd",
+    "nodevectors ProNE": "nodevectors_prone:prone",
+    "Cleora": "cleora:cleora",
+    "PecanPy node2vec": "pecanpy_node2vec:node2vec",
+    "torch_geometric GAE": "torch_geometric_models:gae",
+}
+
+
+# -------------------------------------------------------------------- a question, and its test part
+
+
+class Question:
+    """The training part of a data set for a task, and what measures a model of it on the test part."""
+
+    def __init__(self, data: str, task: str, seed: int):
+        self.task, self.seed = task, seed
+        whole = nf.datasets.load(data)
+        self.classes: dict[Any, Any] | None = None
+        if task in ("classify", "roles", "cluster"):
+            known = classes_of_nodes(nf.datasets.classes(data), whole.nodes, one_each=task != "classify")
+            order = np.random.default_rng(seed + 1000).permutation(len(known.nodes))
+            self._known, self._learned, self._tested = known, order[: len(order) // 2], order[len(order) // 2 :]
+            names = np.array(known.names, dtype=object)
+            self.classes = {known.nodes[i]: list(names[known.indicator[i]]) for i in self._learned}
+            self.train = whole
+        elif task == "link":
+            self._split: Any = nf.evaluate.split_edges(whole, 0.2, seed=seed + 1000)
+            self.train = self._split.train
+        elif task == "new-nodes":
+            self._split = nf.evaluate.split_nodes(whole, 0.1, seed=seed + 1000)
+            self.train = self._split.known
+        else:
+            self._split = nf.evaluate.split_hyperedges(whole, 0.2, seed=seed + 1000)
+            self.train = self._split.train
+
+    def figure(self, model: Any, *, peer: bool = False) -> float:
+        """On the test part."""
+        if self.task == "link":
+            scores = ("dot", "cosine") if peer else (None,)
+            how: dict[str, Any] = {"nodes": 1, "baselines": False, "seed": self.seed}
+            return max(nf.evaluate.link_prediction(model, self._split, score=x, **how).figures["AUC"] for x in scores)
+        if self.task == "new-nodes":
+            return nf.evaluate.out_of_sample(model, self._split, seed=self.seed, baselines=False).figures["AUC"]
+        if self.task == "tuples":
+            found = nf.evaluate.held_out_hyperedges(model, self._split, seed=self.seed, baselines=False)
+            return found.figures["AUC"]
+        embedding = getattr(model, "embedding_", model)
+        vectors = embedding[self._known.nodes].astype(np.float64)
+        split = (self._learned, self._tested)
+        if self.task == "classify":
+            scorer = linear_scorer(vectors, "logistic", "centred", 3.0)
+            return class_figures(scorer, self._known, split, "top-k")["micro-F1"]
+        codes = self._known.codes
+        if self.task == "roles":
+            return float((predicted_roles(vectors, codes, split) == codes[self._tested]).mean())
+        clusters = cluster_codes(normalized(vectors[self._tested], "rows"), len(self._known.names), 0)
+        return agreement(codes[self._tested], clusters)["NMI"]
+
+
+# -------------------------------------------------------------------- methods
+
+
+def raced(question: Question, budget: str) -> tuple[Any, dict[str, Any]]:
+    """`auto`, and what it says of itself."""
+    best = nf.auto(
+        question.train, question.task, classes=question.classes, budget=budget, seed=question.seed, progress=False
+    )
+    trials = best.trials_
+    said = {"printed": trials.value, "deviation": trials.deviation, "chosen": trials.chosen, "reason": trials.reason}
+    return best, said | {"spent": trials.spent, "trials": len(trials.rows)}
+
+
+def single(question: Question, model: Any) -> tuple[Any, dict[str, Any]]:
+    """One model, its score of pairs chosen on training links where links are asked about."""
+    fit = fit_choosing_score if question.task == "link" else fit_with_base
+    return fit(model, question.train), {}
+
+
+def peer(question: Question, adapter: str) -> tuple[Any, dict[str, Any]]:
+    """Another library, of the links in either direction."""
+    from job import Clock, Job
+
+    module, _, name = adapter.partition(":")
+    method = getattr(importlib.import_module(module), name)
+    matrix = links(question.train, directed=False, weights=True, loops="drop").tocsr().astype(np.float64)
+    from scipy import sparse
+
+    vectors = method(Job(sparse.csr_matrix(matrix), 128, question.seed, Clock(600.0)))
+    vectors = np.nan_to_num(np.asarray(vectors, np.float32))
+    return nf.Embedding(question.train.nodes, vectors), {}
+
+
+def methods(task: str, seed: int, budgets: list[str]) -> Iterator[tuple[str, Callable[[Question], Any]]]:
+    """Name and method, what is cheap first."""
+    for text in SINGLE[task]:
+        name, _, rest = text.partition(" ")
+        options = dict(x.split("=") for x in rest.split())
+        if name in nf.MODELS and name in CHEAP:
+            yield text, lambda q, name=name, options=options: single(q, nf.MODELS[name](**options, seed=seed))
+    for budget in budgets:
+        yield f"auto {budget}cpu", lambda q, budget=budget: raced(q, f"{budget}cpu")
+    if task in ("link", "classify", "cluster"):
+        for name, adapter in PEERS.items():
+            yield name, lambda q, adapter=adapter: peer(q, adapter)
+    for name in SINGLE[task]:
+        if name in nf.MODELS and name not in CHEAP:
+            yield name, lambda q, name=name: single(q, nf.MODELS[name](seed=seed))
+    if task in ("link", "classify", "roles", "tuples"):
+        asked = "link" if task == "tuples" else task
+        yield "choose", lambda q: single(q, nf.choose(q.train, asked, probe=False, seed=seed).model)
+
+
+def run(data: str, task: str, seed: int, name: str, method: Callable[[Question], Any]) -> dict[str, Any]:
+    """One cell."""
+    cell: dict[str, Any] = {"data": data, "task": task, "seed": seed, "method": name}
+    question = Question(data, task, seed)
+    start = time.process_time()
+    try:
+        with Meter() as meter:
+            model, said = method(question)
+        cell |= said | {"cpu": time.process_time() - start, "wall": meter.seconds, "mib": meter.bytes / 2**20}
+        cell["test"] = question.figure(model, peer=name in PEERS)
+    except ImportError as e:
+        cell["missing"] = str(e)
+    except Exception as e:
+        cell["failed"] = f"{type(e).__name__}: {e}"
+    return cell
+
+
+# -------------------------------------------------------------------- the table
+
+
+def table(cells: list[dict[str, Any]]) -> str:
+    """A line for each data set and task; ranks, and optimism."""
+    by: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for cell in cells:
+        if "test" in cell:
+            by[cell["data"], cell["task"]][cell["method"]].append(cell)
+    lines, ranks, optimism = [], defaultdict(list), []
+    for (data, task), rows in by.items():
+        means = {name: float(np.mean([x["test"] for x in some])) for name, some in rows.items()}
+        rivals = {name: x for name, x in means.items() if not name.startswith("auto")}
+        for name, mean in sorted(means.items(), key=lambda x: -x[1]):
+            cost = float(np.mean([x["cpu"] for x in rows[name]]))
+            rank = 1 + sum(x > mean for other, x in rivals.items() if other != name)
+            ranks[name].append(rank)
+            chosen = rows[name][0].get("chosen", "")
+            lines.append(f"{data:<16} {task:<10} {name:<30} {mean:.4f} {cost:8.1f} CPU-s  rank {rank:2}  {chosen}")
+        for name, some in rows.items():
+            for x in some:
+                if name.startswith("auto") and x.get("deviation"):
+                    optimism.append((x["printed"] - x["test"]) / x["deviation"])
+    lines += ["", "mean rank over the data sets and tasks where it ran, `auto` against all others:"]
+    for name, some in sorted(ranks.items(), key=lambda x: np.mean(x[1])):
+        lines.append(f"{name:<30} {np.mean(some):5.2f} over {len(some)}")
+    if optimism:
+        mean, error = float(np.mean(optimism)), float(np.std(optimism) / math.sqrt(len(optimism)))
+        lines.append(
+            f"optimism (printed - test) / deviation: mean {mean:+.2f} ± {error:.2f}, from {min(optimism):+.2f} to "
+            f"{max(optimism):+.2f}, over {len(optimism)} runs"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the cells that are not there yet, or print those that are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--budget", nargs="*", default=["10"], help="CPU seconds of auto, several")
+    parser.add_argument("--data", nargs="*", help="data sets; all where not said")
+    parser.add_argument("--task", nargs="*")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--only", nargs="*", help="methods whose names begin so")
+    parser.add_argument("--table", action="store_true")
+    args = parser.parse_args()
+    sys.path.append(str(Path(__file__).parent / "peers"))
+    cells = [json.loads(x) for x in args.path.read_text().splitlines()] if args.path.exists() else []
+    if args.table:
+        print(table(cells))
+        return
+    done = {(x["data"], x["task"], x["seed"], x["method"]) for x in cells}
+    for seed in range(args.seeds):
+        for data, task in CELLS:
+            if (args.data and data not in args.data) or (args.task and task not in args.task):
+                continue
+            for name, method in methods(task, seed, args.budget):
+                wanted = not args.only or any(name.startswith(x) for x in args.only)
+                if not wanted or (data, task, seed, name) in done:
+                    continue
+                cell = run(data, task, seed, name, method) | {"machine": machine()}
+                with args.path.open("a") as file:
+                    file.write(json.dumps(cell) + "\n")
+                print(data, task, seed, name, {k: cell.get(k) for k in ("test", "printed", "cpu", "failed", "missing")})
+
+
+if __name__ == "__main__":
+    main()

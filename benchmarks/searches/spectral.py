@@ -1,0 +1,124 @@
+"""What the defaults of Spectral, DegreeFeatures and GraphWave were chosen by: inner splits alone.
+
+    NETFOLD_DATA=/path/to/data python benchmarks/searches/spectral.py          # all; resumes: a line a cell
+    python benchmarks/searches/spectral.py --only 'cora' --table               # what was recorded, as Markdown
+
+Classes and roles: half of the nodes that have classes were drawn once (`inner`), and classifiers learn and are judged
+on splits of that half; the other half is never looked at. Links: a fifth of the edges is put away, a fifth of the rest
+is held out, and AUC is that of the second fifth (product and cosine; isolated nodes have their mean place).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import netfold as nf
+from netfold.evaluate.splits import split_edges
+
+RECORDS = Path(__file__).with_suffix(".jsonl")
+FORMS = ("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone")
+CLASSES = ("cora", "blogcatalog", "dblp_coauthor")
+LINKS = ("cora", "ca_grqc", "facebook_ego", "blogcatalog")
+ROLES = ("europe_airports", "usa_airports")
+SCORES = ("dot", "cosine")
+NODES = 4000
+"""With classes, at most, so that classifiers do not cost more than the vectors."""
+
+
+def models(kind: str) -> Iterator[nf.Embedder]:
+    """The settings that are compared."""
+    if kind == "roles":
+        yield from (nf.DegreeFeatures(dim=dim) for dim in (5, 9, 16, 32, 64))
+        yield from (nf.GraphWave(dim=dim, scale=scale) for dim in (32, 64, 128) for scale in (0.5, 1.0, 2.0, 5.0))
+        return
+    yield from (nf.Spectral(matrix=form) for form in FORMS)
+    for form in ("normalized", "laplacian"):
+        yield from (nf.Spectral(matrix=form, regularization=share) for share in (0.0, 1.0))
+        yield from (nf.Spectral(matrix=form, power=power) for power in (0.0, 0.5, 2.0))
+    yield from (nf.Spectral(matrix="propagation", steps=steps) for steps in (4, 8, 32))
+    yield from (nf.Spectral(tolerance=tolerance) for tolerance in (0.1, 0.001))
+
+
+def in_words(model: nf.Embedder) -> str:
+    """A model with all that is varied here, whatever the defaults are."""
+    varied = ("matrix", "power", "regularization", "steps", "tolerance", "dim", "scale")
+    values = {name: value for name, value in model.get_params().items() if name in varied}
+    return f"{type(model).__name__} " + " ".join(f"{name}={value}" for name, value in values.items())
+
+
+def inner(name: str, most: int = NODES) -> dict[Any, Any]:
+    """Half of the nodes with classes, or fewer: drawn once."""
+    classes = nf.datasets.classes(name)
+    nodes = list(classes)
+    rows = np.random.default_rng(7).permutation(len(nodes))[: min(most, len(nodes) // 2)]
+    return {nodes[i]: classes[nodes[i]] for i in rows}
+
+
+def measured(kind: str, name: str, model: nf.Embedder) -> dict[str, float]:
+    """The figures of one setting on one data set, and the CPU seconds of its fit."""
+    graph = nf.Graph.of(nf.datasets.load(name, **({"directed": False} if name == "cora" else {})))
+    if kind == "links":
+        outer = split_edges(graph, 0.2, seed=11)
+        split = split_edges(outer.train, 0.2, seed=12)
+        cost = fitted(model, split.train)
+        by = {x: nf.evaluate.link_prediction(model, split, score=x, nodes=50, baselines=False) for x in SCORES}
+        return {f"AUC {x}": result.figures["AUC"] for x, result in by.items()} | cost
+    cost, classes = fitted(model, graph), inner(name)
+    if kind == "roles":
+        result = nf.evaluate.roles(model, classes, train=(0.5,), repeats=20, baselines=False)
+    else:
+        result = nf.evaluate.classification(model, classes, train=(0.1, 0.5), repeats=3, baselines=False)
+    return dict(result.figures) | cost
+
+
+def fitted(model: nf.Embedder, graph: nf.Graph) -> dict[str, float]:
+    """Fit, and say what it cost."""
+    start = time.process_time()
+    model.fit(graph, progress=False)
+    return {"CPU s": time.process_time() - start, "rounds": float(len(model.history_))}
+
+
+def cells() -> Iterator[tuple[str, str, nf.Embedder]]:
+    """All that is measured, the cheap data sets first."""
+    for kind, names in (("roles", ROLES), ("classes", CLASSES), ("links", LINKS)):
+        for name in names:
+            yield from ((kind, name, model) for model in models(kind))
+
+
+def recorded() -> list[dict[str, Any]]:
+    """What there is already."""
+    return [json.loads(line) for line in RECORDS.read_text().splitlines()] if RECORDS.exists() else []
+
+
+def main() -> None:
+    """Measure what is not recorded yet, or show what is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="a pattern of KIND DATA MODEL")
+    parser.add_argument("--table", action="store_true", help="print what is recorded")
+    args = parser.parse_args()
+    rows = [x for x in recorded() if re.search(args.only, f"{x['kind']} {x['data']} {x['model']}")]
+    if args.table:
+        for x in rows:
+            print(f"{x['kind']:8}{x['data']:16}{x['model']:60}", {k: round(v, 4) for k, v in x["figures"].items()})
+        return
+    done = {(x["kind"], x["data"], x["model"]) for x in recorded()}
+    for kind, name, model in cells():
+        key = (kind, name, in_words(model))
+        if key in done or not re.search(args.only, " ".join(key)):
+            continue
+        done.add(key)
+        line = {"kind": kind, "data": name, "model": key[2], "figures": measured(kind, name, model)}
+        with RECORDS.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""`netfold prepare FILES OUT`: edges into a folder of parts, out of core; `netfold plan`: what training will take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from netfold.cli.fit import hyper_parameters
+from netfold.cli.flags import flags
+from netfold.cli.inputs import directed_flag, text_flags, weighted_flag
+from netfold.cli.output import force_flag, json_flag, say
+from netfold.errors import InputError
+from netfold.models import MODELS
+
+__all__ = ["plan", "prepare"]
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, as 8GB or 8GiB."""
+
+    name = "size"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from netfold.data.checks import byte_count
+
+        try:
+            return byte_count(value)
+        except InputError as e:
+            self.fail(str(e), param, ctx)
+
+
+@click.command(epilog="Example: netfold prepare 'edges/*.parquet' big.parts --parts 256 --memory 8GB")
+@click.argument("files", nargs=-1, required=True)
+@click.argument("out")
+@click.option(
+    "--parts", type=click.IntRange(1, 4096), default=256, show_default=True, help="How many, at least a rank."
+)
+@click.option(
+    "--memory", type=Size(), default="4GB", show_default=True, help="At most this much; GB is 10^9, GiB 2^30."
+)
+@directed_flag
+@weighted_flag
+@text_flags
+@click.option("--source", help="The column of the nodes that edges start from, by its name.  [default: detected]")
+@click.option("--target", help="The column of the nodes that edges lead to.  [default: detected]")
+@click.option("--weight", help="The column of weights.  [default: one called weight, w, value, count, ...]")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing of the stages.")
+@force_flag
+@json_flag
+def prepare(files: tuple[str, ...], out: str, memory: int, quiet: bool, as_json: bool, **options: Any) -> None:
+    """Write the graph in FILES as a folder of parts OUT, which `netfold fit` trains on any number of processes.
+
+    FILES are csv, tsv or parquet, names, patterns in quotes, or folders that Spark or Dask wrote, and are read by the
+    rules of every other command. It sorts on disk: the graph may be larger than memory. A run that was stopped goes on.
+    """
+    from netfold.io.prepare import prepare as prepare_files
+
+    def report(words: str) -> None:
+        if not quiet:
+            click.echo(f"prepare: {words}", err=True)
+
+    facts = prepare_files(list(files), out, memory=memory, report=report, **options)
+    text = (
+        f"{facts['nodes']:,} nodes and {facts['edges']:,} edges ({facts['arcs']:,} arcs) in {facts['parts']:,} parts, "
+        f"the largest {facts['balance']:.2f} times the mean\nread: {facts['reading']}\n{out}"
+    )
+    say({"path": out, **facts}, text, as_json=as_json)
+
+
+@click.command(
+    epilog="Example: netfold plan big.parts sdne --dim 128 --ranks 8 --memory 141GB --wire 50GB",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+@click.argument("parts")
+@click.argument("model", type=click.Choice(list(MODELS)))
+@click.option("--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Processes: GPUs, as a rule.")
+@click.option("--memory", type=Size(), help="What a rank has, as 141GB or 80GiB; options that fit are suggested.")
+@click.option("--wire", type=Size(), help="Bytes a second that a rank can send: 50GB for 400 Gb/s, 1.25GB for 10 Gb/s.")
+@json_flag
+@click.pass_context
+def plan(
+    ctx: click.Context, parts: str, model: str, ranks: int, memory: int | None, wire: int | None, as_json: bool
+) -> None:
+    """Say what fitting MODEL to a folder of PARTS takes: memory a rank, bytes an epoch, seconds on a wire, disk.
+
+    Options of the model are given as to `netfold fit` (--dim, --hidden, ...). It is arithmetic on what `fit` allocates;
+    nothing is trained.
+    """
+    import dataclasses
+
+    from netfold.io.parts import PartsFolder
+    from netfold.studies.plan import gib, suggestions
+    from netfold.studies.plan import plan as planned
+
+    cls = MODELS[model]
+    own = click.Command("plan", params=list(flags(cls)))
+    inner = own.make_context(f"netfold plan {model}", list(ctx.args), parent=ctx)
+    chosen = cls(**hyper_parameters(inner, cls, {**inner.params, "config": None}))
+    folder = PartsFolder.open(Path(parts), "graph")
+    answer = planned(folder, chosen, ranks=ranks, wire=wire)
+    facts: dict[str, Any] = {"path": parts, "model": cls.__name__, **dataclasses.asdict(answer)}
+    lines = [str(answer)]
+    if ranks > len(folder) and not answer.why:
+        lines.append(f"{parts} has {len(folder)} parts: only as many ranks have work")
+    if memory is not None:
+        words = suggestions(folder, chosen, ranks, memory, wire=wire)
+        facts |= {"fits": not words, "suggestions": words}
+        lines.append(f"fits into {gib(memory)}" if not words else f"does not fit into {gib(memory)}; would fit:")
+        lines += [f"  {word}" for word in words]
+    say(facts, "\n".join(lines), as_json=as_json)

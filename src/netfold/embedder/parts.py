@@ -1,0 +1,156 @@
+"""A model fitted to a folder of parts: by the ranks that torchrun started, or by one process that maps it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netfold._version import version
+from netfold.embedder.options import config_to_json
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.cluster.exchange import RankGraph
+    from netfold.embedder.embedder import Embedder
+
+__all__ = ["fit_parts", "is_spread", "save_vector_parts"]
+
+
+def is_spread(model: Embedder, path: str | os.PathLike[str]) -> bool:
+    """Whether a folder of parts is trained part by part; refused where several ranks are asked for what cannot be.
+
+    A folder of one part, in one process, is a graph as any other; so is one for a model, or for options, that need the
+    whole graph in one memory.
+    """
+    from netfold.cluster.ranks import rank_of
+    from netfold.io.parts import PartsFolder
+
+    why = model._unspread()
+    _, size = rank_of()
+    if size > 1 and why:
+        name = type(model).__name__
+        raise InputError(f"{name} cannot be spread over {size} ranks: {why}; start it without torchrun")
+    return size > 1 or (not why and len(PartsFolder.open(path, "graph")) > 1)
+
+
+def fit_parts(
+    model: Embedder,
+    path: str | os.PathLike[str],
+    *,
+    checkpoint: str | os.PathLike[str] | None,
+    checkpoint_every: float,
+    progress: bool,
+    on_epoch: Callable[[dict[str, float]], object] | None,
+) -> None:
+    """`Embedder.fit` for a folder of parts."""
+    from netfold.cluster.checkpoints import ShardedCheckpoint
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.ranks import start
+    from netfold.data.embedding import Embedding
+    from netfold.io.parts import PartsFolder
+    from netfold.learn.progress import Progress
+    from netfold.learn.training import train
+
+    ranks = start(model.device)
+    folder = ranks.together(lambda: PartsFolder.open(path, "graph"))
+    ranks.agree("version of netfold or torch", {p: version(p) for p in ("netfold", "torch")})
+    ranks.agree("configuration", {"model": type(model).__name__, **config_to_json(model)})
+    ranks.agree("graph", {"fingerprint": folder.fingerprint})
+    if folder.n_nodes < 2 or folder.n_arcs == 0:
+        raise InputError(
+            f"{path} has {folder.n_nodes} node(s) and {folder.n_arcs} arcs; there is nothing to learn from"
+        )
+    graph = RankGraph(folder, ranks)
+    graph.check()
+    facts = {"fingerprint": folder.fingerprint, "n_nodes": folder.n_nodes, "directed": folder.directed}
+    run = {"model": type(model).__name__, "config": config_to_json(model), "graph": facts, "version": version()}
+    bar = Progress(type(model).__name__) if progress and ranks.first else Progress.silent()
+    saved = None if checkpoint is None else ShardedCheckpoint(checkpoint, run, graph, every=checkpoint_every)
+    room = _room(model, graph, checkpoint, bar)
+    problem = model._spread(graph, room, resumed=saved is not None and saved.exists())
+    model.history_ = train(
+        problem.network,
+        problem.batches,
+        problem.blocks,
+        epochs=model.epochs,
+        schedule=problem.schedule,
+        tolerance=problem.tolerance,
+        patience=problem.patience,
+        rows=folder.n_nodes,
+        checkpoint=saved,
+        progress=bar,
+        on_epoch=on_epoch,
+        agree=ranks.most if ranks.size > 1 else None,
+    )
+    vectors = problem.network.embed()
+    model.network_ = problem.network.own if ranks.size == 1 else problem.network
+    model.network_.zero_grad(set_to_none=True)
+    model.graph_facts_ = facts | ({} if problem.network.own.unit == 1 else {"unit": problem.network.own.unit})
+    model.embedding_ = Embedding(graph.names(), vectors, fitted_to=folder.fingerprint)
+    setattr(model, "_graph_parts", graph)  # noqa: B010
+
+
+def _room(model: Embedder, graph: RankGraph, checkpoint: Any, bar: Any) -> Any:
+    """Memory, or files where the tables of this rank and its rows do not fit into what is left of it."""
+    from netfold.cluster.room import Room, memory_left
+
+    needed, left = model._bytes(graph.m, sum(graph.folder.files[p]["arcs"] for p in graph.parts), graph.ranks.size), 0
+    if graph.ranks.device.type != "cpu" or needed <= (left := memory_left()):
+        return Room()
+    scratch = os.environ.get("NETFOLD_SCRATCH") or checkpoint or None
+    where = Room(resident=False, scratch=scratch)
+    bar.note("{:.2f} GiB are needed and {:.2f} GiB of memory are left: tables are mapped in {}, which is slower")(
+        needed / 2**30, left / 2**30, where.scratch
+    )
+    return where
+
+
+def save_vector_parts(model: Embedder, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write the vectors of a model that was fitted to parts as a folder of the same parts; all ranks together."""
+    from netfold.io.files import staged_folder
+    from netfold.io.parts import write_part, write_parts_manifest
+
+    graph, vectors = model._graph_parts, model.embedding_.vectors
+    ranks, folder, path = graph.ranks, graph.folder, Path(path)
+
+    def written(stage: str) -> list[dict[str, Any]]:
+        if not Path(stage).is_dir():
+            raise InputError(f"{stage} is not seen here; the vectors need a folder that all hosts share")
+        entries = []
+        for p in graph.parts:
+            own = slice(int(folder.starts[p]) - graph.first, int(folder.starts[p + 1]) - graph.first)
+            arrays = {"vectors": vectors[own]}
+            entries.append(write_part(Path(stage), p, folder.names(p), arrays, hashed=folder.hashed))
+        return entries
+
+    if not ranks.first:
+        stage = ranks.first_says("")
+        if stage:
+            ranks.gather(ranks.together(lambda: written(stage)))
+        ranks.together(lambda: None)
+        return
+    said = False
+
+    def whole() -> None:
+        nonlocal said
+        with staged_folder(path, force=force) as stage:
+            said = True
+            ranks.first_says(str(stage))
+            entries = [x for several in ranks.gather(ranks.together(lambda: written(str(stage)))) for x in several]
+            facts = {"dim": int(vectors.shape[1]), "fitted_to": folder.fingerprint}
+            write_parts_manifest(stage, "embedding", entries, folder.facts["names"], hashed=folder.hashed, **facts)
+
+    try:
+        whole()
+    except InputError as e:
+        if not said:
+            ranks.first_says("")
+        problem = e
+        ranks.together(lambda: _raise(problem))
+    ranks.together(lambda: None)
+
+
+def _raise(e: InputError) -> None:
+    raise e

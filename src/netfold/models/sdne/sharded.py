@@ -1,0 +1,456 @@
+"""SDNE over several ranks, exactly: each owns the rows of its nodes in every table, and gets of others what it needs.
+
+With X the rows of the adjacency matrix, Z = X W + b the first layer, Y the vectors and H the decoder's last layer, a
+rank with m of n nodes holds its rows of W, of the output weights V and of all three. An epoch sends
+
+    W and V (h and h + 1 numbers a row), Y (d), and the gradients of W and V
+
+for each of the U rows of others that its edges name: 4 U (4h + d + 2) bytes in float32 (4h + 2d + 2 where the graph is
+not symmetric), and sums VᵀV, Vᵀc, HᵀH and Σh (2 (h² + h) numbers), the layers between and the loss over all ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from netfold.cluster.exchange import RankGraph, RankRows, row_sums
+from netfold.cluster.ranks import Ranks
+from netfold.learn import losses
+from netfold.learn.layers import xavier_
+from netfold.models.sdne.batches import Damping, in_units
+from netfold.models.sdne.network import SDNENetwork
+
+__all__ = ["ShardedSDNE"]
+
+_Draw = Callable[..., torch.Generator]
+"""From a stream of numbers (what for, part, epoch) to a generator: `Embedder._generator`."""
+_TABLES, _SUBSPACE, _COINS = 3, 4, 5
+
+
+class ShardedSDNE(nn.Module):
+    """`SDNENetwork` whose tables are spread over ranks; `own` has this rank's rows, in one process all of them."""
+
+    spread = ("own.first.table", "own.last.table", "own.last.bias", "own.damping.columns")
+    """What has a row for each own node."""
+
+    def __init__(
+        self,
+        own: SDNENetwork,
+        graph: RankGraph,
+        draw: _Draw,
+        *,
+        dropout: float = 0.0,
+        resident: bool = True,
+        empty: Callable[..., Tensor] = torch.empty,
+    ):
+        """`empty` makes the arrays that are as long as the own rows, in memory as a rule."""
+        super().__init__()
+        self.own, self._graph, self._draw, self._dropout = own, graph, draw, dropout
+        self._ranks: Ranks = graph.ranks
+        table = own.first.table
+        self.rows = RankRows(graph, own.chunk_rows(), dtype=table.dtype, device=table.device, resident=resident)
+        self.exchange = self.rows.exchange()
+        self._empty = empty
+        self._buffers_: dict[str, Tensor] = {}
+        self._weigh()
+        self._sums = self._link_sums()
+
+    # ---------------------------------------------------------------- the rows that are read
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the rows are those of a symmetric matrix, so that products with its transpose are the same."""
+        damping = self.own.damping
+        return not self._graph.folder.directed and (damping is None or damping.q == damping.p)
+
+    def _weigh(self) -> None:
+        """Take the sums that dampings divide by, and let the rows be weighed, as `SDNENetwork.weighed` does."""
+        network, graph = self.own, self._graph
+        if network.damping is None:
+            if network.unit != 1:
+                self.rows.weighed(lambda rows, first: in_units(rows, network.unit))
+            return
+        damping = network.damping
+        row_sums, column_sums = self._plain_sums()
+        damping.columns.copy_(torch.from_numpy(_powers(column_sums, damping.p)))
+        damping.unit.fill_(1.0)
+        of_rows = _powers(row_sums, damping.q)
+        whole = self._column_powers(damping)
+        self.rows.weighed(lambda rows, first: _damped(rows, of_rows[first : first + rows.shape[0]], whole, damping))
+        total = sum(float(self.rows.csr(c).data.sum(dtype=np.float64)) for c in range(len(self.rows.slices)))
+        counts = torch.tensor(
+            [total, float(sum(graph.folder.files[p]["arcs"] for p in graph.parts))], dtype=torch.float64
+        )
+        total, arcs = self._ranks.sum_(counts).tolist()
+        damping.unit.fill_(arcs / total)
+        self.rows.weighed(lambda rows, first: _damped(rows, of_rows[first : first + rows.shape[0]], whole, damping))
+
+    def _plain_sums(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The sums of the own rows and of the own columns, as they are in the graph."""
+        graph = self._graph
+        of_rows = [row_sums(graph.rows(p)) for p in graph.parts]
+        own = np.concatenate([np.zeros(0), *of_rows])
+        if not graph.folder.directed:
+            return own, own
+        back = torch.zeros(graph.m, 1, dtype=torch.float64)
+        giving = self.exchange.giving(back)
+        for q in (*self.exchange.order, self._ranks.rank):
+            low, high = graph.bounds[q], graph.bounds[q + 1]
+            sums = np.zeros(int(high - low))
+            for p in graph.parts:
+                rows = graph.rows(p)
+                here = (rows.indices >= low) & (rows.indices < high)
+                sums += np.bincount(rows.indices[here] - low, rows.data[here], minlength=len(sums))
+            if q == self._ranks.rank:
+                back += torch.from_numpy(sums)[:, None]
+            else:
+                giving.send(q, torch.from_numpy(sums[self.rows.needs[q]])[:, None])
+        giving.finish()
+        return own, back[:, 0].numpy()
+
+    def _column_powers(self, damping: Damping) -> Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]:
+        """From columns, as the graph numbers them, to what links to them are multiplied by."""
+        graph = self._graph
+        own = damping.columns.cpu()[:, None]
+        powers = {q: rows[:, 0].numpy() for q, rows in self.exchange.fetch(own)}
+        powers[self._ranks.rank] = own[:, 0].numpy()
+
+        def of(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+            out = np.empty(len(columns))
+            for q, values in powers.items():
+                low, high = graph.bounds[q], graph.bounds[q + 1]
+                here = (columns >= low) & (columns < high)
+                at = columns[here] - low
+                out[here] = values[at if q == self._ranks.rank else np.searchsorted(self.rows.needs[q], at)]
+            return out
+
+        return of
+
+    def _link_sums(self) -> Tensor:
+        """Row sums of X + Xᵀ, or of X where that is symmetric: m x 1."""
+        table = self.own.first.table
+        sums = [row_sums(self.rows.csr(c)) for c in range(len(self.rows.slices))]
+        own = torch.from_numpy(np.concatenate([np.zeros(0), *sums])).to(table)[:, None]
+        if self.symmetric or not self.own.alpha:
+            return own
+        back = torch.zeros_like(own)
+        self.rows.add_transposed(self.exchange, torch.ones_like(own), back)
+        return own + back
+
+    # ---------------------------------------------------------------- where training begins
+
+    @torch.no_grad()
+    def start(self, init: str) -> None:
+        """Xavier's start, each part's rows drawn by the part, and then the leading singular vectors ("svd")."""
+        network, graph = self.own, self._graph
+        squares = sum(
+            float(np.square(self.rows.csr(c).data, dtype=np.float64).sum()) for c in range(len(self.rows.slices))
+        )
+        total = self._ranks.sum_(torch.tensor([squares], dtype=torch.float64))
+        generator = self._draw(0)
+        for weight in (*network.encoder.weights, *network.decoder.weights):
+            xavier_(weight, generator)
+        for p, own in self._by_part():
+            mine = self._draw(_TABLES, p)
+            xavier_(network.first.table[own], mine, fan_in=float(total) / graph.n_nodes)
+            xavier_(network.last.table[own], mine, fan_in=graph.n_nodes)
+        if init == "svd":
+            self._start_from_svd()
+
+    def _by_part(self) -> list[tuple[int, slice]]:
+        first = self._graph.first
+        starts = self._graph.folder.starts - first
+        return [(p, slice(int(starts[p]), int(starts[p + 1]))) for p in self._graph.parts]
+
+    def _start_from_svd(self) -> None:
+        """As `start_from_svd`: x̂ = V Vᵀ x with V the leading right singular vectors, by subspace iteration."""
+        network, ranks = self.own, self._ranks
+        layers = [*network.encoder.weights, *network.decoder.weights]
+        n = self._graph.n_nodes
+        rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), n])
+        v = self._singular_vectors(rank, min(rank + 10, n))
+        reach = self.rows.matmul(self.exchange, v).abs().amax(1) if len(v) else v.new_zeros(0)
+        largest = ranks.most(float(reach.max()) if len(reach) else 0.0)
+        reach = reach[reach > 1e-6 * largest]
+        scale = 0.5 / self._quantile(reach, 0.9, largest)
+        network.first.table.mul_(0.1)
+        network.last.table.mul_(0.1)
+        network.first.table[:, :rank] = scale * v
+        network.last.table[:, :rank] = v / scale
+        for w in layers:
+            w.mul_(0.1)
+            w[:rank, :rank] = torch.eye(rank)
+
+    def _singular_vectors(self, rank: int, wide: int) -> Tensor:
+        """V: m x rank, the own rows; a column of a singular value of 0 is 0, as any vector would do there."""
+        table = self.own.first.table
+        basis = table.new_zeros(self._graph.m, wide)
+        for p, own in self._by_part():
+            drawn = torch.randn(own.stop - own.start, wide, generator=self._draw(_SUBSPACE, p), dtype=table.dtype)
+            basis[own] = drawn.to(table.device)
+        basis = self._orthonormal(basis)
+        for _ in range(4):
+            product = torch.zeros_like(basis)
+            self.rows.add_transposed(self.exchange, self.rows.matmul(self.exchange, basis), product)
+            basis = self._orthonormal(product)
+        product = self.rows.matmul(self.exchange, basis)
+        squares, turn = torch.linalg.eigh(self._ranks.sum_((product.T @ product).double()))
+        order = torch.argsort(squares, descending=True)[:rank]
+        turn = turn[:, order] * (squares[order] > 1e-10 * squares.max())
+        leading: Tensor = basis @ turn.to(basis)
+        return leading
+
+    def _orthonormal(self, x: Tensor) -> Tensor:
+        """As `solvers.orthonormal`; QR is of the ranks' own triangles, one below the other."""
+        for _ in range(2):
+            factor, failed = torch.linalg.cholesky_ex(self._ranks.sum_((x.T @ x).double()))
+            if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
+                return self._qr(x)
+            x = x @ torch.linalg.inv(factor).T.to(x)
+        return x
+
+    def _qr(self, x: Tensor) -> Tensor:
+        wide = x.shape[1]
+        q, r = torch.linalg.qr(x.double())
+        padded = r.new_zeros(wide, wide)
+        padded[: len(r)] = r
+        triangles = self._ranks.stack(padded)
+        below = torch.linalg.qr(triangles.reshape(-1, wide)).Q
+        mine = below[self._ranks.rank * wide :][: len(r)]
+        basis: Tensor = (q @ mine).to(x)
+        return basis
+
+    def _quantile(self, values: Tensor, share: float, largest: float) -> float:
+        """The k-th smallest of all ranks' values, by halving: none of them leaves its rank."""
+        count = int(self._ranks.sum_(torch.tensor([len(values)], dtype=torch.float64)))
+        k, low, high = max(1, int(share * count)), 0.0, largest
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self._ranks.sum_(torch.tensor([float((values <= middle).sum())], dtype=torch.float64))
+            low, high = (low, middle) if float(below) >= k else (middle, high)
+        return high
+
+    # ---------------------------------------------------------------- the loss
+
+    def loss(self, epoch: int) -> dict[str, Tensor]:
+        """The three terms of Eq. (5) over all ranks, and their gradients at the own rows, in full batch."""
+        network = self.own
+        for weight in self.parameters():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+        with torch.no_grad():
+            z = self._first_layer(epoch)
+            y = self._vectors(z)
+            pulled = self._pulled(y)
+            total = torch.zeros(3, dtype=torch.float64, device=z.device)
+            if pulled is not None:
+                total[1] = self._dots(y, pulled)
+        whole = network.last.gram()
+        held = [self._ranks.sum_(x.detach().clone()).requires_grad_() for x in whole]
+        with torch.no_grad():
+            at_hidden = self._at_others(y, total)
+        self._backward(z, pulled, at_hidden, held, total)
+        for x in held[:2]:
+            assert x.grad is not None
+            self._ranks.sum_(x.grad)
+        constant = held[2].grad  # counts all rows of all ranks
+        assert constant is not None
+        self._ranks.sum_(constant)
+        torch.autograd.backward(whole, [x.grad for x in held])
+        with torch.no_grad():
+            self._first_layer_backward(z, epoch)
+            self._reduce_layers()
+            total[2] = self._regularization()
+        self._ranks.sum_(total)
+        return {name: total[i] for i, name in enumerate(("second_order", "first_order", "regularization"))}
+
+    def _buffer(self, name: str, width: int) -> Tensor:
+        """An array with a row for each own node, the same one each epoch."""
+        if name not in self._buffers_:
+            like = self.own.first.table
+            self._buffers_[name] = self._empty((self._graph.m, width), dtype=like.dtype, device=like.device)
+        return self._buffers_[name]
+
+    def _seen(self, epoch: int) -> Callable[[int, int], Any]:
+        """The blocks as the encoder sees them in an epoch."""
+        if not self._dropout:
+            return self.rows.block
+        return lambda c, q: self.rows.dropped(
+            c, q, self._dropout, lambda part: self._draw(_COINS, part, epoch), epoch
+        )  # fmt: skip
+
+    def _first_layer(self, epoch: int | None) -> Tensor:
+        """Z = X W + b: m x h. None: of all entries, whatever is dropped in training."""
+        network, seen = self.own, self.rows.block if epoch is None else self._seen(epoch)
+        z = self._buffer("z", network.first.table.shape[1])
+        z.copy_(network.first.bias.expand_as(z))
+        table = network.first.table.detach()
+        coming = self.exchange.fetch(table)
+        self._add_products(z, self._ranks.rank, table, seen)
+        for q, rows in coming:
+            self._add_products(z, q, rows, seen)
+        return z
+
+    def _add_products(self, out: Tensor, q: int, table: Tensor, seen: Callable[[int, int], Any]) -> None:
+        for c, own in enumerate(self.rows.slices):
+            if (block := seen(c, q)) is not None:
+                out[own] += block.matmul(table)
+
+    def _vectors(self, z: Tensor) -> Tensor:
+        network = self.own
+        y = self._buffer("y", network.dim)
+        for own in self.rows.slices:
+            y[own] = network.encoder(network.activation(z[own]))
+        return y
+
+    def _pulled(self, y: Tensor) -> Tensor | None:
+        """alpha (L + Lᵀ) Y: m x d, half of the gradient of the first-order term; None where that is not asked for."""
+        if not self.own.alpha:
+            return None
+        pulled = self._buffer("pulled", y.shape[1])
+        torch.mul(self._sums, y, out=pulled)
+        pulled -= self.rows.matmul(self.exchange, y)
+        if self.symmetric:
+            return pulled.mul_(2 * self.own.alpha)
+        back = torch.zeros_like(y)
+        self.rows.add_transposed(self.exchange, y, back)
+        return pulled.sub_(back).mul_(self.own.alpha)
+
+    def _dots(self, a: Tensor, b: Tensor) -> Tensor:
+        """Σ a b, a chunk at a time, in float64."""
+        return sum(((a[own] * b[own]).sum().double() for own in self.rows.slices), a.new_zeros((), dtype=torch.float64))
+
+    def _at_others(self, y: Tensor, total: Tensor) -> Tensor | None:
+        """What the columns of other ranks add to the second order, and its gradient at H: m x h; of one rank None."""
+        if self._ranks.size == 1:
+            return None
+        network, table, bias = self.own, self.own.last.table, self.own.last.bias
+        assert table.grad is not None and bias.grad is not None
+        biases = dict(self.exchange.fetch(bias.detach()[:, None]))
+        giving, at_biases = self.exchange.giving(table.grad), {}
+        coming = self.exchange.fetch(table.detach())
+        hidden = self._buffer("hidden", table.shape[1])
+        at_hidden = self._buffer("at_hidden", table.shape[1]).zero_()
+        for own in self.rows.slices:
+            hidden[own] = network.decoder(y[own])
+        for q, theirs in coming:
+            product, at_bias = torch.zeros_like(theirs), torch.zeros_like(biases[q])
+            for c, own in enumerate(self.rows.slices):
+                block = self.rows.block(c, q)
+                if block is None:
+                    continue
+                outputs = block.sampled(hidden[own], theirs) + biases[q][block.col, 0]
+                total[0] += losses.second_order_correction(outputs, block.values, network.beta).double()
+                errors = block.with_values(2 * network.beta**2 * (outputs - block.values) - 2 * outputs)
+                at_hidden[own] += errors.matmul(theirs)
+                errors.add_transposed_matmul(hidden[own], product)
+                at_bias[:, 0] += errors.column_sums()
+            at_biases[q] = at_bias
+            giving.send(q, product)
+        giving.finish()
+        giving = self.exchange.giving(bias.grad[:, None])
+        for q in self.exchange.order:
+            giving.send(q, at_biases[q])
+        giving.finish()
+        return at_hidden
+
+    def _backward(
+        self, z: Tensor, pulled: Tensor | None, at_hidden: Tensor | None, gram: list[Tensor], total: Tensor
+    ) -> None:
+        """Walk the chunks once more with gradients on; that of Z takes Z's place."""
+        network, me = self.own, self._ranks.rank
+        for c, own in enumerate(self.rows.slices):
+            at = z[own].detach().requires_grad_()
+            y = network.encoder(network.activation(at))
+            hidden = network.decoder(y)
+            part = network.last.energy(hidden, (gram[0], gram[1], gram[2]))
+            block = self.rows.block(c, me)
+            if block is not None:
+                outputs = network.last.at(block, hidden)
+                part = part + losses.second_order_correction(outputs, block.values, network.beta)
+            total[0] += part.detach().double()
+            if pulled is not None:
+                part = part + (y * (2 * pulled[own])).sum()  # whose gradient is that of the first order
+            if at_hidden is not None:
+                part = part + (hidden * at_hidden[own]).sum()
+            part.backward()  # type: ignore[no-untyped-call]
+            assert at.grad is not None
+            z[own] = at.grad
+        for x in gram:
+            if x.grad is None:
+                x.grad = torch.zeros_like(x)
+
+    def _first_layer_backward(self, at_z: Tensor, epoch: int) -> None:
+        first = self.own.first
+        assert first.table.grad is not None and first.bias.grad is not None
+        self.rows.add_transposed(self.exchange, at_z, first.table.grad, block=self._seen(epoch))
+        first.bias.grad += at_z.sum(0)
+
+    def _layers(self) -> list[Tensor]:
+        network = self.own
+        return [network.first.bias, *network.encoder.parameters(), *network.decoder.parameters()]
+
+    def _reduce_layers(self) -> None:
+        """Sum the gradients of what every rank has, in one go."""
+        if self._ranks.size == 1:
+            return
+        grads = [x.grad for x in self._layers() if x.grad is not None]
+        flat = self._ranks.sum_(torch.cat([x.flatten() for x in grads]))
+        start = 0
+        for grad in grads:
+            grad.copy_(flat[start : start + grad.numel()].view_as(grad))
+            start += grad.numel()
+
+    def _regularization(self) -> float:
+        """nu ½ Σ ‖W‖², the layers between counted by rank 0; its gradient, nu W, is added here."""
+        network, nu = self.own, self.own.nu
+        shared = [*network.encoder.weights, *network.decoder.weights]
+        own = [network.first.table, network.last.table]
+        for w in (*own, *shared):
+            assert w.grad is not None
+            w.grad.add_(w, alpha=nu)
+        counted = [*own, *shared] if self._ranks.first else own
+        return nu * 0.5 * sum(_squares(w) for w in counted)
+
+    @torch.no_grad()
+    def embed(self) -> npt.NDArray[np.float32]:
+        """The vectors of the own nodes: m x d."""
+        vectors: npt.NDArray[np.float32] = self._vectors(self._first_layer(None)).float().numpy(force=True).copy()
+        return vectors
+
+    def formula(self) -> int:
+        """Bytes that this rank sends in an epoch, counted by hand: see the top of this file."""
+        network = self.own
+        size, h, d = network.first.table.element_size(), network.first.table.shape[1], network.dim
+        there, back = sum(map(len, self.exchange.wanted)), self.exchange.needed
+        vectors = 0 if not network.alpha else d * there + (0 if self.symmetric else d * back)
+        return size * ((2 * h + 1) * there + (2 * h + 1) * back + vectors)
+
+
+def _squares(w: Tensor) -> float:
+    """Σ w², some rows at a time, in float64."""
+    step = max(1, (1 << 20) // max(1, w.shape[-1]))
+    return sum(float(part.double().square().sum()) for part in torch.split(w, step))
+
+
+def _powers(sums: npt.NDArray[np.float64], p: float) -> npt.NDArray[np.float64]:
+    powers: npt.NDArray[np.float64] = np.where(sums > 0, sums, 1.0) ** -p
+    return powers
+
+
+def _damped(
+    rows: sparse.csr_array,
+    of_rows: npt.NDArray[np.float64],
+    of_columns: Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]],
+    damping: Damping,
+) -> sparse.csr_array:
+    """As `Damping.of`."""
+    factor = np.repeat(of_rows, np.diff(rows.indptr)) * of_columns(rows.indices) * float(damping.unit)
+    return sparse.csr_array(((rows.data * factor).astype(np.float32), rows.indices, rows.indptr), shape=rows.shape)

@@ -1,0 +1,158 @@
+"""Spectral: eigenvectors of a matrix of the graph, or a smoothing of vectors along its links; seconds, no training."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from netfold.embedder.embedder import Computed
+from netfold.embedder.options import option
+from netfold.embedder.problem import Input, check_placed, over_known
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from scipy import sparse
+
+    from netfold.data.embedding import Embedding
+    from netfold.learn.progress import Progress
+    from netfold.models.spectral.network import SpectralNetwork
+
+__all__ = ["Spectral"]
+
+_WITH_DIRECTIONS = ("adjacency", "log", "normalized")
+"""Matrices that tell i → j from j → i: of a directed graph they have left and right vectors."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Linked(Input):
+    """A graph, and its links as a matrix reads them."""
+
+    two_sided: bool
+
+    @cached_property
+    def links(self) -> sparse.csr_array:
+        """i → j where directions are told apart, else in either direction: n x n, float64."""
+        from netfold.data.edges import links
+
+        return links(self.graph, directed=self.two_sided, weights=True, loops="keep")
+
+    @cached_property
+    def sides(self) -> list[sparse.csr_array]:
+        """The rows of nodes: by the links that leave them and, where told apart, by those that reach them."""
+        from scipy import sparse
+
+        if not self.two_sided:
+            return [self.links]
+        back = sparse.csr_array(self.links.T)
+        back.sort_indices()
+        return [self.links, back]
+
+
+@dataclasses.dataclass(kw_only=True, repr=False, eq=False)
+class Spectral(Computed["SpectralNetwork"]):
+    """Vectors that cost seconds: the leading eigenvectors of a matrix M of the graph, each times |λ|^power.
+
+    The matrix is the adjacency A, its logarithm, positive pointwise mutual information, the normalised adjacency
+    N = D^-½ A D^-½, or the random walk D⁻¹A of the Laplacian I - D⁻¹A; degrees D are regularised. Eigenvalues of both
+    signs count. Two forms take no eigenvectors of N: "propagation" averages random vectors over neighbors again and
+    again (as Cleora does), "prone" smooths an SVD by a Gaussian filter of the Laplacian (as ProNE does).
+
+    A node's vector is its row of M times a small table, m_i U Λ⁻¹ |Λ|^power, which is that of the eigenvectors where
+    they are exact; a new node's row gives it its vector likewise (Nyström). Where the matrix knows directions, directed
+    graphs have left and right vectors, half of the dimensions each. Nodes without links get the mean vector.
+
+    >>> from netfold.data.graph import Graph
+    >>> two = [(a, b) for group in ("abcd", "wxyz") for a in group for b in group if a < b] + [("d", "w")]
+    >>> model = Spectral(dim=2).fit(Graph.from_edges(two), progress=False)
+    >>> sorted(node for node, _ in model.embedding_.nearest("a", k=2))
+    ['b', 'c']
+    >>> new = model.transform(Graph.from_edges([("e", "a"), ("e", "b")]))
+    >>> model.embedding_.nearest(new["e"], k=1)[0][0] in "abcd"
+    True
+    """
+
+    matrix: str = option(
+        "laplacian",
+        "adjacency (A), log (log(1 + A)), ppmi (logarithm of how much oftener a walk of `window` steps meets a node "
+        "than chance, where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
+        "coordinates are the random walk's), propagation (averages over neighbors, `steps` times) or prone",
+        choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone"),
+    )
+    power: float = option(
+        1.0,
+        "of |λ| in the length of an eigenvector: 0 leaves all alike, 0.5 makes products of vectors come near the "
+        "entries of |M|, 1 smooths further along links",
+        at_least=0,
+    )
+    regularization: float = option(
+        0.1,
+        "added to every degree, as a share of the mean degree: keeps eigenvectors from settling on a few nodes at the "
+        "rim of a sparse graph; for normalized and laplacian",
+        at_least=0,
+    )
+    steps: int = option(16, "averages over neighbors, for propagation", at_least=1)
+    tolerance: float = option(
+        0.01, "eigenvectors have converged when |M u - λ u| is below this share of the least |λ|, for each", above=0
+    )
+    rounds: int = option(100, "of the solver, at most; it warns where they were not enough", at_least=1)
+
+    # ---------------------------------------------------------------- what an Embedder asks
+
+    def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Linked:
+        read = super()._read(graph, embedding, later=later).graph
+        return _Linked(read, self._two_sided(read.directed))
+
+    def _two_sided(self, directed: bool) -> bool:
+        return directed and self.matrix in _WITH_DIRECTIONS
+
+    def _network(self, facts: dict[str, Any]) -> SpectralNetwork:
+        from netfold.models.spectral.network import SpectralNetwork
+
+        return SpectralNetwork(
+            facts["n_nodes"],
+            self.dim,
+            self.matrix,
+            power=self.power,
+            regularization=self.regularization,
+            two_sided=self._two_sided(facts["directed"]),
+        )
+
+    def _compute(self, network: SpectralNetwork, data: _Linked, progress: Progress) -> list[dict[str, float]]:
+        from netfold.models.spectral.network import Settings
+
+        records: list[dict[str, float]] = []
+        show, clock = progress.note("round {}: residual {:.3g}"), time.perf_counter()
+
+        def report(number: int, residual: float) -> None:
+            seconds = time.perf_counter() - clock - sum(record["seconds"] for record in records)
+            records.append({"epoch": number, "residual": residual, "objective": residual, "seconds": seconds})
+            show(number, residual)
+
+        settings = Settings(self._generator(0), self.tolerance, self.rounds, self.steps, report)
+        if not network.solve(data.sides, settings):
+            residual = records[-1]["residual"]
+            warnings.warn(
+                f"the eigenvectors have not converged in rounds={self.rounds}: a residual is {residual:.2g}, above "
+                f"tolerance={self.tolerance:g}; allow more rounds, or take fewer dimensions",
+                stacklevel=4,
+            )
+        return records
+
+    def _embed(self, data: _Linked) -> Embedding:
+        from netfold.data.embedding import Embedding
+
+        return Embedding(data.graph.nodes, self.network_.embed(data.sides))
+
+    def _extend(self, data: _Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        sides = [over_known(rows[new], known, len(self.embedding_)) for rows in data.sides]
+        isolated = np.all([np.diff(rows.indptr) == 0 for rows in sides], axis=0)
+        check_placed("Spectral", data.graph.nodes, new[isolated])
+        return Embedding(data.graph.nodes.take(new), self.network_.embed(sides))

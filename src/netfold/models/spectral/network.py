@@ -1,0 +1,278 @@
+"""Spectral's tensors: what a matrix makes of a node's links, and the table that turns such a row into a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+from torch.nn import functional
+
+from netfold.learn.layers import Tables
+from netfold.learn.solvers import Eigenpairs, leading_eigenpairs
+from netfold.learn.sparse_rows import SparseRows, in_chunks
+
+__all__ = ["Settings", "SpectralNetwork"]
+
+_CHUNK = 1 << 16
+"""Rows that are placed at a time."""
+_EXACT = 1000
+"""Nodes up to which all is float64, as the solver is then exact."""
+_ORDER, _MU, _THETA = 10, 0.2, 0.5
+"""Of ProNE's filter: terms of the Chebyshev expansion, where the Gaussian is centred on the spectrum, and its width."""
+_NEGATIVES = 0.75
+"""The power of a node's part in links by which ProNE's log matrix weighs it as a negative."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to solve: random numbers, when eigenvectors have converged, averages of propagation, and who is told."""
+
+    generator: torch.Generator
+    tolerance: float
+    rounds: int
+    steps: int
+    report: Callable[[int, float], object]
+
+
+class SpectralNetwork(Tables):
+    """A table B (n x d) with the vectors m B of rows m of a matrix M, and what is needed to make such a row.
+
+    `sums0` and, where directions count, `sums1` are the weights of links that leave and that reach each node; `unit`
+    is the largest weight; `mean` is the vector of a node without links. Where directions count, the first half of the
+    columns is for links that leave a node, the second for those that reach it.
+    """
+
+    basis: Tensor
+    mean: Tensor
+    unit: Tensor
+    turn: Tensor
+    shift: Tensor
+
+    def __init__(self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool):
+        shapes: dict[str, Any] = {"basis": ((n, dim), torch.float32), "mean": ((dim,), torch.float32)}
+        shapes |= {"unit": ((1,), torch.float64)}
+        shapes |= {f"sums{side}": ((n,), torch.float64) for side in range(1 + two_sided)}
+        if matrix == "propagation":
+            shapes |= {"turn": ((dim, dim), torch.float32), "shift": ((dim,), torch.float32)}
+        super().__init__(shapes)
+        self._matrix, self._power, self._regularization, self._two_sided = matrix, power, regularization, two_sided
+        half = (dim + 1) // 2
+        self._columns = [slice(0, half), slice(half, dim)] if two_sided else [slice(0, dim)]
+
+    # ---------------------------------------------------------------- rows of the matrix
+
+    def weighed(self, rows: sparse.csr_array, side: int = 0) -> sparse.csr_array:
+        """Rows of M from rows of links (m x n): those that leave nodes (side 0), or that reach them (side 1)."""
+        if self._matrix == "adjacency":
+            return sparse.csr_array(rows / float(self.unit))
+        own = np.repeat(rows.sum(axis=1), np.diff(rows.indptr))
+        if self._matrix == "log":
+            values = np.log1p(rows.data) / np.log1p(float(self.unit))
+        elif self._matrix == "ppmi":
+            known = self.array("sums0")
+            values = np.log(np.maximum(rows.data / own * (known.sum() / known[rows.indices]), 1))
+        elif self._matrix == "normalized":
+            known = self.array(f"sums{1 - side if self._two_sided else 0}")
+            values = rows.data / np.sqrt((own + self._added) * (known[rows.indices] + self._added))
+        else:
+            values = rows.data / (own + (self._added if self._matrix == "laplacian" else 0))
+        return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+
+    @property
+    def _added(self) -> float:
+        """What regularises a degree."""
+        return self._regularization * float(self.array("sums0").mean())
+
+    # ---------------------------------------------------------------- vectors
+
+    def embed(self, sides: Sequence[sparse.csr_array]) -> npt.NDArray[np.float32]:
+        """The vectors of nodes with these rows of links, m x n for each side: m x d."""
+        vectors = self._placed(sides)
+        for rows, columns in zip(sides, self._columns, strict=True):
+            none = torch.from_numpy(np.diff(rows.indptr) == 0)
+            vectors[none, columns] = self.mean[columns].cpu()
+        return vectors.numpy()
+
+    def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
+        """The same with zeros where there are no links."""
+        blocks = [self._through(self.weighed(rows, side), side) for side, rows in enumerate(sides)]
+        return torch.cat(blocks, dim=1)
+
+    def _through(self, matrix: sparse.csr_array, side: int) -> Tensor:
+        basis = self.basis[:, self._columns[side]].contiguous()
+        parts = [rows.matmul(basis).cpu() for rows in in_chunks(matrix, _CHUNK, basis)]
+        vectors = torch.cat(parts)
+        if self._matrix == "propagation":
+            return functional.normalize(vectors - self.shift.cpu(), dim=1) @ self.turn.cpu()
+        return functional.normalize(vectors, dim=1) if self._matrix == "prone" else vectors
+
+    def solve(self, sides: Sequence[sparse.csr_array], settings: Settings) -> bool:
+        """Compute all of it from the links of a graph; whether the solver has converged."""
+        self.fill(unit=[max(rows.data.max() for rows in sides)])
+        self.fill(**{f"sums{side}": rows.sum(axis=1) for side, rows in enumerate(sides)})
+        dtype = torch.float64 if len(self.basis) <= _EXACT else torch.float32
+        form = self._symmetric_form(sides[0]) if len(sides) == 1 else self.weighed(sides[0])
+        rows = SparseRows.from_scipy(form, dtype=dtype, device=self.basis.device)
+        if self._matrix == "propagation":
+            self._propagate(rows, settings)
+            solved = True
+        elif self._matrix == "prone":
+            solved = self._prone(rows, sides[0], settings)
+        elif self._two_sided:
+            solved = self._left_and_right(rows, settings)
+        else:
+            solved = self._eigenvectors(rows, settings)
+        self._finish(sides)
+        return solved
+
+    def _symmetric_form(self, rows: sparse.csr_array) -> sparse.csr_array:
+        """M, or the symmetric matrix that has its eigenvalues: that of the random walk."""
+        if self._matrix != "laplacian":
+            return self.weighed(rows)
+        roots = np.sqrt(rows.sum(axis=1) + self._added)
+        roots = np.where(roots > 0, roots, 1)
+        walk = self.weighed(rows)
+        return sparse.csr_array(sparse.diags_array(roots) @ walk @ sparse.diags_array(1 / roots))
+
+    def _finish(self, sides: Sequence[sparse.csr_array]) -> None:
+        """Bring vectors to a mean square length of 1, and find the mean vector, of nodes that have links."""
+        vectors = self._placed(sides)
+        for rows, columns in zip(sides, self._columns, strict=True):
+            own = vectors[torch.from_numpy(np.diff(rows.indptr) > 0), columns]
+            size = float(own.double().square().sum(1).mean().sqrt()) * len(sides) ** 0.5
+            scale = 1 / size if size > 0 and self._matrix != "prone" else 1.0  # whose vectors are of length 1
+            self.mean[columns] = (own.double().mean(0) * scale).to(self.mean)
+            table = self.turn if self._matrix == "propagation" else self.basis[:, columns]
+            table *= scale
+
+    # ---------------------------------------------------------------- the tables of each form
+
+    def _eigenvectors(self, rows: SparseRows, settings: Settings) -> bool:
+        """U Λ⁻¹ |Λ|^power: M of it are the eigenvectors times |Λ|^power."""
+        upper = self._matrix == "laplacian"
+        pairs = self._pairs(rows.matmul, self.basis.shape[1], rows.values, settings, upper=upper)
+        vectors = pairs.vectors
+        if upper:  # of D^-½ A D^-½: those of D⁻¹ A are D^-½ u
+            roots = np.sqrt(self.array("sums0") + self._added)
+            vectors = vectors / torch.from_numpy(np.where(roots > 0, roots, 1)).to(vectors)[:, None]
+        factors = _factors(pairs.values.clamp(min=0) if upper else pairs.values, self._power)
+        self._write(vectors * factors.to(vectors), 0)
+        return pairs.converged
+
+    def _left_and_right(self, rows: SparseRows, settings: Settings) -> bool:
+        """Of M = U S Vᵀ: V S^(power - 1) for links that leave a node, U S^(power - 1) for those that reach it."""
+        wide = self._columns[0].stop
+        pairs = self._pairs(lambda x: rows.transposed_matmul(rows.matmul(x)), wide, rows.values, settings)
+        values = pairs.values.clamp(min=0).sqrt()
+        left = rows.matmul(pairs.vectors) * _factors(values, 0.0).to(pairs.vectors)
+        factors = _factors(values, self._power).to(left)
+        self._write(pairs.vectors * factors, 0)
+        self._write(left * factors, 1)
+        return pairs.converged
+
+    def _pairs(
+        self, product: Callable[[Tensor], Tensor], rank: int, values: Tensor, settings: Settings, *, upper: bool = False
+    ) -> Eigenpairs:
+        return leading_eigenpairs(
+            product,
+            len(self.basis),
+            rank,
+            settings.generator,
+            tolerance=settings.tolerance,
+            rounds=settings.rounds,
+            upper=upper,
+            like=values,
+            report=settings.report,
+        )
+
+    def _write(self, table: Tensor, side: int) -> None:
+        """A table of these columns; where there are fewer than there is room for, zeros stay."""
+        columns = self._columns[side]
+        wide = min(table.shape[1], columns.stop - columns.start)
+        self.basis[:, columns.start : columns.start + wide] = table[:, :wide].to(self.basis)
+
+    def _propagate(self, walk: SparseRows, settings: Settings) -> None:
+        """All but the last of so many averages of random vectors, each around its mean and at length 1.
+
+        The mean is that which averages leave as it is, by degree: without it they would end at one vector for all. What
+        they end at is whitened, so that all directions tell alike.
+        """
+        n, dim = self.basis.shape
+        x = torch.randn(n, dim, generator=settings.generator, dtype=torch.float32).to(self.basis.device)
+        walk = walk.with_values(walk.values.float())
+        degrees = self.get_buffer("sums0")
+        weights = (degrees / degrees.sum()).float()
+        for _ in range(settings.steps):
+            self.basis.copy_(x)
+            self.shift.copy_(weights @ x)
+            x = functional.normalize(walk.matmul(x) - self.shift, dim=1)
+        self.turn.copy_(_whitening(x[degrees > 0]))
+
+    def _prone(self, walk: SparseRows, links: sparse.csr_array, settings: Settings) -> bool:
+        """An SVD of ProNE's log matrix, smoothed by its filter; and rotated, as after the average over neighbors."""
+        logs = SparseRows.from_scipy(_log_matrix(links), dtype=walk.values.dtype, device=walk.values.device)
+        rank = self.basis.shape[1]
+        pairs = self._pairs(lambda x: logs.matmul(logs.transposed_matmul(x)), rank, walk.values, settings)
+        first = functional.normalize(pairs.vectors * pairs.values.clamp(min=0).pow(0.25).to(pairs.vectors), dim=1)
+        smooth = first - _gaussian(walk, torch.from_numpy(links.sum(axis=1)).to(first)[:, None], first)
+        weighted = walk.matmul(smooth) * torch.from_numpy(links.sum(axis=1)).to(first)[:, None]
+        self._write(smooth @ _half_whitening(weighted), 0)
+        return pairs.converged
+
+
+def _factors(values: Tensor, power: float) -> Tensor:
+    """|λ|^power / λ, and 0 where λ is 0 but for rounding."""
+    small = values.abs() <= 1e-6 * values.abs().max()
+    safe = torch.where(small, torch.ones_like(values), values)
+    return torch.where(small, torch.zeros_like(values), safe.abs().pow(power) / safe)
+
+
+def _whitening(x: Tensor) -> Tensor:
+    """W (d x d) such that the columns of x W are uncorrelated and alike in size."""
+    values, turn = torch.linalg.eigh(sum(part.double().T @ part.double() for part in torch.split(x, _CHUNK)) / len(x))
+    safe = values > 1e-9 * values[-1]  # what is below is rounding
+    scale = torch.where(safe, values.clamp(min=1e-30).rsqrt(), torch.zeros_like(values))
+    whitening: Tensor = (turn * scale).flip(1)
+    return whitening
+
+
+def _half_whitening(x: Tensor) -> Tensor:
+    """W (d x d) with x W = U √S of x = U S Vᵀ."""
+    squares, turn = torch.linalg.eigh((x.T @ x).double())
+    safe = squares > 1e-12 * squares[-1]
+    scale = torch.where(safe, squares.clamp(min=1e-300).pow(-0.25), torch.zeros_like(squares))
+    half: Tensor = (turn * scale).flip(1).to(x)
+    return half
+
+
+def _log_matrix(links: sparse.csr_array) -> sparse.csr_array:
+    """ProNE's: log(p_ij / q_j) at the links, p_ij = a_ij / Σ_j a_ij and q_j ∝ (Σ_i p_ij)^¾: n x n."""
+    own = np.repeat(links.sum(axis=1), np.diff(links.indptr))
+    walk = links.data / own
+    parts = np.bincount(links.indices, walk, minlength=links.shape[1]) ** _NEGATIVES
+    logs = np.log(walk) - np.log(parts[links.indices] / parts.sum())
+    return sparse.csr_array((logs, links.indices, links.indptr), shape=links.shape)
+
+
+def _gaussian(walk: SparseRows, sums: Tensor, x: Tensor) -> Tensor:
+    """ProNE's filter of x (n x d): Σ_k (-1)^k c_k I_k(θ) T_k(½ M² - 1) x with M = L - μ and c_0 = 1, else 2.
+
+    L = 1 - (D + 1)⁻¹(A + 1) is the Laplacian of the walk with a self-loop at every node, I_k are Bessel functions.
+    """
+    from scipy.special import iv
+
+    def shifted(y: Tensor) -> Tensor:  # M y
+        return (1 - _MU) * y - (sums * walk.matmul(y) + y) / (sums + 1)
+
+    before, now = x, 0.5 * shifted(shifted(x)) - x
+    total = float(iv(0, _THETA)) * before - 2 * float(iv(1, _THETA)) * now
+    for k in range(2, _ORDER):
+        before, now = now, shifted(shifted(now)) - 2 * now - before
+        total += (-1) ** k * 2 * float(iv(k, _THETA)) * now
+    return total

@@ -1,0 +1,131 @@
+"""`plan`: what training on a folder of parts will take, counted before it is begun: memory, bytes on the wire, disk.
+
+Everything here is arithmetic on the sizes of arrays, which `fit` makes as they are counted; only the number of rows
+that travel is an expectation, over orders of nodes by their hashes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netfold.io.parts import PartsFolder
+
+if TYPE_CHECKING:
+    from netfold.embedder.embedder import Embedder
+
+__all__ = ["Plan", "arcs_of_nodes", "needed_rows", "plan"]
+
+_BASE = 350 << 20
+"""What a process has taken when torch and netfold are imported, and its arrays have found their place."""
+_RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a rank takes, and what an epoch sends."""
+
+    nodes: int
+    arcs: int
+    ranks: int
+    memory: int
+    """Bytes of memory of a rank, at its peak."""
+    sent: int
+    """Bytes that a rank sends in an epoch; as many come."""
+    seconds: float | None
+    """That an epoch spends on the wire, if nothing is computed meanwhile; None where no wire was named."""
+    state: int
+    """Bytes of a checkpoint on the disk; two are kept."""
+    vectors: int
+    """Bytes of the vectors on the disk, without names."""
+    why: str
+    """Why it cannot be spread over ranks; empty where it can."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.nodes:,} nodes, {self.arcs:,} arcs, {_ranks(self.ranks)}"]
+        if self.why:
+            lines.append(f"not spread over ranks: {self.why}; one process, the whole graph in its memory")
+        lines.append(f"memory of a rank: {gib(self.memory)}")
+        if self.ranks > 1:
+            wire = "" if self.seconds is None else f", {self.seconds:.3g} s on the wire"
+            lines.append(f"sent by a rank in an epoch: {gib(self.sent)}{wire}")
+        lines.append(f"on disk: {gib(self.vectors)} of vectors, {gib(self.state)} a checkpoint (two are kept)")
+        return "\n".join(lines)
+
+
+def _ranks(count: int) -> str:
+    return "1 rank" if count == 1 else f"{count} ranks"
+
+
+def gib(size: float) -> str:
+    """A size as people read it.
+
+    >>> gib(3 << 30), gib(5 << 20)
+    ('3.00 GiB', '5.0 MiB')
+    """
+    return f"{size / 2**30:,.2f} GiB" if size >= 2**29 else f"{size / 2**20:,.1f} MiB"
+
+
+def arcs_of_nodes(folder: PartsFolder) -> Any:
+    """How many arcs each node has; of each part only that is read."""
+    return np.concatenate([np.diff(folder.arrays(i)["indptr"]) for i in range(len(folder))])
+
+
+def needed_rows(degrees: Any, ranks: int) -> float:
+    """U: the rows of others that a rank's arcs name, expected where nodes are in the order of a hash.
+
+    A node of degree d has a neighbor on a given rank with the chance 1 - (1 - 1/R)^d.
+    """
+    if ranks == 1:
+        return 0.0
+    share = 1 / ranks
+    return float((1 - share) * (1 - (1 - share) ** np.asarray(degrees, np.float64)).sum())
+
+
+def plan(folder: PartsFolder, model: Embedder, *, ranks: int = 1, wire: float | None = None) -> Plan:
+    """What training a model on a folder takes, on so many ranks with a wire of so many bytes a second each."""
+    return _plan(folder.n_nodes, folder.n_arcs, arcs_of_nodes(folder), folder.directed, model, ranks, wire)
+
+
+def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, ranks: int, wire: float | None) -> Plan:
+    why = model._unspread()
+    ranks = 1 if why else ranks
+    own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
+    needed = needed_rows(degrees, ranks)
+    sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
+    flight = 2 * sent // max(1, ranks - 1) // 3 if ranks > 1 else 0  # a peer's rows, and the next on their way
+    return Plan(
+        nodes, arcs, ranks,
+        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight,
+        sent=sent, seconds=None if wire is None or ranks == 1 else sent / wire,
+        state=model._state_bytes(nodes), vectors=4 * (model.dim or 0) * nodes, why=why,
+    )  # fmt: skip
+
+
+def suggestions(
+    folder: PartsFolder, model: Embedder, ranks: int, memory: int, *, wire: float | None = None
+) -> list[str]:
+    """What would fit into so much memory a rank: the options that do, and how many ranks; none where it fits."""
+    degrees = arcs_of_nodes(folder)
+
+    def of(one: Embedder, count: int) -> Plan:
+        return _plan(folder.n_nodes, folder.n_arcs, degrees, folder.directed, one, count, wire)
+
+    if of(model, ranks).memory <= memory:
+        return []
+    words = []
+    for change in model._smaller():
+        other = type(model)(**model.get_params() | change)
+        if of(other, ranks).memory <= memory:
+            flags = " ".join(f"--{name.replace('_', '-')} {_typed(value)}" for name, value in change.items())
+            words.append(f"{flags}: {gib(of(other, ranks).memory)}")
+    more = next((r for r in _RANKS if r > ranks and r <= len(folder) and of(model, r).memory <= memory), None)
+    if more is not None and not model._unspread():
+        words.append(f"--ranks {more}: {gib(of(model, more).memory)}")
+    return words or ["nothing that netfold knows of fits"]
+
+
+def _typed(value: Any) -> str:
+    return "''" if value == () else ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

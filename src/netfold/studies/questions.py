@@ -1,0 +1,507 @@
+"""What candidates are asked: parts of the data to fit and to be measured on, and one more that chooses nothing.
+
+`questions` makes of a task and data inner parts, on which candidates are compared, and an outer one, which is looked at
+once, by the one that was chosen. Both are made of the data that were given: nobody's test data are read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from netfold.data.checks import Floats, Ints
+from netfold.data.edges import edge_pairs
+from netfold.data.graph import Graph
+from netfold.data.hypergraph import Hypergraph
+from netfold.errors import InputError
+from netfold.evaluate.case import case, case_of_split
+from netfold.evaluate.class_tasks import agreement, class_f1, cluster_codes, linear_scorer, predicted_classes
+from netfold.evaluate.classes import NodeClasses, classes_of_nodes, normalized
+from netfold.evaluate.hyperedge_tasks import own_scorer, split_hyperedges, tuples_asked
+from netfold.evaluate.negatives import sample_negatives
+from netfold.evaluate.new_node_tasks import extending, hold_out_half, known_vectors, new_node_negatives
+from netfold.evaluate.ranking import rank
+from netfold.evaluate.result import embedding_of
+from netfold.evaluate.role_tasks import predicted_roles
+from netfold.evaluate.scores import available_scores, finite, isolated_as_average, pair_scores
+from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
+from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
+from netfold.studies.choose import neighborhood
+
+__all__ = [
+    "FOLDS",
+    "GROUPS",
+    "Measurement",
+    "Part",
+    "Questions",
+    "check_question",
+    "difference",
+    "figure_of",
+    "questions",
+]
+
+GROUPS, _FEWER, _MANY = 40, 10, 5000
+"""Into so many groups what is asked is divided, or into fewer where much is asked; a figure's deviation is by leaving
+out each of them (the jackknife)."""
+FOLDS = 5
+"""Inner parts, at most."""
+_CLASS_WORK = 60_000
+"""Nodes times classes that a classifier learns from in an inner part, at most; ten times as many in the outer one."""
+_MOST_PAIRS = 20_000
+"""Held-out edges that are asked about, at most."""
+_DECODED = 500_000_000
+"""Entries of rows that a decoder writes, above which it is not tried."""
+_RANKED = 1000
+"""Nodes from which others are ranked, in a part."""
+
+
+# -------------------------------------------------------------------- a figure, and how sure it is
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A figure, what it is without each group of what was asked, and how pairs were scored, where there are pairs.
+
+    >>> Measurement(0.5, np.array([0.25, 0.75])).deviation
+    0.25
+    """
+
+    figure: float
+    without: Floats = field(default_factory=lambda: np.empty(0))
+    score: str = ""
+
+    @property
+    def deviation(self) -> float:
+        """The standard error of the figure, by the jackknife; not a number where there are no groups."""
+        return float(np.sqrt(_jackknife(self.without)))
+
+
+def _jackknife(without: Floats) -> float:
+    """The variance (k - 1) / k Σ (x_j - mean)² of a figure, x_j being the figure without the group j of k."""
+    k = len(without)
+    return float((k - 1) / k * np.square(without - without.mean()).sum()) if k > 1 else float("nan")
+
+
+def grouped(figure: Callable[[Ints], float], count: int, score: str = "") -> Measurement:
+    """A figure of `count` things that were asked, and the same without each group of them."""
+    every, k = np.arange(count), min(GROUPS if count <= _MANY else _FEWER, count)
+    without = [figure(every[every % k != j]) for j in range(k)] if k > 1 else []
+    return Measurement(figure(every), np.asarray(without, np.float64), score)
+
+
+def difference(one: Mapping[str, Measurement], other: Mapping[str, Measurement]) -> tuple[float, float]:
+    """By how much one is ahead of the other on the parts that both were measured on, and the standard error of that.
+
+    The error is infinite where there is no way to tell it: no part in common, or one without groups.
+    """
+    shared = [key for key in one if key in other]
+    if not shared:
+        return float("nan"), float("inf")
+    gaps = np.array([one[key].figure - other[key].figure for key in shared])
+    paired = [_jackknife(one[k].without - other[k].without) for k in shared if _pairs(one[k], other[k])]
+    if len(paired) == len(shared):
+        return float(gaps.mean()), float(np.sqrt(np.sum(paired)) / len(shared))
+    return float(gaps.mean()), float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else float("inf")
+
+
+def _pairs(one: Measurement, other: Measurement) -> bool:
+    return len(one.without) == len(other.without) > 1
+
+
+def figure_of(parts: Mapping[str, Measurement]) -> tuple[float, float]:
+    """The mean figure over parts, and its standard error: within the parts, or between them where those have none."""
+    figures = np.array([x.figure for x in parts.values()])
+    inside = np.array([x.deviation for x in parts.values()])
+    if not np.isnan(inside).any():
+        return float(figures.mean()), float(np.sqrt(np.square(inside).sum()) / len(inside))
+    spread = float(figures.std(ddof=1) / len(figures) ** 0.5) if len(figures) > 1 else float("nan")
+    return float(figures.mean()), spread
+
+
+# -------------------------------------------------------------------- parts
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a model is fitted to, and what then measures it: (model, score or None) -> Measurement."""
+
+    key: str
+    graph: Any
+    measure: Callable[[Any, str | None], Measurement]
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """The inner parts and the outer one of a task on some data."""
+
+    task: Task
+    figure: str
+    """The one that is compared."""
+    whole: Graph | Hypergraph
+    inner: Callable[[int, int], Part]
+    """From a fold and a number of nodes, of which a part of the data is made where there are more."""
+    outer: Callable[[int], Part]
+    """The part that chooses nothing, likewise."""
+    fits_whole: bool
+    """Whether models are fitted to all of the graph, so that the one chosen need not be fitted again."""
+    note: str
+    """What the outer part is, in words."""
+    smaller: bool = False
+    """Whether less is better; figures are then negative inside, so that more is."""
+
+
+def questions(
+    graph: Graph | Hypergraph, task: str | Task, classes: Mapping[Any, Any] | None = None, seed: int = 0
+) -> Questions:
+    """What candidates are asked in a task; an `InputError` where the data cannot answer it.
+
+    >>> ring = Graph.from_edges([(i, (i + k) % 30) for i in range(30) for k in (1, 2)])
+    >>> asked = questions(ring, "link")
+    >>> asked.inner(0, 30).graph, asked.outer(30).graph
+    (Graph(30 nodes, 38 edges, undirected), Graph(30 nodes, 48 edges, undirected))
+    """
+    known = task if isinstance(task, Task) else task_named(task)
+    check_question(known, graph, classes)
+    other = _of_splits if known.split == "edges" and not known.refits else _of_draws
+    make: Callable[[Task, Any, Any, int], Questions] = _MAKERS.get(known.name, other)
+    return make(known, graph, classes, seed)
+
+
+def check_question(task: Task, graph: Any, classes: Any) -> None:
+    """Refuse data that a task cannot be asked of, before anything is made of them."""
+    kind = "hypergraph" if isinstance(graph, Hypergraph) else "graph"
+    if kind not in task.reads:
+        other = "; for its hyperedges there is the task tuples" if kind == "hypergraph" else ""
+        raise InputError(f"{task.name} is asked of a {' or a '.join(task.reads)}, and this is a {kind}{other}")
+    if task.needs_classes and classes is None:
+        raise InputError(f"{task.name} needs the classes of nodes; give classes={{node: class}} (--classes FILE)")
+    if graph.n_edges == 0:
+        raise InputError(f"the {kind} has no edges; there is nothing to learn from")
+
+
+def _sample(graph: Any, nodes: int, seed: int) -> Any:
+    return graph if nodes >= graph.n_nodes else neighborhood(graph, nodes, seed)
+
+
+def _share(count: int, noun: str) -> float:
+    """How much is held out: a twentieth, but 500 where that is at most a fifth, and never more than can be asked."""
+    if count < 5:
+        raise InputError(f"there are {count} {noun}; to hold some out and learn from the others, at least 5 are needed")
+    wanted = min(max(0.05 * count, min(500, 0.2 * count)), _MOST_PAIRS)
+    return max(wanted, 1.0) / count
+
+
+# -------------------------------------------------------------------- links
+
+
+def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
+    outer_split = split_edges(graph, _share(len(edge_pairs(graph)), "edges"), seed=seed)
+
+    def inner(fold: int, nodes: int) -> Part:
+        train = _sample(outer_split.train, nodes, seed)
+        split = split_edges(train, _share(len(edge_pairs(train)), "edges"), seed=seed + 1 + fold)
+        return Part(f"{train.n_nodes}/{fold}", split.train, _links_measure(split, seed + 1 + fold))
+
+    def outer(nodes: int) -> Part:
+        if nodes >= graph.n_nodes:
+            return Part("outer", outer_split.train, _links_measure(outer_split, seed))
+        train = _sample(outer_split.train, nodes, seed)
+        at = train.nodes.find(graph.nodes)[outer_split.test]
+        split = EdgeSplit(train, at[(at >= 0).all(axis=1)], graph.subgraph(graph.positions(train.nodes)), {})
+        return Part("outer", split.train, _links_measure(split, seed))
+
+    held = f"{len(outer_split.test):,} edges that no candidate was chosen by, after a fit to the others"
+    return Questions(task, "AUC", graph, inner, outer, False, held)
+
+
+def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
+    """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have."""
+    wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
+
+    def measure(model: Any, score: str | None) -> Measurement:
+        if len(split.test) < 2:
+            raise InputError("too few held-out edges are within the part of the graph that is looked at")
+        starts = np.unique(np.concatenate([split.test[:, 0], wrong[:, 0]]))
+        costly = len(starts) * split.train.n_nodes > _DECODED
+        names = [score] if score else [x for x in available_scores(model) if not (x == "decoder" and costly)]
+        return max((_separated(model, split, wrong, name) for name in names), key=lambda x: x.figure)
+
+    return measure
+
+
+def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str) -> Measurement:
+    scores = isolated_as_average(pair_scores(model, split.train, score), split.train)
+    values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
+    return _auc_measured(values[0], values[1], score)
+
+
+def _auc_measured(right: Floats, wrong: Floats, score: str = "") -> Measurement:
+    """AUC, and without each group of the right ones with its share of the wrong ones."""
+    ratio = len(wrong) / len(right)
+
+    def figure(chosen: Ints) -> float:
+        out = np.ones(len(right), bool)
+        out[chosen] = False
+        dropped = np.flatnonzero(out)
+        keep = np.ones(len(wrong), bool)
+        for i in dropped:
+            keep[int(i * ratio) : int((i + 1) * ratio)] = False
+        return area_under_curve(right[chosen], wrong[keep])
+
+    return grouped(figure, len(right), score)
+
+
+def area_under_curve(right: Floats, wrong: Floats) -> float:
+    """The share of pairs (one right, one wrong) that are in order, ties by half.
+
+    >>> area_under_curve(np.array([0.9, 0.4]), np.array([0.4, 0.1]))
+    0.875
+    """
+    ordered = np.sort(wrong)
+    below, at_most = (np.searchsorted(ordered, right, side=side) for side in ("left", "right"))
+    return float((below.sum() + at_most.sum()) / 2 / (len(right) * len(wrong))) if len(wrong) else 0.5
+
+
+# -------------------------------------------------------------------- classes
+
+
+def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
+    known = classes_of_nodes(classes, graph.nodes, one_each=task.name != "classification")
+    n = len(known.nodes)
+    if n < 5:
+        raise InputError(f"{n} nodes have a class; to hold some out and learn from the others, at least 5 are needed")
+    order, ask = np.random.default_rng(seed).permutation(n), _ASK_CLASSES[task.name]
+    held, rest = order[: max(1, n // 5)], order[max(1, n // 5) :]
+    most = max(50, _CLASS_WORK // len(known.names))
+
+    def part(key: str, nodes: int, learned: Ints, tested: Ints, cap: int) -> Part:
+        some = _sample(graph, nodes, seed)
+        inside = np.ones(n, bool) if some is graph else some.nodes.find(known.nodes) >= 0
+        learned, tested = (rows[inside[rows]] for rows in (learned, tested))
+        return Part(f"{some.n_nodes}/{key}", some, lambda model, _: ask(model, known, learned[:cap], tested[:cap]))
+
+    def inner(fold: int, nodes: int) -> Part:
+        fifth = np.arange(len(rest)) % FOLDS == fold
+        tested = rest[~fifth] if task.name == "clustering" else rest[fifth]  # which learns nothing from the others
+        return part(str(fold), nodes, rest[~fifth], tested, most)
+
+    def outer(nodes: int) -> Part:
+        return part("outer", nodes, rest, held, 10 * most)
+
+    figure = {"classification": "micro-F1", "roles": "accuracy", "clustering": "NMI"}[task.name]
+    return Questions(task, figure, graph, inner, outer, True, f"{len(held):,} nodes whose classes chose nothing")
+
+
+def _ask_classes(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
+    _check_some(learned, tested)
+    scorer = linear_scorer(_vectors(model, known), "logistic", "centred", 3.0)  # the defaults of `classification`
+    truth, predicted = known.indicator[tested], predicted_classes(scorer, known, (learned, tested))
+    return grouped(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], len(tested))
+
+
+def _ask_roles(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
+    _check_some(learned, tested)
+    right = predicted_roles(_vectors(model, known), known.codes, (learned, tested)) == known.codes[tested]
+    return grouped(lambda rows: float(right[rows].mean()), len(tested))
+
+
+def _ask_clusters(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
+    """Clusters of the nodes that are asked about: nothing is learned from the classes of others."""
+    _check_some(tested, tested)
+    codes = known.codes[tested]
+    clusters = cluster_codes(normalized(_vectors(model, known)[tested], "rows"), min(len(known.names), len(tested)), 0)
+    return grouped(lambda rows: agreement(codes[rows], clusters[rows])["NMI"], len(tested))
+
+
+def _vectors(model: Any, known: NodeClasses) -> Floats:
+    """The vectors of the nodes with a class: zeros for those that a part of the graph does not have."""
+    embedding = embedding_of(model)
+    at = embedding.nodes.find(known.nodes)
+    vectors = embedding.vectors[np.maximum(at, 0)].astype(np.float64)
+    vectors[at < 0] = 0
+    return vectors
+
+
+def _check_some(learned: Ints, tested: Ints) -> None:
+    if len(learned) < 2 or len(tested) < 2:
+        raise InputError("too few nodes with a class are within the part of the graph that is looked at")
+
+
+_ASK_CLASSES = {"classification": _ask_classes, "roles": _ask_roles, "clustering": _ask_clusters}
+
+
+# -------------------------------------------------------------------- new nodes
+
+
+def _of_new_nodes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
+    if isinstance(graph, Hypergraph):
+        raise InputError("out-of-sample is asked of a graph, and this is a hypergraph; there is the task tuples")
+    if graph.n_nodes < 10:
+        raise InputError(f"the graph has {graph.n_nodes} nodes; to hold some back as new ones, at least 10 are needed")
+    known = None if classes is None else classes_of_nodes(classes, graph.nodes)
+    whole_split = split_nodes(graph, 0.1, seed=seed)
+
+    def part(key: str, base: Graph, split: NodeSplit, draw: int) -> Part:
+        ask = _new_links(split, draw) if known is None else _new_classes(split, known)
+        return Part(f"{base.n_nodes}/{key}", split.known, ask)
+
+    def inner(fold: int, nodes: int) -> Part:
+        base = _sample(whole_split.known, nodes, seed)
+        return part(str(fold), base, split_nodes(base, 0.1, seed=seed + 1 + fold), seed + 1 + fold)
+
+    def outer(nodes: int) -> Part:
+        if nodes >= graph.n_nodes:
+            return part("outer", graph, whole_split, seed)
+        some = _sample(graph, nodes, seed)
+        new = some.nodes.find(graph.nodes.take(whole_split.new))
+        new = np.sort(new[new >= 0])
+        kept = np.delete(np.arange(some.n_nodes), new)
+        return part("outer", some, NodeSplit(some.subgraph(kept), some, new, {}), seed)
+
+    held = f"{len(whole_split.new):,} nodes that no candidate was chosen by, as new ones after a fit to the others"
+    return Questions(task, "AUC" if known is None else "micro-F1", graph, inner, outer, False, held)
+
+
+def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | None], Measurement]:
+    is_new = np.isin(known.nodes_at(split.whole.nodes), split.new)
+    inside = known.nodes_at(split.whole.nodes) >= 0
+    learned, tested = np.flatnonzero(~is_new & inside), np.flatnonzero(is_new & inside)
+
+    def measure(model: Any, score: str | None) -> Measurement:
+        _check_some(learned, tested)
+        base = known_vectors(model, None, split)
+        return _ask_classes(extending(model, base, model.reaches)(split), known, learned, tested)
+
+    return measure
+
+
+def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
+    held = hold_out_half(split, seed=seed)
+    wrong = new_node_negatives(split, held.pairs, 1, seed)
+
+    def measure(model: Any, score: str | None) -> Measurement:
+        placed = extending(model, known_vectors(model, None, split), model.reaches)(held.split)
+        names = [score] if score else SCORES_OF_VECTORS
+
+        def scored(name: str) -> Measurement:
+            scores = pair_scores(placed, split.whole, name)
+            values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (held.pairs, wrong)]
+            return _auc_measured(values[0], values[1], name)
+
+        return max(map(scored, names), key=lambda x: x.figure)
+
+    return measure
+
+
+# -------------------------------------------------------------------- tuples, and who is near whom
+
+
+def _of_tuples(task: Task, graph: Hypergraph, classes: Any, seed: int) -> Questions:
+    whole_split = split_hyperedges(graph, _share(graph.n_edges, "hyperedges"), seed=seed)
+
+    def part(key: str, split: Any, draw: int) -> Part:
+        def measure(model: Any, score: str | None) -> Measurement:
+            right, wrong = tuples_asked(split, seed=draw)
+            scores = own_scorer(model, split.train, None)
+            return _auc_measured(scores(right), scores(wrong))
+
+        return Part(key, split.train, measure)
+
+    def inner(fold: int, nodes: int) -> Part:
+        train = _sample(whole_split.train, nodes, seed)
+        split = split_hyperedges(train, _share(train.n_edges, "hyperedges"), seed=seed + 1 + fold)
+        return part(f"{train.n_nodes}/{fold}", split, seed + 1 + fold)
+
+    count = whole_split.figures["test hyperedges"]
+    held = f"{count:,} hyperedges that no candidate was chosen by, after a fit to the others"
+    return Questions(task, "AUC", graph, inner, lambda nodes: part("outer", whole_split, seed), False, held)
+
+
+def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
+    """Reconstruction: the neighbors of some nodes are looked for to choose, and those of others after that."""
+    linked = np.random.default_rng(seed).permutation(np.flatnonzero(np.diff(graph.adjacency.indptr)))
+    if len(linked) < 4:
+        raise InputError(f"{len(linked)} nodes have links; to choose by some and look at others, at least 4 are needed")
+    held, rest = linked[: max(2, len(linked) // 5)][:_RANKED], linked[max(2, len(linked) // 5) :]
+
+    def part(key: str, nodes: int, rows: Ints) -> Part:
+        some = _sample(graph, nodes, seed)
+        at = some.nodes.find(graph.nodes.take(rows))
+        at = at[at >= 0]
+        at = at[np.diff(some.adjacency.indptr)[at] > 0]
+
+        def measure(model: Any, score: str | None) -> Measurement:
+            _check_some(at, at)
+            names = [score] if score else available_scores(model)
+            return max((_ranked(model, some, at, name) for name in names), key=lambda x: x.figure)
+
+        return Part(f"{some.n_nodes}/{key}", some, measure)
+
+    def inner(fold: int, nodes: int) -> Part:
+        return part(str(fold), nodes, rest[np.arange(len(rest)) % FOLDS == fold][:_RANKED])
+
+    held_words = f"the neighbors of {len(held):,} nodes that no candidate was chosen by"
+    return Questions(task, "MAP", graph, inner, lambda nodes: part("outer", nodes, held), True, held_words)
+
+
+def _ranked(model: Any, graph: Graph, rows: Ints, score: str) -> Measurement:
+    precisions = rank(pair_scores(model, graph, score), graph.adjacency, np.sort(rows), k=1).precisions
+    return grouped(lambda some: float(precisions[some].mean()), len(precisions), score)
+
+
+# -------------------------------------------------------------------- every other task, as `evaluate` measures it
+
+
+def _of_splits(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
+    whole_split = split_edges(graph, _share(len(edge_pairs(graph)), "edges"), seed=seed)
+
+    def part(key: str, split: EdgeSplit, draw: int) -> Part:
+        one = case_of_split(task.name, split, lambda: classes or {}, {}, draw)
+        return Part(key, one.graph, lambda model, _: _headline(task, one.evaluate(model, baselines=False)))
+
+    def inner(fold: int, nodes: int) -> Part:
+        train = _sample(whole_split.train, nodes, seed)
+        split = split_edges(train, _share(len(edge_pairs(train)), "edges"), seed=seed + 1 + fold)
+        return part(f"{train.n_nodes}/{fold}", split, seed + 1 + fold)
+
+    held = f"{len(whole_split.test):,} edges that no candidate was chosen by, after a fit to the others"
+    outer = lambda nodes: part("outer", whole_split, seed)  # noqa: E731
+    return Questions(task, task.headline[0], graph, inner, outer, False, held, task.headline[0] in task.smaller)
+
+
+def _of_draws(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
+    """Where nothing can be held out: what is drawn at random is drawn anew."""
+
+    def part(key: str, nodes: int, draw: int) -> Part:
+        some = _sample(graph, nodes, seed)
+        inside = None if classes is None else {x: classes[x] for x in classes if some.nodes.find([x])[0] >= 0}
+        one = case(task.name, some, lambda: inside or {}, {}, draw)
+        return Part(
+            f"{some.n_nodes}/{key}", one.graph, lambda model, _: _headline(task, one.evaluate(model, baselines=False))
+        )
+
+    held = "other random draws than those that chose it, of the same graph: nothing of it can be held out in this task"
+    outer = lambda nodes: part("outer", nodes, seed)  # noqa: E731
+    inner = lambda fold, nodes: part(str(fold), nodes, seed + 1 + fold)  # noqa: E731
+    smaller = task.headline[0] in task.smaller
+    return Questions(task, task.headline[0], graph, inner, outer, not task.refits, held, smaller)
+
+
+def _headline(task: Task, result: Any) -> Measurement:
+    name = task.headline_in(result.figures)[0]
+    value = result.figures[name]
+    return Measurement(-value if name in task.smaller else value, score=str(result.protocol.get("score", "")))
+
+
+_MAKERS: dict[str, Callable[[Task, Any, Any, int], Questions]] = {
+    "link-prediction": _of_links,
+    "reconstruction": _of_rows,
+    "classification": _of_classes,
+    "clustering": _of_classes,
+    "roles": _of_classes,
+    "out-of-sample": _of_new_nodes,
+    "hyperedges": _of_tuples,
+}

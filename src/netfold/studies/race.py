@@ -1,0 +1,470 @@
+"""The race of `auto`: candidates on inner parts of the data, successive halving over epochs, nodes and parts."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from netfold.data.text import printable
+from netfold.embedder.embedder import Embedder
+from netfold.embedder.trials import Trial, Trials
+from netfold.errors import InputError, TrainingError, is_out_of_memory
+from netfold.models import MODELS
+from netfold.studies.choose.facts import in_words, stand_in
+from netfold.studies.compare import fit_with_base
+from netfold.studies.machine import BudgetClock, Meter
+from netfold.studies.questions import FOLDS, Measurement, Part, Questions, difference, figure_of
+
+__all__ = ["SCORED", "SIZES", "Candidate", "FitCost", "LiveTable", "Race", "probe_cost", "with_epochs"]
+
+_EPOCHS = (1 / 9, 1 / 3, 1.0)
+"""The share of its epochs that a candidate has on each level; those that do badly on one do not reach the next."""
+_FOLDS = {True: (1, 3, FOLDS), False: (1, 1, 3)}
+"""On how many inner parts it is measured; fewer where each needs a fit of its own."""
+SIZES = (10_000, 40_000, sys.maxsize)
+"""Nodes of the part of the graph that it is fitted to, at most."""
+_SHARES = (0.45, 0.75, 1.0)
+"""The share of the budget that may be spent when a level ends."""
+_PROBED, _SMALL = 600, 200_000
+"""Nodes of the small graph like this one that says what a first fit will cost; nodes and edges up to which a fit is
+short enough to be tried without asking."""
+_FEW = 10
+"""Things asked, with fewer of which a perfect figure says little."""
+_MARGIN, _LITTLE = 0.95, 0.01
+_LEVEL = 0.01
+"""A difference above this is one, however uncertain."""
+SCORED = ("link-prediction", "reconstruction", "out-of-sample")
+"""Tasks in which the score of pairs is chosen with the model."""
+
+
+# -------------------------------------------------------------------- candidates
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """What a fit cost, of so many nodes: before and after its epochs, one epoch, and memory."""
+
+    nodes: int
+    rest: float
+    epoch: float
+    bytes: float
+
+    def of(self, epochs: int, nodes: int) -> tuple[float, float]:
+        """The seconds and bytes of another fit: linear in nodes of given degrees, and in epochs."""
+        factor = nodes / max(self.nodes, 1)
+        return factor * (self.rest + epochs * self.epoch), factor * self.bytes
+
+
+@dataclass(eq=False)
+class Trying:
+    """A candidate with so many epochs, on parts of so many nodes."""
+
+    candidate: Candidate
+    epochs: int | None
+    nodes: int
+    parts: dict[str, Measurement] = field(default_factory=dict)
+    cpu: float = 0.0
+    bytes: int = 0
+    fitted: Embedder | None = None
+    """Where one fit serves all parts."""
+
+    @property
+    def score(self) -> str:
+        return next((x.score for x in self.parts.values()), "")
+
+    @property
+    def model(self) -> Embedder:
+        """The model with these epochs, not fitted."""
+        return with_epochs(self.candidate.model, self.epochs)
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A model with its options, not fitted, and what came of trying it."""
+
+    model: Embedder
+    place: int
+    """In the table, where the cheap come first."""
+    kind: str
+    runs: list[Trying] = field(default_factory=list)
+    cost: FitCost | None = None
+    why: str = ""
+
+    @property
+    def trained(self) -> bool:
+        """Whether it has epochs."""
+        return self.model.epochs > 0
+
+    @property
+    def name(self) -> str:
+        """As Python has it, without the seed."""
+        return repr(_plain(self.model))
+
+
+def _plain(model: Embedder) -> Embedder:
+    """Without the seed, which is the same for all."""
+    return type(model)(**model.get_params() | {"seed": 0})
+
+
+def with_epochs(model: Embedder, epochs: int | None) -> Embedder:
+    """A copy with so many epochs; one that has no such option is computed, and a copy is all."""
+    params = model.get_params()
+    return type(model)(**params | ({"epochs": epochs} if epochs is not None and "epochs" in params else {}))
+
+
+def probe_cost(model: Embedder, data: Any) -> FitCost:
+    """What a fit of one epoch to small data costs, in CPU seconds."""
+    copy = with_epochs(model, min(1, model.epochs))
+    start = time.process_time()
+    with Meter() as meter:
+        fit_with_base(copy, data)
+    spent = time.process_time() - start
+    epochs = sum(record["seconds"] for record in copy.history_) if model.epochs else 0.0
+    return FitCost(data.n_nodes, max(0.0, spent - epochs), min(epochs, spent), meter.bytes)
+
+
+@dataclass
+class LiveTable:
+    """The live table, on standard error."""
+
+    wanted: bool
+
+    def __call__(self, words: str) -> None:
+        """A line of words."""
+        if self.wanted and sys.stderr is not None:
+            print(printable(words), file=sys.stderr, flush=True)
+
+    def head(self, figure: str) -> None:
+        """The names of the columns."""
+        self(f"{'candidate':<58} {'epochs':>6} {figure:>17} {'CPU-s':>7} {'MiB':>6}")
+
+    def row(self, row: Trial) -> None:
+        """What came of a trial."""
+        name = row.candidate if len(row.candidate) <= 58 else f"{row.candidate[:55]}..."
+        if row.figure is None:
+            return self(f"{name:<58} {row.why}")
+        deviation = "" if row.deviation is None else f" ± {row.deviation:.4f}"
+        epochs = "" if row.epochs is None else row.epochs
+        figure = f"{row.figure:.4f}{deviation}"
+        return self(f"{name:<58} {epochs:>6} {figure:>17} {row.cpu:>7.1f} {(row.bytes or 0) / 2**20:>6.0f} {row.score}")
+
+
+# -------------------------------------------------------------------- the race
+
+
+class Race:
+    """Candidates on their way: successive halving over epochs, nodes and parts, within a budget."""
+
+    def __init__(
+        self, asked: Questions, some: list[Candidate], clock: BudgetClock, memory: float, seed: int, say: LiveTable
+    ) -> None:
+        self._asked, self._candidates, self._clock, self._memory, self._say = asked, some, clock, memory, say
+        self._seed, self._whole = seed, asked.whole.n_nodes
+        self._parts: dict[tuple[int, int], Part] = {}
+        self._rows: list[Trial] = []
+        self._asking = 0.0
+        """What measuring on a part costs, as last seen."""
+        self._interrupted = False
+        self._ended = ""
+        """Why the race ended before it was over."""
+
+    def run(self) -> None:
+        """Race until there is one left, the budget is spent, or Ctrl-C."""
+        self._say.head(self._asked.figure)
+        try:
+            self._race()
+        except KeyboardInterrupt as e:
+            if type(e) is not KeyboardInterrupt or not any(x.runs for x in self._candidates):
+                raise  # SIGTERM, or nothing to give back
+            self._interrupted, self._ended = True, "interrupted"
+
+    def _race(self) -> None:
+        alive = list(self._candidates)
+        for level in range(len(_EPOCHS)):
+            for candidate in alive:
+                if self._clock.left(_SHARES[level]) <= 0 and any(x.runs for x in self._candidates):
+                    self._drop(candidate, level, "the budget was spent before its turn")
+                elif candidate.why == "":
+                    self._try(candidate, level)
+            alive = self._survivors(alive)
+            if self._decided(alive):
+                return
+            if level < len(_EPOCHS) - 1:
+                alive += self._joined(alive)
+
+    def _drop(self, candidate: Candidate, level: int, why: str) -> None:
+        """What was never measured has a row that says why."""
+        if not candidate.runs:
+            candidate.why = why
+            self._note(Trial(candidate.name, why=why))
+        elif level:
+            self._ended = self._ended or "the budget was spent"
+
+    def _try(self, candidate: Candidate, level: int) -> None:
+        nodes = min(SIZES[level], self._whole)
+        try:
+            epochs = self._affordable(candidate, level, nodes)
+            if isinstance(epochs, str):
+                return self._drop(candidate, level, epochs)
+            self._measure(candidate, epochs, nodes, _FOLDS[self._asked.fits_whole][level], level)
+        except (InputError, TrainingError, MemoryError, RuntimeError) as e:
+            if not isinstance(e, (InputError, TrainingError)) and not is_out_of_memory(e):
+                raise
+            why = "there is not enough memory" if is_out_of_memory(e) else " ".join(str(e).split())
+            self._drop(candidate, level, why)
+
+    # ---------------------------------------------------------------- what can be paid
+
+    def _affordable(self, candidate: Candidate, level: int, nodes: int) -> int | str:
+        """With how many epochs a candidate can be tried here; or why not."""
+        full = candidate.model.epochs
+        wanted = min(full, max(1, round(full * _EPOCHS[level])))
+        before = max((run.epochs or 0 for run in candidate.runs), default=0)
+        size = (self._asked.whole.n_nodes + self._asked.whole.n_edges) * nodes / self._whole
+        if candidate.cost is None and self._clock.timed and size > _SMALL:
+            candidate.cost = probe_cost(candidate.model, stand_in(self._asked.whole, _PROBED, self._seed))
+        if candidate.cost is None:
+            return wanted
+        if candidate.cost.of(wanted, self._whole)[1] > self._memory:
+            held = candidate.cost.of(wanted, self._whole)[1] / 2**30
+            return f"about {held:.1f} GiB estimated, more than is allowed"
+        if not self._clock.timed or self._pays(candidate, wanted, nodes, level):
+            return wanted
+        if self._leader() is None and self._last_fits(candidate.cost.of(1, self._whole)[0], nodes) < self._clock.left():
+            return 1  # some answer is better than none
+        least = 1 if not candidate.runs else math.ceil(1.5 * before)
+        while candidate.trained and wanted > least:
+            wanted = max(least, wanted * 2 // 3)
+            if self._pays(candidate, wanted, nodes, level):
+                return wanted
+        needed = candidate.cost.of(wanted, nodes)[0]
+        return f"about {in_words(needed)} a fit estimated, {in_words(max(self._clock.left(), 0))} left"
+
+    def _pays(self, candidate: Candidate, epochs: int, nodes: int, level: int) -> bool:
+        """Whether a trial, and then the last fits of whoever leads, are within the budget by the estimate."""
+        assert candidate.cost is not None
+        folds = _FOLDS[self._asked.fits_whole][level]
+        fits = 1 if self._asked.fits_whole else folds
+        trial = fits * candidate.cost.of(epochs, nodes)[0] + folds * self._asking
+        last = self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes)
+        leader = self._leader()
+        if leader is not None and leader.candidate.cost is not None:
+            last = max(
+                last, self._last_fits(leader.candidate.cost.of(leader.epochs or 0, self._whole)[0], leader.nodes)
+            )
+        return trial <= self._clock.left(_SHARES[level]) and trial + last <= _MARGIN * self._clock.left()
+
+    def _last_fits(self, seconds: float, nodes: int) -> float:
+        """Of the outer part and of everything; one where models are fitted to everything, none where one was."""
+        if self._asked.fits_whole:
+            return 0.0 if nodes >= self._whole else seconds
+        return 2 * seconds
+
+    # ---------------------------------------------------------------- a trial
+
+    def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int, level: int) -> None:
+        same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
+        run = same[-1] if same else Trying(candidate, epochs, nodes)
+        limit, measured = _MARGIN * (self._clock.budget.amount - self._reserve(candidate)), 0
+        most, begun = _FOLDS[self._asked.fits_whole][-1], self._clock.spent()
+        for fold in range(most):
+            part = self._part(fold, nodes)
+            late = self._clock.timed and self._clock.spent() > limit
+            if fold >= folds and not self._is_cheap(self._clock.spent() - begun):
+                break
+            if part.key in run.parts or (late and run.parts):
+                continue
+            fitted = run.fitted or self._fit(run, part.graph, limit)
+            start = self._clock.spent()
+            run.parts[part.key] = part.measure(fitted, run.score or None)
+            self._asking = self._clock.spent() - start if self._clock.timed else 0.0
+            run.fitted = fitted if self._asked.fits_whole else None
+            measured += 1
+        if not measured:
+            return  # more epochs and more parts are what a level brings, and here it brings none
+        self._clock.trials += 1
+        if run not in candidate.runs:
+            candidate.runs.append(run)
+        self._note(self._row(run))
+
+    def _is_cheap(self, spent: float) -> bool:
+        """Whether so little of the budget is gone that a candidate may as well be measured on all parts at once."""
+        return self._clock.timed and spent < _LITTLE * self._clock.budget.amount
+
+    def _reserve(self, candidate: Candidate) -> float:
+        cost = candidate.cost
+        return self._last_fits(cost.of(0, self._whole)[0], self._whole) if cost is not None else 0.0
+
+    def _fit(self, run: Trying, graph: Any, limit: float) -> Embedder:
+        """Fit a copy, until the limit; what it cost is kept, and how many epochs it came to where it was cut short."""
+        candidate, cut = run.candidate, []
+
+        def late(record: Mapping[str, float]) -> bool:
+            if self._clock.timed and self._clock.spent() > limit:
+                cut.append(record)
+            return bool(cut)
+
+        copy = run.model
+        with Meter() as meter, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a candidate does not reach its figure says
+            start = time.process_time()
+            fit_with_base(copy, graph, on_epoch=late)
+            cpu = time.process_time() - start
+        epochs, unit = len(copy.history_) if candidate.trained else 0, meter.seconds
+        unit = cpu if self._clock.budget.unit == "cpu" else unit
+        inside = sum(x["seconds"] for x in copy.history_[:epochs]) * unit / max(meter.seconds, 1e-9)
+        candidate.cost = FitCost(graph.n_nodes, max(0.0, unit - inside), inside / max(epochs, 1), meter.bytes)
+        run.epochs = (epochs if cut else run.epochs) if candidate.trained else None
+        run.cpu, run.bytes = cpu, meter.bytes
+        return copy
+
+    def _part(self, fold: int, nodes: int) -> Part:
+        if (fold, nodes) not in self._parts:
+            self._parts[fold, nodes] = self._asked.inner(fold, nodes)
+        return self._parts[fold, nodes]
+
+    def _row(self, run: Trying) -> Trial:
+        figure, deviation = figure_of(run.parts)
+        sign = -1 if self._asked.smaller else 1
+        spread = deviation if math.isfinite(deviation) else None
+        value = sign * figure if math.isfinite(figure) else None
+        name, folds = run.candidate.name, len(run.parts)
+        return Trial(name, run.epochs, run.nodes, folds, value, spread, run.cpu, run.bytes, run.score)
+
+    def _note(self, row: Trial) -> None:
+        self._rows = [
+            x for x in self._rows if (x.candidate, x.epochs, x.nodes) != (row.candidate, row.epochs, row.nodes)
+        ]
+        self._rows.append(row)
+        self._say.row(row)
+
+    # ---------------------------------------------------------------- who goes on
+
+    def _runs(self, some: Iterable[Candidate]) -> list[Trying]:
+        """The runs of candidates on the largest part of the graph that any of them was tried on."""
+        runs = [run for x in some for run in x.runs if run.parts]
+        largest = max((run.nodes for run in runs), default=0)
+        return [run for run in runs if run.nodes == largest]
+
+    def _ranked(self, some: Iterable[Candidate]) -> list[Trying]:
+        """Runs, the best first, by how far each is ahead of one that was measured on most parts, where both were."""
+        runs = self._runs(some)
+        most = max(runs, key=lambda run: len(run.parts), default=None)
+        return [] if most is None else sorted(runs, key=lambda run: -difference(run.parts, most.parts)[0])
+
+    def _leader(self) -> Trying | None:
+        return next(iter(self._ranked(self._candidates)), None)
+
+    def _survivors(self, alive: list[Candidate]) -> list[Candidate]:
+        """The better half of those without epochs, and of those that are trained; two at least."""
+        order = list(dict.fromkeys(run.candidate for run in self._ranked(alive)))
+        groups = [(x for x in order if x.trained == trained) for trained in (False, True)]
+        cheap, trained = (list(group) for group in groups)
+        kept = {*cheap[: math.ceil(len(cheap) / 2)], *trained[: math.ceil(len(trained) / 2)], *order[:2]}
+        return [x for x in alive if x in kept]
+
+    def _decided(self, alive: list[Candidate]) -> bool:
+        """Whether nothing that is left can win: all are out, one without epochs is left, or the best is perfect."""
+        leader = self._leader()
+        perfect = leader is not None and all(_is_perfect(x) for x in leader.parts.values())
+        if perfect:
+            self._ended = "nothing can be better than the best"
+        return perfect or not alive or (len(alive) == 1 and not alive[0].trained)
+
+    def _joined(self, alive: list[Candidate]) -> list[Candidate]:
+        """The best two of different kinds, side by side, as one more candidate; where that is one."""
+        runs = self._ranked(alive)
+        other = next((run for run in runs if run.candidate.kind != runs[0].candidate.kind), None)
+        joined: Any = MODELS.get("joined")
+        if joined is None or other is None or any("joined" in x.kind for x in self._candidates):
+            return []
+        model = joined([runs[0].model, other.model])
+        candidate = Candidate(model, len(self._candidates), f"joined {len(self._candidates)}")
+        self._candidates.append(candidate)
+        return [candidate]
+
+    # ---------------------------------------------------------------- the end
+
+    def finish(self) -> Embedder:
+        """The winner, measured on what chose nothing, and fitted to everything."""
+        run, reason = self._winner()
+        value = None
+        outer = self._asked.outer(self._whole)
+        if self._asked.fits_whole:
+            model = run.fitted if run.nodes >= self._whole and run.fitted else self._last(run, self._asked.whole, 1.0)
+            value = self._outer(outer, model, run)
+        else:
+            if not self._interrupted:
+                value = self._outer(outer, self._last(run, outer.graph, 0.5), run)
+            model = self._last(run, self._asked.whole, 1.0)
+        if self._asked.task.name in SCORED and run.score:
+            model.pair_score_ = run.score
+        model.trials_ = self._trials(run, reason, value)
+        for line in model.trials_.lines():
+            self._say(line)
+        return model
+
+    def _outer(self, outer: Part, model: Embedder, run: Trying) -> Measurement | None:
+        try:
+            return outer.measure(model, run.score or None)
+        except InputError:  # too little is held out to say anything
+            return None
+
+    def _last(self, run: Trying, graph: Any, share: float) -> Embedder:
+        """A fit with the winner's epochs, which ends where the share of what is left ends, or is all that is left."""
+        limit = self._clock.spent() + share * max(self._clock.left(), 0.0)
+        return self._fit(Trying(run.candidate, run.epochs, run.nodes), graph, math.inf if self._interrupted else limit)
+
+    def _winner(self) -> tuple[Trying, str]:
+        """The best, or the cheapest that is level with it; and why, in words."""
+        runs = self._ranked(self._candidates)
+        if not runs:
+            raise InputError(self._nothing())
+        best = runs[0]
+        level = [run for run in runs if _is_level(best, run)]
+        cheapest = min(level, key=lambda run: (run.cpu if self._clock.timed else run.candidate.place, runs.index(run)))
+        ended = f" ({self._ended})" if self._ended else ""
+        if cheapest.candidate is best.candidate:
+            count = len({run.candidate for run in runs})
+            return cheapest, f"the best of {count} on inner parts{ended}"
+        gap, error = difference(best.parts, cheapest.parts)
+        words = f"level with {self._called(best)}, which is ahead by {gap:.4f} ± {error:.4f}"
+        return cheapest, f"{words} and costs {_times(best.cpu, cheapest.cpu)} as much{ended}"
+
+    def _called(self, run: Trying) -> str:
+        return repr(_plain(run.model))
+
+    def _nothing(self) -> str:
+        """Why there is no winner."""
+        first = next((x.why for x in self._candidates if x.why), "no candidate could be measured")
+        return f"nothing could be fitted within {self._clock.budget}: {self._candidates[0].name}: {first}"
+
+    def _trials(self, run: Trying, reason: str, value: Measurement | None) -> Trials:
+        sign = -1 if self._asked.smaller else 1
+        figure = None if value is None or not math.isfinite(value.figure) else sign * value.figure
+        deviation = None if value is None or not math.isfinite(value.deviation) else value.deviation
+        spent = round(self._clock.spent(), 3)
+        return Trials(
+            self._asked.task.name, self._asked.figure, str(self._clock.budget), tuple(self._rows), self._called(run),
+            reason, figure, deviation, self._asked.note, self._asked.smaller, spent,
+        )  # fmt: skip
+
+
+def _is_level(best: Trying, run: Trying) -> bool:
+    """Whether the best is ahead by no more than the standard error of the difference, and not by much."""
+    gap, error = difference(best.parts, run.parts)
+    return run is best or (math.isfinite(error) and gap <= min(error, _LEVEL))
+
+
+def _is_perfect(x: Measurement) -> bool:
+    return x.figure >= 1 - 1e-9 and len(x.without) >= _FEW
+
+
+def _times(costly: float, cheap: float) -> str:
+    ratio = costly / max(cheap, 1e-3)
+    return f"{ratio:.0f} times" if ratio >= 1.5 else "about"

@@ -1,0 +1,273 @@
+"""`nf.auto`: a budget that is kept, the best that is taken, ties to the cheaper, and a figure that chose nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netfold as nf
+from netfold.embedder.trials import Trial, Trials
+from netfold.errors import InputError, TrainingError
+from netfold.models import MODELS
+from netfold.studies import auto as starting
+from netfold.studies import race as racing
+from netfold.studies.auto import auto
+from netfold.studies.choose import choose
+from netfold.studies.choose.facts import Facts
+from netfold.studies.choose.rules import SPACE, Entrant, entrants
+from netfold.studies.machine import Budget, bytes_of
+from netfold.studies.questions import Measurement
+from zoo_hypergraphs import tags
+
+GRAPH, BLOCKS = nf.datasets.stochastic_block_model((40, 40, 40), 0.2, 0.03, seed=1)
+
+CHEAP = Entrant("node2vec", {"epochs": 0, "dim": 8}, "cheap", ())
+POOR = Entrant("sdne", {"epochs": 9, "dim": 4, "hidden": (), "init": "none"}, "poor", ())
+COSTLY = Entrant("sdne", {"epochs": 18, "dim": 8, "hidden": ()}, "trained", ())
+
+
+def only(monkeypatch: pytest.MonkeyPatch, *some: Entrant) -> None:
+    monkeypatch.setattr(starting, "entrants", lambda task, facts: list(some))
+
+
+def figures(model: Any) -> dict[tuple[str, int | None], float | None]:
+    return {(x.candidate, x.epochs): x.figure for x in model.trials_.rows}
+
+
+# -------------------------------------------------------------------- what comes back
+
+
+@pytest.mark.parametrize("task", ["link", "classify", "near", "cluster", "roles", "new-nodes"])
+def test_a_fitted_model_with_its_table(task: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, POOR, COSTLY]))
+    best = auto(GRAPH, task, classes=BLOCKS, budget="9 trials", progress=False)
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint, "it is fitted to everything"
+    trials = best.trials_
+    assert trials.task == nf.evaluate.task.task_named(task).name and trials.budget == "9 trials"
+    assert trials.value is not None and 0 < trials.value <= 1 and trials.deviation is not None
+    assert len(trials.rows) >= 2 and any(x.figure is not None for x in trials.rows)
+    assert hasattr(best, "pair_score_") == (task in ("link", "near"))
+    best.save(tmp_path / "best")
+    again = nf.load(tmp_path / "best")
+    assert again.trials_ == trials and repr(again.trials_) == repr(trials)
+    assert getattr(again, "pair_score_", None) == getattr(best, "pair_score_", None)
+    assert not hasattr(again.fit(GRAPH, progress=False), "trials_"), "a new fit was not chosen"
+
+
+def test_a_hypergraph_is_raced_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(
+        monkeypatch, Entrant("dhne", {"epochs": 2, "dim": 4}, "", ()), Entrant("dhne", {"epochs": 2, "dim": 2}, "", ())
+    )
+    best = auto(tags(), "tuples", budget="2 trials", progress=False)
+    assert type(best) is nf.DHNE and best.trials_.figure == "AUC"
+
+
+def test_a_bipartite_graph_is_a_graph() -> None:
+    rng = np.random.default_rng(0)
+    links = [(f"user {i}", f"item {j}") for i in range(30) for j in range(20) if rng.random() < 0.2]
+    best = auto(links, "link", budget="2 trials", progress=False)
+    assert len(best.embedding_) == len({x for link in links for x in link}) and best.trials_.value is not None
+
+
+def test_ten_nodes_have_an_answer() -> None:
+    ring = nf.Graph.from_edges([(i, (i + k) % 10) for i in range(10) for k in (1, 2)])
+    for task in ("link", "classify"):
+        best = auto(ring, task, classes={i: i // 5 for i in range(10)}, budget="2 trials", progress=False)
+        assert len(best.embedding_) == 10
+
+
+# -------------------------------------------------------------------- who wins
+
+
+def stub(monkeypatch: pytest.MonkeyPatch, figure: Any) -> None:
+    """Every part answers what `figure(model)` says, with the same groups for all."""
+    noise = np.linspace(-0.001, 0.001, 10)
+
+    def questions(graph: Any, task: Any, classes: Any, seed: int) -> Any:
+        part = lambda key: racing.Part(  # noqa: E731
+            key, graph, lambda model, score: Measurement(figure(model), figure(model) + noise * figure(model))
+        )
+        return racing.Questions(
+            task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
+        )
+
+    monkeypatch.setattr(starting, "questions", questions)
+
+
+def test_the_best_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, POOR, COSTLY)
+    stub(monkeypatch, lambda model: {"Node2Vec": 0.6}.get(type(model).__name__, 0.8 if model.dim == 8 else 0.5))
+    best = auto(GRAPH, budget="9 trials", progress=False)
+    assert isinstance(best, nf.SDNE) and best.dim == 8 and "the best of" in best.trials_.reason
+
+
+def test_ties_go_to_the_cheaper_and_it_is_said(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    only(monkeypatch, CHEAP, COSTLY)
+    rng = np.random.default_rng(0)
+    noise = {name: rng.normal(0, 0.002, 10) for name in ("Node2Vec", "SDNE")}
+    values = {"Node2Vec": 0.8, "SDNE": 0.803}
+
+    def measure(model: Any, score: Any) -> Measurement:
+        name = type(model).__name__
+        return Measurement(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, np.zeros(10)))
+
+    part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
+    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+        task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
+    )
+    monkeypatch.setattr(starting, "questions", asked)
+    best = auto(GRAPH, budget="6 trials")
+    assert isinstance(best, nf.Node2Vec)
+    assert "level with SDNE(" in best.trials_.reason and "ahead by 0.0030" in best.trials_.reason
+    assert "level with SDNE(" in capsys.readouterr().err
+    values["SDNE"] = 0.9
+    assert isinstance(auto(GRAPH, budget="6 trials", progress=False), nf.SDNE)
+
+
+def test_more_epochs_only_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, COSTLY, CHEAP)
+    stub(monkeypatch, lambda model: 0.5 if isinstance(model, nf.Node2Vec) else 0.9 - 0.01 * len(model.history_))
+    best = auto(GRAPH, budget="9 trials", progress=False)
+    assert len(best.history_) == 2, "the first level's epochs were the best"
+    stub(monkeypatch, lambda model: 0.5 if isinstance(model, nf.Node2Vec) else 0.1 + 0.04 * len(model.history_))
+    assert len(auto(GRAPH, budget="9 trials", progress=False).history_) == 18
+
+
+def test_a_candidate_that_cannot_is_a_row_that_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, COSTLY)
+
+    def fit(self: Any, *args: Any, **more: Any) -> Any:
+        raise TrainingError("the loss is nan")
+
+    monkeypatch.setattr(nf.SDNE, "fit", fit)
+    best = auto(GRAPH, "link", budget="6 trials", progress=False)
+    assert [x.why for x in best.trials_.rows if x.candidate.startswith("SDNE")] == ["the loss is nan"]
+    only(monkeypatch, CHEAP, COSTLY)
+    monkeypatch.setattr(nf.Node2Vec, "fit", lambda self, *a, **k: fit(self) if len(a[0].nodes) > 60 else self)
+    with pytest.raises(InputError, match="nothing could be fitted within 6 trials: .*the loss is nan"):
+        auto(GRAPH, "link", budget="6 trials", progress=False)
+
+
+def test_a_perfect_figure_ends_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, COSTLY, POOR)
+    stub(monkeypatch, lambda model: 1.0 if isinstance(model, nf.Node2Vec) else 0.9)
+    monkeypatch.setattr(racing, "_is_perfect", lambda x: x.figure >= 1)
+    best = auto(GRAPH, budget="30 trials", progress=False)
+    assert len(best.trials_.rows) == 3 and "nothing can be better" in best.trials_.reason
+
+
+# -------------------------------------------------------------------- the budget
+
+
+def test_the_same_trials_for_the_same_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, POOR, COSTLY)
+    one, two, other = (auto(GRAPH, "link", budget="7 trials", seed=seed, progress=False) for seed in (5, 5, 6))
+    assert figures(one) == figures(two) != figures(other)
+    assert np.array_equal(one.embedding_.vectors, two.embedding_.vectors)
+    assert (one.trials_.value, one.trials_.chosen) == (two.trials_.value, two.trials_.chosen)
+
+
+@pytest.mark.parametrize("unit", ["s", "cpu"])
+def test_a_budget_is_kept(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epochs that sleep (or spin): far more of them than the budget has time for."""
+    long = Entrant("sdne", {"epochs": 100_000, "dim": 4, "hidden": (), "tolerance": 0.0}, "", ())
+    only(monkeypatch, CHEAP, long)
+    nf.SDNE(dim=4, epochs=1).fit(GRAPH, progress=False)
+    now = time.process_time if unit == "cpu" else time.perf_counter
+    start = now()
+    best = auto(GRAPH, "link", budget=f"3{unit}", progress=False)
+    assert now() - start < 3.6 and best.trials_.spent is not None and best.trials_.spent < 3.45
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "unit"), [("60s", 60, "s"), ("5m", 300, "s"), (90, 90, "s"), ("1.5 h", 5400, "s"),
+                                 ("60cpu", 60, "cpu"), ("20 trials", 20, "trials"), ("1 trial", 1, "trials")],
+)  # fmt: skip
+def test_budgets(text: Any, amount: float, unit: str) -> None:
+    assert Budget.of(text) == Budget(amount, unit)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-5s", "0s", "10 parsecs", None, "5s5s"])
+def test_what_is_no_budget(text: Any) -> None:
+    with pytest.raises(InputError, match="budget=.*60cpu or '20 trials'"):
+        auto(GRAPH, budget=text, progress=False)
+
+
+def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, COSTLY)
+    monkeypatch.setattr(racing, "_SMALL", 0)
+    with pytest.raises(InputError, match="GiB estimated, more than is allowed"):
+        auto(GRAPH, "link", budget="20s", memory="1 B", progress=False)
+    for text in ("much", "-1GiB", "0"):
+        with pytest.raises(InputError, match="memory=.*4GiB"):
+            auto(GRAPH, memory=text, progress=False)
+    assert bytes_of("4GiB") == 4 * 2**30 and bytes_of("500MB") == 5e8 and bytes_of(7) == 7
+
+
+def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "SIZES", (100, 110, 10**9))
+    monkeypatch.setattr(starting, "probe_cost", lambda model, data: racing.FitCost(100, 60.0, 1.0, 1))
+    with pytest.raises(InputError, match=r"a budget of 10 s is too little for Graph\(120 nodes.*is estimated to take"):
+        auto(GRAPH, "link", budget="10s", progress=False)
+
+
+def test_a_large_graph_is_raced_on_parts_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(racing, "SIZES", (60, 90, 10**9))
+    only(monkeypatch, CHEAP, POOR, COSTLY)
+    best = auto(GRAPH, "link", budget="12 trials", progress=False)
+    assert {x.nodes for x in best.trials_.rows} == {60, 90, 120} and len(best.embedding_) == 120
+
+
+def test_ctrl_c_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, COSTLY)
+    fit = nf.SDNE.fit
+
+    def interrupted(self: Any, *args: Any, **more: Any) -> Any:
+        monkeypatch.setattr(nf.SDNE, "fit", fit)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nf.SDNE, "fit", interrupted)
+    best = auto(GRAPH, "link", budget="60s", progress=False)
+    assert isinstance(best, nf.Node2Vec) and "interrupted" in best.trials_.reason
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint and best.trials_.value is None
+    monkeypatch.setattr(nf.Node2Vec, "fit", lambda self, g, *a, **k: self if g.n_nodes <= 60 else interrupted(self))
+    with pytest.raises(KeyboardInterrupt):
+        auto(GRAPH, "link", budget="60s", progress=False)
+
+
+# -------------------------------------------------------------------- the table of candidates
+
+
+def test_the_space_names_options_that_models_have_and_tasks_that_there_are() -> None:
+    known = [x for x in SPACE if x.model in MODELS]
+    for entrant in known:
+        assert MODELS[entrant.model](**entrant.settings).get_params().items() >= dict(entrant.settings).items()
+        assert set(entrant.tasks) <= set(nf.evaluate.TASKS) and entrant.why
+    for task in nf.evaluate.TASKS.values():
+        for facts in (Facts(500, 2000, two_steps=1e4), Facts(500, 2000, hyperedges=True)):
+            if ("hypergraph" if facts.hyperedges else "graph") in task.reads and task.name != "out-of-sample":
+                assert entrants(task.name, facts), f"nothing to race in {task.name}"
+
+
+def test_what_choose_recommends_is_raced() -> None:
+    for task in ("link", "classify", "roles", "near"):
+        choice = choose(GRAPH, task, probe=False)
+        assert (choice.rule.model, dict(choice.rule.settings)) in [(x.model, dict(x.settings)) for x in choice.race]
+        assert len({(x.model, str(x.settings)) for x in choice.race}) == len(choice.race)
+
+
+def test_trials_of_a_file_are_checked() -> None:
+    table = Trials(
+        "link-prediction", "AUC", "9 trials", (Trial("SDNE()", 3, 9, 1, 0.5, 0.1, 1.0, 7),), "SDNE()", "best"
+    )
+    assert Trials.from_dict(table.to_dict()) == table
+    assert table.to_pandas()["figure"].tolist() == [0.5]
+    for wrong in (7, {}, {"rows": 3}, table.to_dict() | {"task": 3}, table.to_dict() | {"more": 1},
+                  table.to_dict() | {"rows": [{"candidate": 3}]}, table.to_dict() | {"rows": [{}]}):  # fmt: skip
+        with pytest.raises(TypeError):
+            Trials.from_dict(wrong)

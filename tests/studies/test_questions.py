@@ -1,0 +1,170 @@
+"""What candidates are asked: inner parts and an outer one that have nothing in common, and figures against loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netfold as nf
+from netfold.errors import InputError
+from netfold.studies.questions import FOLDS, GROUPS, Measurement, area_under_curve, difference, figure_of, questions
+from zoo_hypergraphs import tags
+
+GRAPH, BLOCKS = nf.datasets.stochastic_block_model((40, 40, 40), 0.2, 0.02, seed=1)
+N = GRAPH.n_nodes
+
+
+def edges(graph: Any) -> set[tuple[int, int]]:
+    u, v = graph.adjacency.tocoo().coords
+    return {(a, b) for a, b in zip(u.tolist(), v.tolist()) if a < b}
+
+
+def spectral(graph: Any, dim: int = 8) -> Any:
+    return nf.Node2Vec(dim=dim, epochs=0).fit(graph, progress=False)
+
+
+# -------------------------------------------------------------------- nothing is asked twice
+
+
+def test_links_of_the_outer_part_are_in_no_inner_graph() -> None:
+    asked = questions(GRAPH, "link", seed=3)
+    outer = asked.outer(N)
+    held = edges(GRAPH) - edges(outer.graph)
+    assert len(held) == round(0.2 * len(edges(GRAPH)))  # few edges: a fifth
+    keys = set()
+    for fold in range(FOLDS):
+        part = asked.inner(fold, N)
+        keys.add(part.key)
+        assert edges(part.graph) < edges(outer.graph) and not edges(part.graph) & held
+    assert len(keys) == FOLDS and not asked.fits_whole
+
+
+def test_a_model_is_never_measured_on_what_chose_it() -> None:
+    """Classes of the outer nodes, whatever they are, change no inner figure; and the other way around."""
+    model = spectral(GRAPH)
+    asked = questions(GRAPH, "classify", BLOCKS, seed=3)
+    inner = [asked.inner(fold, N).measure(model, None).figure for fold in range(FOLDS)]
+    outer = asked.outer(N).measure(model, None)
+    order = np.random.default_rng(3).permutation(N)
+    held = [list(BLOCKS)[i] for i in order[: N // 5]]
+    shuffled = dict(BLOCKS) | {node: (BLOCKS[node] + 1) % 3 for node in held}
+    again = questions(GRAPH, "classify", shuffled, seed=3)
+    assert [again.inner(fold, N).measure(model, None).figure for fold in range(FOLDS)] == inner
+    assert again.outer(N).measure(model, None).figure < outer.figure
+    assert asked.fits_whole and f"{N // 5} nodes" in asked.note
+
+
+def test_rows_that_choose_and_rows_that_do_not_are_different_ones() -> None:
+    asked = questions(GRAPH, "near", seed=0)
+    perfect = nf.Embedding(GRAPH.nodes, GRAPH.adjacency.toarray() + np.eye(N))
+    parts = [asked.inner(0, N), asked.outer(N)]
+    assert all(0 < part.measure(perfect, None).figure <= 1 for part in parts)
+    assert parts[0].graph is GRAPH and "24 nodes" in asked.note
+
+
+def test_new_nodes_of_the_outer_part_are_in_no_inner_graph() -> None:
+    asked = questions(GRAPH, "new-nodes", BLOCKS, seed=1)
+    known = set(asked.outer(N).graph.nodes)
+    for fold in range(2):
+        inner = set(asked.inner(fold, N).graph.nodes)
+        assert inner < known and len(known) - len(inner) == 11
+    model = nf.SDNE(dim=4, epochs=2).fit(asked.outer(N).graph, progress=False)
+    assert 0 < asked.outer(N).measure(model, None).figure <= 1 and asked.figure == "micro-F1"
+    links = questions(GRAPH, "new-nodes", seed=1)
+    assert links.figure == "AUC" and 0 < links.outer(N).measure(model, None).figure <= 1
+
+
+def test_hyperedges_of_the_outer_part_are_not_learned_from() -> None:
+    whole = tags()
+    asked = questions(whole, "tuples")
+    assert asked.inner(0, 99).graph.n_edges < asked.outer(99).graph.n_edges < whole.n_edges
+    model = nf.DHNE(dim=4, epochs=2).fit(asked.inner(0, 99).graph, progress=False)
+    assert 0 <= asked.inner(0, 99).measure(model, None).figure <= 1
+
+
+@pytest.mark.parametrize("task", ["centrality", "regular-equivalence", "calibration", "cluster", "roles"])
+def test_every_other_task_can_be_asked(task: str) -> None:
+    asked = questions(GRAPH, task, BLOCKS, seed=0)
+    for part in (asked.inner(0, N), asked.outer(N)):
+        model = (nf.DVNE(dim=4, epochs=1) if task == "calibration" else nf.SDNE(dim=4, epochs=1)).fit(
+            part.graph, progress=False
+        )
+        assert np.isfinite(part.measure(model, None).figure)
+    assert asked.smaller == (task == "calibration")
+
+
+def test_parts_of_a_large_graph_are_small() -> None:
+    for task in ("link", "classify", "near", "new-nodes"):
+        asked = questions(GRAPH, task, BLOCKS, seed=0)
+        for part in (asked.inner(0, 60), asked.outer(60)):
+            assert part.graph.n_nodes <= 60
+            model = nf.SDNE(dim=4, epochs=1).fit(part.graph, progress=False)
+            assert np.isfinite(part.measure(model, None).figure)
+
+
+# -------------------------------------------------------------------- figures, against loops
+
+
+def test_the_figure_of_links_is_that_of_evaluate() -> None:
+    asked = questions(GRAPH, "link", seed=2)
+    share = 1 - asked.outer(N).graph.n_edges / GRAPH.n_edges
+    split = nf.evaluate.split_edges(GRAPH, round(share, 6), seed=2)
+    assert edges(split.train) == edges(asked.outer(N).graph)
+    model = spectral(split.train)
+    for score in ("dot", "cosine", "distance"):
+        found = nf.evaluate.link_prediction(model, split, score=score, seed=2, baselines=False)
+        assert asked.outer(N).measure(model, score).figure == pytest.approx(found.figures["AUC"])
+    best = asked.outer(N).measure(model, None)
+    assert best.figure == max(asked.outer(N).measure(model, x).figure for x in ("dot", "cosine", "distance"))
+
+
+def test_area_under_curve_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    right, wrong = rng.integers(0, 9, 40).astype(float), rng.integers(0, 7, 60).astype(float)
+    loop = np.mean([(a > b) + 0.5 * (a == b) for a in right for b in wrong])
+    assert area_under_curve(right, wrong) == pytest.approx(loop)
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
+    values = np.random.default_rng(0).normal(size=GROUPS)
+    without = np.array([np.delete(values, j).mean() for j in range(GROUPS)])
+    found = Measurement(values.mean(), without)
+    assert found.deviation == pytest.approx(values.std(ddof=1) / GROUPS**0.5)
+    other = Measurement(values.mean() - 1, without - 1)
+    gap, error = difference({"a": found}, {"a": other})
+    assert gap == pytest.approx(1) and error == pytest.approx(0, abs=1e-12), "what both find hard is no difference"
+    assert figure_of({"a": found, "b": found})[1] == pytest.approx(found.deviation / 2**0.5)
+    gap, error = difference({"a": found}, {"b": other})
+    assert np.isnan(gap) and error == np.inf
+
+
+def test_deviations_without_groups_are_those_between_parts() -> None:
+    one, two = ({"a": Measurement(x), "b": Measurement(x + 0.2)} for x in (0.5, 0.4))
+    assert figure_of(one) == pytest.approx((0.6, 0.1))
+    assert difference(one, two) == pytest.approx((0.1, 0.0), abs=1e-12)
+    assert difference({"a": Measurement(0.5)}, {"a": Measurement(0.4)})[1] == np.inf
+
+
+# -------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("graph", "task", "classes", "words"),
+    [
+        (GRAPH, "classify", None, "needs the classes of nodes"),
+        (GRAPH, "classify", {0: "a", 1: "b"}, "2 nodes have a class; .* at least 5"),
+        (GRAPH, "classify", dict.fromkeys(range(50), "a"), "1 classes in all"),
+        (GRAPH, "classify", {"nobody": "a", 1: "b"}, "nobody"),
+        (GRAPH, "tuples", None, "asked of a hypergraph, and this is a graph"),
+        (tags(), "link", None, "asked of a graph, and this is a hypergraph; .* tuples"),
+        (nf.Graph.from_edges([(0, 1), (1, 2)]), "link", None, "2 edges; .* at least 5"),
+        (nf.Graph.from_edges([(0, 1), (1, 2)]), "new-nodes", None, "3 nodes; .* at least 10"),
+        (nf.Graph.from_edges([], nodes=range(9)), "link", None, "no edges"),
+        (GRAPH, "linkage", None, "no task 'linkage'"),
+    ],
+)
+def test_what_cannot_be_asked(graph: Any, task: str, classes: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        questions(graph, task, classes)

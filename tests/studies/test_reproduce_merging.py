@@ -1,0 +1,115 @@
+"""A table run on another machine is taken in; baselines are measured alone; values of seeds are kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command import refuse, succeed
+from netfold.errors import InputError
+from netfold.studies import reproduce
+from netfold.studies.reproduce import Run, merged, read_run, read_table, record, run, with_baselines
+from netfold.studies.reproduce.__main__ import run_table
+from published_tables import DECODER
+
+
+def test_values_of_seeds_are_kept(tiny: reproduce.Table) -> None:
+    result = run(tiny, Run(seeds=(0, 1, 2)))
+    row = result.rows["vectors"]
+    assert len(row.seeds["MAP"]) == 3 and np.mean(row.seeds["MAP"]) == pytest.approx(row.mean["MAP"], rel=1e-5)
+    assert np.std(row.seeds["MAP"], ddof=1) == pytest.approx(row.sd["MAP"], rel=1e-3)
+    for name, cells in row.baselines.items():
+        assert np.mean(row.baseline_seeds[name]["MAP"]) == pytest.approx(cells["MAP"], rel=1e-5)
+    assert record(tiny, result).recorded == result == read_table(tiny.path).recorded
+
+
+def test_a_run_of_another_machine_is_taken_in(tiny: reproduce.Table, tmp_path: Path) -> None:
+    """Without click: the module is run as it would be there."""
+    file, blocked = tmp_path / "blocked" / "run.toml", tmp_path / "blocked"
+    blocked.mkdir()
+    (blocked / "click.py").write_text("raise ImportError('there is no click here')")
+    command = [sys.executable, "-m", "netfold.studies.reproduce", "tiny", "--seeds", "2", "--record", str(file)]
+    path = ":".join([str(blocked), *(x for x in sys.path if x)])
+    done = subprocess.run(
+        [*command, "--tables", str(tiny.path.parent)],
+        env={"PYTHONPATH": path, "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "vectors  MAP  paper 0.5000" in done.stdout
+    name, there = read_run(file)
+    assert name == "tiny" and there.seeds == (0, 1)
+    assert read_table(tiny.path).recorded is None
+    succeed("reproduce", "--merge", file, "--tables", tiny.path.parent)
+    assert read_table(tiny.path).recorded == there
+    assert "vectors" in (tiny.path.parent / "results.md").read_text()
+
+
+def test_some_rows_replace_their_own_and_say_when(tiny: reproduce.Table, tmp_path: Path) -> None:
+    whole = run(tiny, Run(seeds=(0, 1)))
+    known = record(tiny, whole)
+    (tmp_path / "there").mkdir()
+    file = tmp_path / "there" / "r.toml"
+    assert run_table(["tiny", "--row", DECODER, "--seed", "7", "--record", str(file), "--tables",
+                 str(tiny.path.parent)]) == 0  # fmt: skip
+    _, part = read_run(file)
+    assert list(part.rows) == [DECODER] and part.seeds == (7,)
+    both = merged(known, part)
+    assert both.rows["vectors"] == whole.rows["vectors"] and both.seeds == (0, 1)
+    assert both.rows[DECODER].mean == part.rows[DECODER].mean and "seeds 7" in both.rows[DECODER].run
+    assert record(known, both).recorded == both
+    succeed("reproduce", "--page", "--tables", tiny.path.parent)
+    assert "seeds 7" in (tiny.path.parent / "results.md").read_text()
+
+
+def test_what_does_not_belong_is_refused(
+    tiny: reproduce.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(tiny, Run(seeds=(0,)))
+    other = dataclasses.replace(result, rows={"x": result.rows["vectors"]})
+    with pytest.raises(InputError, match="has no row 'x'"):
+        merged(tiny, other)
+    old = dataclasses.replace(result.rows["vectors"], settings="0")
+    with pytest.raises(InputError, match="set otherwise"):
+        merged(tiny, dataclasses.replace(result, rows={"vectors": old}))
+    assert run_table(["tiny", "--row", "x", "--tables", str(tiny.path.parent)]) == 2
+    assert run_table(["tiny", "--quick", "--record", "f", "--tables", str(tiny.path.parent)]) == 2
+    assert run_table(["nothing", "--tables", str(tiny.path.parent)]) == 2
+    said = capsys.readouterr().err
+    assert "has no row 'x'; it has vectors" in said and "not worth recording" in said and "no table 'nothing'" in said
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "bad.toml").write_text("table = 7")
+    assert "it should be text" in refuse(
+        "reproduce", "--merge", tmp_path / "there" / "bad.toml", "--tables", tiny.path.parent
+    )
+
+
+def test_baselines_alone_are_those_of_a_run(tiny: reproduce.Table) -> None:
+    """No model is fitted, and every number of a baseline is that of the run with models."""
+    result = run(tiny, Run(seeds=(0, 1)))
+    fewer = {
+        name: dataclasses.replace(row, baselines={"older": {"MAP": 0.1}, "spectral": {"MAP": 0.0}}, baseline_seeds={})
+        for name, row in result.rows.items()
+    }
+    known = record(tiny, dataclasses.replace(result, rows=fewer))
+    again = with_baselines(known, Run())
+    for name, row in result.rows.items():
+        assert again.rows[name].baselines == {"older": {"MAP": 0.1}, **row.baselines}
+        assert again.rows[name].baseline_seeds == row.baseline_seeds and again.rows[name].mean == row.mean
+    with pytest.raises(InputError, match="cannot be measured without its models"):
+        with_baselines(tiny, Run())
+
+
+def test_the_front_of_the_page_answers_each_question_once(tiny: reproduce.Table) -> None:
+    known = record(tiny, run(tiny, Run(seeds=(0, 1))))
+    front = reproduce.page([known]).split("## All tables")[0]
+    line = next(x for x in front.splitlines() if x.startswith("| [tiny]"))
+    best = max((known.recorded.rows[x].mean["MAP"], x) for x in known.recorded.rows) if known.recorded else (0, "")
+    assert f"{best[1]}: {best[0]:.4f}" in line and "(2 seeds)" in line and front.count("| [tiny]") == 1
+    assert "## Is it worth it?" not in reproduce.page([tiny])
