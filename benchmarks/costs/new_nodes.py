@@ -6,7 +6,7 @@
 `ways`: the base is fitted to the known nodes; then LocalAvg, LabelProp, DepthLGP, node2vec++ and a new fit of the
 base give the new ones vectors. A line of JSON for each: processor and wall seconds to make ready, those to answer for
 all new nodes, and the figures of `evaluate.out_of_sample`. `drift`: the new nodes come in batches, in random order,
-and DepthLGP takes in each without training (`partial_fit`), so that the later stand on the earlier. Beside it, all
+and DepthLGP takes in each without training (`nf.Evolving`), so that the later stand on the earlier. Beside it, all
 that came so far placed at once, and a new fit: the classes of all that came so far, and which part of their ten
 nearest known nodes each way shares with the new fit (two new fits with different seeds share that much of the ten:
 "another seed"). The table of each model's own `transform` is `netfold reproduce depthlgp-transformers`.
@@ -15,7 +15,6 @@ nearest known nodes each way shares with the new fit (two new fits with differen
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -136,10 +135,10 @@ def drift(
     seed = given["seed"]
     base = nf.Node2Vec(**base_options, **given).fit(split.known, progress=False).embedding_
     start = nf.DepthLGP(**given).fit(split.known, base, progress=False)
-    daily = copy.deepcopy(start)
+    daily = nf.Evolving(start)
     for day, today in enumerate(growing(split, days, seed), 1):
         come = [today.whole.nodes[i] for i in today.new]
-        taken = Timed(lambda now=today.whole: daily.partial_fit(now))  # type: ignore[misc]
+        taken = Timed(lambda now=today.whole: daily.update(now))  # type: ignore[misc]
         placed = {"day by day": daily.embedding_.take(come), "at once": start.transform(today.whole)}
         facts: dict[str, Any] = {"day": day, "new so far": len(come), "day's cpu": taken.cpu}
         facts |= {f"{way}: micro-F1": _f1(x, today, base, classes) for way, x in placed.items()}

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import netfold.show.plot as plot
     import netfold.show.report as report
     import netfold.studies.datasets as datasets
-    from netfold.data.embedding import Embedding
+    from netfold.data.embedding import Embedding, align
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
     from netfold.embedder.embedder import Embedder, option
+    from netfold.embedder.evolving import Evolving
     from netfold.embedder.scikit import NodeVectors
     from netfold.embedder.store import load
     from netfold.errors import InputError, TrainingError
@@ -53,10 +54,10 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding", "Graph",
-    "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "NodeVectors", "Spectral",
-    "TrainingError", "auto", "callbacks", "choose", "compare", "datasets", "evaluate", "load", "option", "plot",
-    "prepare", "read_edges", "read_hyperedges", "report", "tune",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
+    "Evolving", "Graph", "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "NodeVectors",
+    "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets", "evaluate", "load",
+    "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
@@ -67,6 +68,7 @@ _WHERE = {
     "DepthLGP": "netfold.models",
     "Embedder": "netfold.models",  # so that `load` knows every model
     "Embedding": "netfold.data.embedding",
+    "Evolving": "netfold.embedder.evolving",
     "Graph": "netfold.data.graph",
     "GraphWave": "netfold.models",
     "Hypergraph": "netfold.data.hypergraph",
@@ -80,6 +82,7 @@ _WHERE = {
     "SDNE": "netfold.models",
     "Spectral": "netfold.models",
     "TrainingError": "netfold.errors",
+    "align": "netfold.data.embedding",
     "auto": "netfold.studies.auto",
     "choose": "netfold.studies.choose",
     "compare": "netfold.studies.compare",

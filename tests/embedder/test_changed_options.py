@@ -20,13 +20,3 @@ def test_a_model_of_another_size_is_not_saved(tmp_path: Path) -> None:
     model.set_params(hidden=(6,), epochs=50)  # of which no network is made
     model.save(tmp_path / "m")
     assert nf.load(tmp_path / "m").embedding_.dim == 4
-
-
-def test_nor_are_new_nodes_taken_in() -> None:
-    base = nf.Node2Vec(dim=4, epochs=1).fit(RING, progress=False)
-    model = nf.DepthLGP(epochs=1, hidden=4).fit(RING, base, progress=False)
-    model.set_params(hidden=8)
-    with pytest.raises(nf.InputError, match="set them back, or fit again"):
-        model.partial_fit([*RING, (9, 0)])
-    model.set_params(hidden=4)
-    assert 9 in model.partial_fit([*RING, (9, 0)]).embedding_.nodes

@@ -192,7 +192,8 @@ def test_a_new_node_wired_as_a_known_one_gets_its_vector(name, kind):
         with pytest.raises(nf.InputError, match="'new'.* has no vectors for new nodes; fit DepthLGP"):
             model.transform(ZOO_OF[name].grown(graph, like))
         return
-    new = model.transform(ZOO_OF[name].grown(graph, like))
+    assert list(model.transform(ZOO_OF[name].grown(graph, like)).nodes) == ["new"]
+    new = model.transform(ZOO_OF[name].grown(graph, like), how="encode")  # what else is done with links: test_placing
     assert list(new.nodes) == ["new"]
     if name in PLACED_AMONG_OTHERS:
         assert np.isfinite(new.vectors).all() and np.isfinite(new.std).all() and (new.std > 0).all()

@@ -53,7 +53,7 @@ def test_a_fitted_model_has_these_attributes(sdne: nf.SDNE) -> None:
 
 def test_a_model_says_what_it_adds() -> None:
     assert "its deviation σ in `std`" in str(nf.DVNE.__doc__)
-    assert "`partial_fit` took in" in words(nf.DepthLGP.__doc__)
+    assert "the vectors that `fit` was given, as they are" in words(nf.DepthLGP.__doc__)
 
 
 @pytest.mark.parametrize("cls", MODELS.values())

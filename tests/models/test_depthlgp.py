@@ -98,9 +98,9 @@ def test_a_new_node_may_come_alone(blocks, vectors, routine, edges):
         assert list(new.nodes) == nodes
         np.testing.assert_allclose(new["lone"], vectors.vectors.mean(axis=0), atol=1e-5)
     assert len(model.transform(Graph.from_edges([], nodes=[]))) == 0
-    with pytest.warns(UserWarning, match="'lone'"):
-        model.partial_fit(Graph.from_edges(edges, nodes=["lone"]))
-    assert model.transform([("next", "lone"), ("next", 0)])["next"].any()
+    stream = nf.Evolving(model)
+    assert stream.update(Graph.from_edges(edges, nodes=["lone"])).unreached == ["lone"]
+    assert sorted(stream.update([("next", "lone"), ("next", 0)]).placed) == ["lone", "next"]  # it waited for a link
 
 
 def test_both_routines_agree_where_nothing_is_left_out(blocks, vectors):
@@ -154,25 +154,27 @@ def test_arcs_count_in_either_direction_and_self_loops_not(vectors, blocks):
 def test_each_batch_stands_on_the_last(blocks, vectors, tmp_path):
     model = fitted(blocks, vectors)
     first = model.transform([("x", 0), ("x", 1), ("x", 2)])
-    known, network = model.embedding_, model.network_
-    assert model.partial_fit([("x", 0), ("x", 1), ("x", 2)]) is model
-    assert len(model.embedding_) == 201 and model.embedding_["x"].tobytes() == first["x"].tobytes()
-    assert model.embedding_.vectors[:200].tobytes() == known.vectors.tobytes() and len(network.latent) == 200
-    assert len(model.transform([("x", 5)])) == 0  # no longer new
-    second = model.transform([("y", "x"), ("y", 40)])
-    at_once = fitted(blocks, vectors).transform([("x", 0), ("x", 1), ("x", 2), ("y", "x"), ("y", 40)])
-    assert 0 < np.abs(second["y"] - at_once["y"]).max() < 0.5 * np.abs(second["y"] - model.embedding_.vectors).max()
     model.save(tmp_path / "m")
-    again = nf.load(tmp_path / "m").partial_fit([("y", "x"), ("y", 40)])
-    assert again.embedding_["y"].tobytes() == second["y"].tobytes()
+    stream = nf.Evolving.open(tmp_path / "m")
+    day = stream.update([("x", 0), ("x", 1), ("x", 2)])
+    assert day.placed["x"].tobytes() == first["x"].tobytes() and np.array_equal(stream.std("x"), first.std[0])
+    assert len(stream.embedding_) == 201 and stream.embedding_["x"].tobytes() == first["x"].tobytes()
+    assert stream.embedding_.vectors[:200].tobytes() == vectors.vectors.tobytes()
+    second = stream.update([("y", "x"), ("y", 40)]).placed
+    assert list(second.nodes) == ["y"]  # x is no longer new, and stays
+    at_once = model.transform([("x", 0), ("x", 1), ("x", 2), ("y", "x"), ("y", 40)])
+    assert np.abs(second["y"] - at_once["y"]).max() < 0.5 * np.abs(second["y"] - vectors.vectors).max()
+    again = nf.load(tmp_path / "m", version=2)
+    assert again.embedding_["y"].tobytes() == second["y"].tobytes() and again.std("y") is not None
 
 
 def test_edges_that_come_among_known_nodes_are_kept(blocks, vectors):
     model = fitted(blocks, vectors)
     before = model.transform([("new", 0)]).vectors
-    model.partial_fit([(0, 199), (0, 150)])
-    assert len(model.embedding_) == 200
-    assert np.abs(model.transform([("new", 0)]).vectors - before).max() > 1e-4
+    stream = nf.Evolving(model)
+    stream.update([(0, 199), (0, 150)])
+    assert len(stream.embedding_) == 200
+    assert np.abs(stream.update([("new", 0)]).placed.vectors - before).max() > 1e-4
 
 
 # ---------------------------------------------------------------- what is refused, saved, prepared
@@ -192,6 +194,8 @@ def test_what_cannot_be_extended_is_refused(blocks, vectors):
     with pytest.raises(nf.InputError, match="LINE learns vectors of its own"):
         nf.LINE().fit(blocks, vectors)
     with pytest.raises(nf.InputError, match="not fitted"):
+        nf.Evolving(DepthLGP())
+    with pytest.raises(nf.InputError, match=r"partial_fit is now nf.Evolving\(model\).update\(edges\)"):
         DepthLGP().partial_fit(blocks)
     with pytest.raises(nf.InputError, match="not fitted"):
         DepthLGP().prepare()

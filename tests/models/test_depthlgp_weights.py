@@ -143,18 +143,20 @@ def test_weights_that_have_nothing_in_common_are_borne(directed):
 
 def test_days_go_by_in_the_unit_of_the_first(blocks, tmp_path: Path):
     day, next_day = [("x", 0, 1e20), ("x", 1, 1e20)], [("y", "x", 1e20), ("y", 2, 3e20)]
-    heavy = fitted(in_unit(blocks, 1e20)).partial_fit(day)
-    light = fitted(blocks).partial_fit([(u, v, w / 1e20) for u, v, w in day])
-    heavy.save(tmp_path / "m")
-    again = nf.load(tmp_path / "m").transform(next_day)
-    assert again.vectors.tobytes() == heavy.transform(next_day).vectors.tobytes()
-    due = light.transform([(u, v, w / 1e20) for u, v, w in next_day])
+    model = fitted(in_unit(blocks, 1e20))
+    model.save(tmp_path / "m")
+    heavy, light, saved = nf.Evolving(model), nf.Evolving(fitted(blocks)), nf.Evolving.open(tmp_path / "m")
+    for stream, unit in ((heavy, 1.0), (light, 1e20), (saved, 1.0)):
+        stream.update([(u, v, w / unit) for u, v, w in day])
+    again = nf.Evolving.open(tmp_path / "m").update(next_day).placed
+    assert again.vectors.tobytes() == heavy.update(next_day).placed.vectors.tobytes()
+    due = light.update([(u, v, w / 1e20) for u, v, w in next_day]).placed
     np.testing.assert_allclose(again.vectors, due.vectors, rtol=1e-3, atol=1e-4)
 
 
 def test_an_edge_beyond_all_measure_is_refused(blocks):
     model = fitted(blocks)
-    for use in (model.transform, model.partial_fit):
+    for use in (model.transform, nf.Evolving(model).update):
         with pytest.raises(nf.InputError, match=r"an edge weighs 1e\+30; beside the fitted graph's, one may weigh"):
             use([("x", 0, 1e30)])
     assert len(model.embedding_) == 60

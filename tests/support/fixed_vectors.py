@@ -135,7 +135,8 @@ def _numbers(cls: Any, setting: dict[str, Any], graph: Any) -> dict[str, np.ndar
     if model.embedding_.std is not None:
         found["std"] = model.embedding_.std
     if cls.__name__ not in ("LINE", "Node2Vec"):
-        new = model.transform(later_hypergraph(graph) if cls.reads == "hypergraph" else later(graph))
+        encoded = {"how": "encode"} if hasattr(cls, "placing_") else {}  # what a network makes, whatever is the default
+        new = model.transform(later_hypergraph(graph) if cls.reads == "hypergraph" else later(graph), **encoded)
         found["new"] = new.vectors
         if new.std is not None:
             found["new_std"] = new.std

@@ -196,12 +196,20 @@ def embedding_at(path: str) -> Embedding:
 
 
 def model_of(path: str) -> Any:
-    """The model in a folder, or the embedding in a file that one was exported to."""
-    if not Path(path).is_dir():
+    """The model in a folder, its last version or that of MODEL@5; or the embedding in a file that one was exported to."""
+    if Path(path).is_file():
         return embedding_at(path)
+    from netfold.embedder.versions import split_version
+
+    folder, version = split_version(path)
+    check_there(str(folder))
     from netfold.models import load
 
-    return load(path)
+    if version is None and not (Path(folder) / "versions").is_dir():
+        return load(folder)
+    from netfold.embedder.evolving import Evolving
+
+    return Evolving.open(path)
 
 
 def check_there(path: str) -> None:

@@ -31,6 +31,7 @@ from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
 from netfold.cli.suggest import suggest
 from netfold.cli.transform import transform
+from netfold.cli.update import diff, update, versions
 from netfold.errors import InputError
 
 __all__ = ["main"]
@@ -66,8 +67,8 @@ def main() -> None:
     """Fold a network into vectors: fit a model to edges, then ask it for neighbors, new nodes, files and a picture.
 
     Results go to standard output, progress and messages to standard error. The exit code is 0 when all went well, 1
-    when training failed or netfold has a bug, 2 when something given cannot be used, 130 after Ctrl-C, 143 after
-    SIGTERM. NETFOLD_TRACEBACK=1 in the environment shows where an error arose.
+    when training failed or netfold has a bug, 2 when something given cannot be used, 3 when an update's drift is an
+    alarm, 130 after Ctrl-C, 143 after SIGTERM. NETFOLD_TRACEBACK=1 in the environment shows where an error arose.
     """
 
 
@@ -77,6 +78,9 @@ for verb in (
     plan,
     fit,
     transform,
+    update,
+    versions,
+    diff,
     nearest,
     suggest,
     groups,

@@ -21,10 +21,17 @@ __all__ = ["transform"]
 @click.option(
     "-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v or .bin."
 )
+@click.option(
+    "--how",
+    type=click.Choice(["encode", "refine", "mean"]),
+    help="By the encoder, the objective or the mean of neighbors.  [default: what fit chose on known nodes]",
+)
 @later_flags
 @force_flag
 @json_flag
-def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json: bool, **reading: Any) -> None:
+def transform(
+    model: str, edges: tuple[str, ...], out: str, how: str | None, force: bool, as_json: bool, **reading: Any
+) -> None:
     """Give the new nodes in EDGES their vectors.
 
     MODEL is a folder that `netfold fit` wrote. EDGES holds the new nodes and their edges to known ones, as a file or
@@ -41,7 +48,7 @@ def transform(model: str, edges: tuple[str, ...], out: str, force: bool, as_json
     graph = later_of(known, edges, reading)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
-        new = known.transform(graph)
+        new = known.transform(graph, how=how)
     for warning in said:
         click.echo(f"netfold: {warning.message}", err=True)
     new.save(out, force=force)

@@ -22,8 +22,6 @@ import torch
 from torch import Tensor
 
 from netfold.cluster.exchange import RankGraph
-from netfold.cluster.graph import RankGraph
-from netfold.data.interop import read_facts
 from netfold.errors import InputError
 from netfold.io.files import locked_file, read_facts
 from netfold.io.tensors import FORMAT, check_files, check_records, file_facts, tensor_places

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from netfold.data.groups import NodeGroups
 
-__all__ = ["Embedding"]
+__all__ = ["Alignment", "Embedding", "align"]
 
 _METRICS = ("cosine", "euclidean", "dot")
 _BLOCK = 1 << 17
@@ -570,3 +570,54 @@ def _is_moderate(sizes: npt.NDArray[np.float64]) -> bool:
 
 def _rounded_up(x: npt.NDArray[np.float64]) -> Floats32:
     return np.nextafter(x.astype(np.float32), np.float32(np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """A rotation that brings new vectors to old ones, and what is left between them."""
+
+    rotation: npt.NDArray[np.float64]
+    """d x d, orthogonal: a rotation, or a reflection."""
+    shift: npt.NDArray[np.float64]
+    """d: what is added after it."""
+    residual: float
+    """How far common nodes are apart after it, at the median, as a share of the old vectors' median length."""
+    common: int
+    """Nodes that both have."""
+
+    def of(self, embedding: Embedding) -> Embedding:
+        """An embedding of the new space, in the old one; deviations stay as they are only where axes do."""
+        vectors = (embedding.vectors @ self.rotation + self.shift).astype(np.float32)
+        std = embedding.std
+        if std is not None:  # the diagonal of Rᵀ diag(σ²) R
+            std = np.sqrt(std.astype(np.float64) ** 2 @ self.rotation**2).astype(np.float32)
+        return Embedding(embedding.nodes, vectors, std, fitted_to=embedding.fitted_to)
+
+
+def align(new: Any, old: Any) -> Alignment:
+    """The rotation that brings the vectors of one fit nearest to those of another: orthogonal Procrustes.
+
+    R = argmin Σ ‖(x_i - x̄) R - (y_i - ȳ)‖² over the nodes that both have, at least as many as there are dimensions. A
+    refit has axes of its own: what was built on the old vectors reads `align(new, old).of(new)`.
+
+    >>> old = Embedding("abc", [[1, 0], [0, 1], [-1, -1]])
+    >>> turned = Embedding("abc", [[0, 1], [-1, 0], [1, -1]])
+    >>> found = align(turned, old)
+    >>> found.of(turned)["a"].round(6).tolist(), round(found.residual, 6)
+    ([1.0, -0.0], 0.0)
+    """
+    ours, theirs = (x if isinstance(x, Embedding) else x.embedding_ for x in (new, old))
+    if ours.dim != theirs.dim:
+        raise InputError(f"vectors of {ours.dim} and of {theirs.dim} numbers cannot be aligned; they need as many")
+    at = theirs.nodes.find(ours.nodes)
+    both = np.flatnonzero(at >= 0)
+    if len(both) < ours.dim:
+        raise InputError(f"{len(both):,} nodes are in both, and a rotation of {ours.dim} dimensions needs as many")
+    x, y = ours.vectors[both].astype(np.float64), theirs.vectors[at[both]].astype(np.float64)
+    centers = x.mean(axis=0), y.mean(axis=0)
+    left, _, right = np.linalg.svd((x - centers[0]).T @ (y - centers[1]))
+    rotation = left @ right
+    shift = centers[1] - centers[0] @ rotation
+    apart = np.linalg.norm(x @ rotation + shift - y, axis=1)
+    length = float(np.median(np.linalg.norm(y - centers[1], axis=1))) or 1.0
+    return Alignment(rotation, shift, float(np.median(apart)) / length, len(both))

@@ -17,7 +17,7 @@ from netfold._version import version
 from netfold.data.html import html_box, html_facts, svg_curves
 from netfold.data.text import counted, listed
 from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
-from netfold.embedder.problem import Input, N, Problem
+from netfold.embedder.problem import Input, N, Problem, check_placed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
+    from netfold.data.nodes import Nodes
+    from netfold.embedder.placing import KnownLinks, Placing
     from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
@@ -135,6 +137,8 @@ class Embedder(Configured, Generic[N]):
             self._train(data, checkpoint, checkpoint_every, progress, hook)
             vectors = self._embed(data)
             self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+            if "refine" in self._ways():
+                self._choose_placing(data.graph)
         done, last = len(self.history_), self.history_[-1] if self.history_ else {}
         seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
         _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
@@ -178,25 +182,42 @@ class Embedder(Configured, Generic[N]):
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
 
-    def transform(self, graph: Any) -> Embedding:
+    def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
 
-        `graph` holds the new nodes and their edges to known ones; what it says of known nodes is not read.
+        `graph` holds the new nodes and their edges to known ones; what it says of known nodes is not read. `how` is
+        "encode" (what the network makes of a new node), "refine" (the vector that the objective is least for, its
+        parameters and the known vectors held fixed) or "mean" (of its known neighbors' vectors); None takes what `fit`
+        chose by holding back links of known nodes, see `placing_`. With `known`, known nodes get the vectors that their
+        links in `graph` give them: all of its nodes (True), or those that are listed.
         """
         import numpy as np
 
         from netfold.data.embedding import Embedding
 
         self._check_fitted()
+        self._check_how(how)
         later = self._read(self._opened(graph, directed=self.graph_facts_.get("directed", False)), later=True)
-        known = self.embedding_.nodes.find(later.graph.nodes)
-        new = np.flatnonzero(known < 0)
-        _log.info("%s: %d of %d nodes are new", type(self).__name__, len(new), len(known))
-        if not len(new):
+        at = self.embedding_.nodes.find(later.graph.nodes)
+        placed = np.flatnonzero(at < 0)
+        _log.info("%s: %d of %d nodes are new", type(self).__name__, len(placed), len(at))
+        if known is not False:
+            placed = self._also_known(later.graph.nodes, placed, known)
+        if not len(placed):
             none = np.zeros((0, self.embedding_.dim), np.float32)
-            return Embedding(later.graph.nodes.take(new), none, None if self.embedding_.std is None else none)
+            return Embedding(later.graph.nodes.take(placed), none, None if self.embedding_.std is None else none)
+        way = self._way(how)
         with _threads(later.graph):
-            return self._extend(later, new, known)
+            encoded = way.how == "encode"
+            return self._extend(later, placed, at) if encoded else self._place(later.graph, placed, at, way)
+
+    @property
+    def placing_(self) -> Placing:
+        """How `transform` places new nodes: the way that `fit` chose on known nodes, and how well each way agreed."""
+        from netfold.embedder.placing import Placing
+
+        self._check_fitted()
+        return Placing.from_facts(self.graph_facts_.get("placing"))
 
     def fit_transform(self, graph: Any, y: Any = None, **options: Any) -> Any:
         """Fit, and give the known nodes' vectors in the graph's order: an array, n x dim, as a `Pipeline` passes on.
@@ -383,6 +404,93 @@ class Embedder(Configured, Generic[N]):
         """The vectors of the rows `new` of a later graph; `known` has each row's position in `fit`, or -1."""
         names, model = listed([data.graph.nodes[i] for i in new]), type(self).__name__
         raise InputError(f"{names}: {model} has no vectors for new nodes; fit DepthLGP to this embedding for those")
+
+    def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
+        """For a model that chooses how: what its network makes of nodes with these links, m x d: vectors, and deviations."""
+        raise NotImplementedError
+
+    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+        """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
+
+        `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.
+        """
+        raise NotImplementedError
+
+    def _weights(self) -> tuple[float, ...]:
+        """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
+        return ()
+
+    # ---------------------------------------------------------------- new nodes
+
+    def _ways(self) -> tuple[str, ...]:
+        """How it can place new nodes."""
+        chooses = type(self)._encode is not Embedder._encode
+        extends = type(self)._extend is not Embedder._extend
+        own = ("encode", "refine") if chooses else ("encode",) if extends else ()
+        return own if self.reads == "hypergraph" else (*own, "mean")
+
+    def _way(self, how: str | None) -> Placing:
+        from netfold.embedder.placing import Placing
+
+        chosen = self.placing_
+        return chosen if how is None else Placing(how, chosen.weight if how == chosen.how else 1.0)
+
+    def _choose_placing(self, graph: Graph) -> None:
+        """Choose on the known nodes of the fitted graph how new ones are to be placed."""
+        from netfold.embedder.placing import KnownLinks, chosen_placing
+
+        links = KnownLinks(graph.adjacency, graph.adjacency.T.tocsr() if graph.directed else None)
+        chosen = chosen_placing(self, links, self._weights())
+        self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(chosen)}
+
+    def _place(
+        self, graph: Graph, rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+    ) -> Embedding:
+        """The vectors of some rows of a later graph, by the objective or as a mean."""
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+        from netfold.embedder.placing import KnownLinks
+
+        links = KnownLinks.of(graph.adjacency, rows, known, len(self.embedding_), directed=graph.directed)
+        check_placed(type(self).__name__, graph.nodes, rows[np.diff(links.either.indptr) == 0])
+        codes, dim = self._codes_by(way, links), self.embedding_.dim
+        vectors = codes[:, :dim]
+        if way.scale != 1:
+            center = self._center()
+            vectors = (center + way.scale * (vectors - center)).astype(np.float32)
+        return Embedding(graph.nodes.take(rows), vectors, codes[:, dim:] if self.embedding_.std is not None else None)
+
+    def _codes_by(self, way: Placing, links: KnownLinks) -> npt.NDArray[np.float32]:
+        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d."""
+        from netfold.embedder.placing import mean_of_neighbors
+
+        if way.how == "mean":
+            return mean_of_neighbors(links.either, self.embedding_)
+        encoded = self._encode(links)
+        return encoded if way.how == "encode" else self._refine(links, encoded, way.weight)
+
+    def _center(self) -> npt.NDArray[np.float32]:
+        """The mean of the known vectors, made once for each embedding."""
+        of, center = self.__dict__.get("_centered", (None, None))
+        if of is not self.embedding_:
+            center = self.embedding_.vectors.mean(axis=0)
+            self.__dict__["_centered"] = self.embedding_, center
+        return center  # type: ignore[return-value]
+
+    def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
+        """The rows of a later graph's new nodes, and of the known ones that are asked for."""
+        import numpy as np
+
+        if self.reaches == "path" or self.reads == "hypergraph":
+            raise InputError(f"{type(self).__name__} places new nodes alone; known= is for models that read links")
+        return np.arange(len(nodes)) if known is True else np.union1d(new, nodes.positions(list(known)))  # type: ignore[arg-type]
+
+    def _check_how(self, how: str | None) -> None:
+        ways = self._ways()
+        if how is not None and how not in ways:
+            name = type(self).__name__
+            raise InputError(f"how={how!r} is not a way in which {name} places new nodes; give {' or '.join(ways)}")
 
     def _generator(self, *stream: int) -> torch.Generator:
         """A private stream of random numbers for this seed; the global state is never touched."""

@@ -60,11 +60,24 @@ def estimated_size(model: Embedder, graph: Any, embedding: Any = None) -> int:
 def load(path: str | os.PathLike[str], *, only: None = None) -> Embedder: ...
 @overload
 def load(path: str | os.PathLike[str], *, only: Literal["embedding"]) -> Embedding: ...
-def load(path: str | os.PathLike[str], *, only: str | None = None) -> Embedder | Embedding:
+@overload
+def load(path: str | os.PathLike[str], *, version: int | None = None, at: str | None = None) -> Any: ...
+def load(
+    path: str | os.PathLike[str], *, only: str | None = None, version: int | None = None, at: str | None = None
+) -> Any:
     """A model that `save` wrote. Damaged, foreign or hostile folders are refused; nothing in them is executed.
 
-    With `only="embedding"` it is the model's `embedding_` alone, which is read without importing torch.
+    With `only="embedding"` it is the model's `embedding_` alone, which is read without importing torch. With `version`,
+    a number, with `at`, a day ("2026-11-01"), or as "MODEL@5" it is an `Evolving` of that version; without, the model
+    as it was fitted.
     """
+    from netfold.embedder.versions import split_version
+
+    if version is not None or at is not None or split_version(path)[1] is not None:
+        from netfold.embedder.evolving import Evolving
+
+        evolving = Evolving.open(path, version=version, at=at)
+        return evolving if only is None else evolving.embedding_
     from netfold.io import tensors as store
 
     if only not in (None, "embedding"):
@@ -209,7 +222,10 @@ def _check_table(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
 
 
 def _graph_facts(facts: Any, n_nodes: int, reads: str) -> dict[str, Any]:
+    from netfold.embedder.placing import Placing
+
     whole = isinstance(facts, dict) and facts.get("n_nodes") == n_nodes
     if not whole or not (reads != "graph" or isinstance(facts["directed"], bool)):
         raise TypeError(f"its graph is described by {reprlib.repr(facts)}")
+    Placing.from_facts(facts.get("placing"))
     return dict(facts)

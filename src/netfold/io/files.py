@@ -156,6 +156,8 @@ def _check_ours(folder: Path) -> None:
         raise InputError(f"{folder} is a folder that netfold did not write, and is not replaced; give another name")
     if kind == "checkpoint":
         raise InputError(f"{folder} is the checkpoint of a training, and is not replaced; give another name")
+    if kind == "model" and any(entry.name == "versions" for entry in entries):
+        raise InputError(f"{folder} has versions, which would be lost, and is not replaced; give another name")
     for entry in entries:
         if entry.name not in names or not entry.is_file(follow_symlinks=False):
             what = f"{entry.name!r}, which netfold did not write"
@@ -168,7 +170,11 @@ def _described(folder: Path) -> tuple[str, set[str]]:
     >>> _described(Path("no such folder"))
     ('', set())
     """
-    written = {"manifest.json": ("model", "checkpoint"), "graph.json": ("graph",), "parts.json": ("graph", "embedding")}
+    written = {
+        "manifest.json": ("model", "checkpoint", "version"),
+        "graph.json": ("graph",),
+        "parts.json": ("graph", "embedding"),
+    }
     for name, kinds in written.items():
         facts = _facts(folder / name)
         if type(facts.get("format")) is int and facts.get("kind") in kinds:

@@ -19,6 +19,7 @@ from netfold.learn.sparse_rows import SparseRows
 __all__ = [
     "Eigenpairs",
     "conjugate_gradients",
+    "descended",
     "leading_eigenpairs",
     "leading_eigenvectors",
     "orthonormal",
@@ -359,3 +360,18 @@ def signs(vectors: Tensor) -> Tensor:
 
 def _signed(vectors: Tensor) -> Tensor:
     return vectors * signs(vectors)
+
+
+def descended(gradient: Callable[[Tensor], Tensor], start: Tensor, reach: float, *, steps: int = 40) -> Tensor:
+    """Where Adam is after so many steps from a start, each row (m x d) for itself: a problem for each.
+
+    `reach` is about how far numbers have to go; a step is a tenth of that at first, and the last ones are nothing.
+    """
+    x, mean, square = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+    for t in range(steps):
+        slope = gradient(x)
+        mean.mul_(0.9).add_(slope, alpha=0.1)
+        square.mul_(0.999).addcmul_(slope, slope, value=0.001)
+        lr = 0.05 * reach * (1 + math.cos(math.pi * t / steps)) / (1 - 0.9 ** (t + 1))
+        x.sub_(lr * mean / (square / (1 - 0.999 ** (t + 1))).sqrt().add_(1e-12))
+    return x

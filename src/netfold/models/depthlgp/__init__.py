@@ -91,7 +91,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
     )
     schedule: str = training("schedule", help="how the learning rates fall over the epochs")
 
-    embedding_: Embedding = attribute("the vectors that `fit` was given, and those of nodes that `partial_fit` took in")
+    embedding_: Embedding = attribute("the vectors that `fit` was given, as they are")
 
     # ---------------------------------------------------------------- what an Embedder asks
 

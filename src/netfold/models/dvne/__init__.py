@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
+    from netfold.embedder.placing import KnownLinks
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
 
@@ -240,6 +241,20 @@ class DVNE(Embedder["DVNENetwork"]):
         links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
         check_placed("DVNE", graph.nodes, new[links == 0])
         return self._gaussians(graph.nodes.take(new), steps(out, into))
+
+    def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
+        from netfold.models.dvne.batches import steps
+
+        return self.network_.embed(steps(links.out, links.into))
+
+    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+        from netfold.models.dvne.batches import steps
+
+        rows, near = steps(links.out, links.into), links.either
+        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3))
+
+    def _weights(self) -> tuple[float, ...]:
+        return (1.0,)
 
     def _gaussians(self, nodes: Nodes, rows: sparse.csr_array) -> Embedding:
         from netfold.data.embedding import Embedding

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +13,10 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
+from netfold.data.embedding import Embedding
 from netfold.learn import losses
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on, in_chunks, parts
 from netfold.models.dvne.batches import Batch, NodeChunk
 
@@ -53,6 +57,32 @@ def kl(a: Tensor, b: Tensor) -> Tensor:
 
 ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2_of_rows, "w2_squared": w2_squared, "kl": kl}
 """E of two nodes, by name."""
+
+
+_FAR, _DRAWS = 32, 1
+"""Known nodes that stand for all far ones, and draws of noise, where a node's Gaussian is refined."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Around:
+    """What the objective of m nodes knows while their Gaussians are sought."""
+
+    of: Tensor
+    """links: whose each is"""
+    near: Tensor
+    """links x 2 dim: the neighbor's [μ, σ]"""
+    far: Tensor
+    """k x 2 dim"""
+    rows: SparseRows
+    """m x n"""
+    noise: Tensor
+    """draws x 1 x dim"""
+    weight: float
+
+
+def _codes(known: Embedding, rows: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    assert known.std is not None
+    return np.hstack([known.vectors[rows], known.std[rows]])
 
 
 class DVNENetwork(nn.Module):
@@ -119,6 +149,67 @@ class DVNENetwork(nn.Module):
         """[μ, σ] of rows over the known nodes, in chunks: m x 2 dim."""
         codes: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
         return codes
+
+    def refine(
+        self,
+        matrix: sparse.csr_array,
+        links: sparse.csr_array,
+        known: Embedding,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        generator: torch.Generator,
+    ) -> npt.NDArray[np.float32]:
+        """[μ, σ] of each row that makes its part in the objective least, all else held fixed: m x 2 dim.
+
+        Of a node with d links that part is, a link: weight (1/d Σ_j E_ij² + repulsion mean_k exp(-E_ik)) + alpha / 2 L_2,
+        j its known neighbors and k some known nodes, the same for all rows. The noise of L_2 is drawn once.
+        """
+        device, found = self.device, []
+        some = torch.randperm(len(known), generator=generator)[:_FAR].numpy()
+        far = torch.from_numpy(_codes(known, some)).to(device)
+        noise = torch.randn(_DRAWS, 1, self.dim, generator=generator).to(device)
+        reach = float(far[:, : self.dim].std()) or 1.0
+        longest = int(np.diff(links.indptr).max(initial=1))
+        for part in parts(len(start), max(1, PIECE[device.type] // (4 * longest * self.first.table.shape[1]))):
+            near, rows = links[part], SparseRows.from_scipy(matrix[part], device=device)
+            terms = _Around(
+                torch.from_numpy(np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))).to(device),
+                torch.from_numpy(_codes(known, near.indices)).to(device),
+                far, rows, noise, weight,
+            )  # fmt: skip
+            begin = torch.from_numpy(start[part].copy()).to(device)
+            mean, std = begin.chunk(2, dim=1)
+            raw = torch.cat([mean, torch.where(std > 1, std - 1, std.log())], dim=1)  # σ = deviation(x), backwards
+            x = descended(lambda x, t=terms: self._slope(x, t), raw, reach)
+            found.append(torch.cat([x[:, : self.dim], deviation(x[:, self.dim :])], dim=1))
+        refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
+        return refined
+
+    def _slope(self, x: Tensor, around: _Around) -> Tensor:
+        x = x.detach().requires_grad_(True)
+        (slope,) = torch.autograd.grad(self._alone(x, around), x)
+        return slope
+
+    def _alone(self, x: Tensor, around: _Around) -> Tensor:
+        """The parts of m nodes in the objective, summed; x is [μ, what `deviation` makes σ of]: m x 2 dim."""
+        rows, dim = around.rows, self.dim
+        code = torch.cat([x[:, :dim], deviation(x[:, dim:])], dim=1)
+        i = around.of
+        degrees = torch.bincount(i, minlength=len(x)).clamp(min=1)
+        near = (self.energy(code[i], around.near).square() / degrees[i]).sum()
+        m, k = len(code), len(around.far)
+        pairs = self.energy(code.repeat_interleave(k, 0), around.far.repeat(m, 1))
+        first = near + self.repulsion * torch.exp(-pairs).sum() / k
+        mean, std = code.chunk(2, dim=1)
+        weight, bias = self.decoder.weights[0].detach(), self.decoder.biases[0].detach()
+        row = torch.arange(m, device=x.device).repeat_interleave(rows.crow.diff().long())
+        table, constant = self.last.table.detach()[rows.col.long()], self.last.bias.detach()[rows.col.long()]
+        second = first.new_zeros(())
+        for draw in around.noise:
+            hidden = functional.relu((mean + std * draw) @ weight + bias)
+            outputs = ((hidden[row] * table).sum(1) + constant).sigmoid()
+            second = second + losses.weighed_squares(outputs, rows.values)
+        return around.weight * first + self.alpha / 2 * second / len(around.noise)
 
     @torch.no_grad()
     def mean_variance(

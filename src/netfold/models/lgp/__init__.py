@@ -68,7 +68,7 @@ class Linked(Input):
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
 class LGPEmbedder(Embedder[P], abstract=True):
-    """The options of the process, and new nodes: `transform` places them, `partial_fit` keeps them."""
+    """The options of the process, and new nodes: `transform` places them."""
 
     reaches: ClassVar[str] = "path"
 
@@ -118,17 +118,8 @@ class LGPEmbedder(Embedder[P], abstract=True):
         return self
 
     def partial_fit(self, graph: Any) -> Self:
-        """Take the new nodes of a later graph in among the known ones, and its edges, without any training.
-
-        Their vectors are those of `transform`, and the nodes that come next stand on them as on all others.
-        """
-        import numpy as np
-
-        self._check_fitted()
-        later = self._read(graph, later=True)
-        known = self.embedding_.nodes.find(later.graph.nodes)
-        self._grow(later, np.flatnonzero(known < 0), known)
-        return self
+        """Answered with the new name: `nf.Evolving(model).update(edges)`."""
+        raise InputError("partial_fit is now nf.Evolving(model).update(edges), which keeps deviations and versions too")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
@@ -219,27 +210,3 @@ class LGPEmbedder(Embedder[P], abstract=True):
         if placed.variances is not None:
             std = process.spread.deviations(process.g, placed.latent, placed.variances).numpy(force=True)
         return Embedding(graph.nodes.take(new), vectors, std)
-
-    def _grow(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> None:
-        """Take new nodes in: their latent states, vectors and links."""
-        import numpy as np
-
-        from netfold.data.embedding import Embedding
-        from netfold.data.graph import unchecked
-        from netfold.data.nodes import Nodes
-        from netfold.models.lgp.posterior import grown
-
-        self._check_unchanged()
-        placed = self._placed(data, new, known)
-        came = self._embedding(data.graph, new, placed)
-        matrix = grown(self._sums().matrix, data.links, new, known)
-        before = self.embedding_
-        nodes = Nodes.of([*before.nodes, *came.nodes])
-        facts = self.graph_facts_ | {"n_nodes": len(nodes), "entries": int(matrix.nnz)}
-        facts["fingerprint"] = unchecked(matrix, nodes, False).fingerprint
-        network = self._network(facts)
-        network.to(self.network_.device).take_over(self.network_, placed.latent)
-        network.graph.keep(matrix)
-        self.network_, self.graph_facts_ = network, facts
-        vectors = np.concatenate([before.vectors, came.vectors])
-        self.embedding_ = Embedding(nodes, vectors, fitted_to=before.fitted_to)

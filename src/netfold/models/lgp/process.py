@@ -29,8 +29,6 @@ _LEAST_SHARE = 0.1
 """Of the variance, at least so much depends on the links."""
 _START = 3.0
 """Node weights start at σ(3) = 0.95: near the 1 of new nodes, where the sigmoid still moves."""
-_TOP = 17.0
-"""The raw weight of a node whose a is 1 in float32."""
 
 
 class Kernel(nn.Module):
@@ -241,20 +239,6 @@ class Process(nn.Module):
                 self.mean.copy_(vectors.double().mean(dim=0))
             self.latent.copy_(vectors - self.mean)
         self.g.start(generator)
-
-    @torch.no_grad()
-    def take_over(self, other: Process, latent: Tensor) -> None:
-        """All that another process has learned, and after its nodes new ones with these latent states and a = 1.
-
-        Other tables, of which a subclass may have some, are 0 for new nodes.
-        """
-        tables = {"latent": latent, "kernel.raw_weights": self.kernel.raw_weights.new_full((len(latent), 1), _TOP)}
-        state = self.state_dict()  # the tensors themselves
-        for name, value in other.state_dict().items():
-            if name in tables:
-                value = torch.cat([value, tables[name].expand(-1, value.shape[1])])
-            if not name.startswith("graph."):
-                state[name][: len(value)].copy_(value) if value.ndim else state[name].copy_(value)
 
     @property
     def device(self) -> torch.device:

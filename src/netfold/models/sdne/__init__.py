@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from netfold.cluster.exchange import RankGraph
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
+    from netfold.embedder.placing import KnownLinks
     from netfold.learn.progress import Progress
     from netfold.models.sdne.network import SDNENetwork
 
@@ -300,3 +301,18 @@ class SDNE(Embedder["SDNENetwork"]):
         lack = f"no {'link' if graph.directed else 'links'} to any known node"
         check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
         return Embedding(graph.nodes.take(new), self.network_.embed(rows))
+
+    def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
+        return self.network_.embed(links.out)
+
+    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+        if self.output == "sigmoid":
+            raise InputError("how='refine' needs output='linear', whose zeros have a sum; give how='encode' or 'mean'")
+        network = self.network_
+        near = network.weighed(links.out)
+        near = near + (near if links.into is None else network.weighed(links.into))  # M + Mᵀ, as in training
+        pulls = weight * (self.alpha or 1.0)
+        return network.refine(network.weighed(links.out), near, self.embedding_.vectors, start, pulls)
+
+    def _weights(self) -> tuple[float, ...]:
+        return () if self.output == "sigmoid" else (1.0, 3.0, 10.0, 30.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
+from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
 from netfold.models.sdne.batches import Damping, RowBatch, in_units
@@ -20,11 +22,26 @@ from netfold.models.sdne.batches import Damping, RowBatch, in_units
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _FixedTerms:
+    """What the objective of m nodes knows while their vectors are sought."""
+
+    rows: SparseRows
+    """m x n"""
+    sums: Tensor
+    """m x 1: Σ_j l_j"""
+    pull: Tensor
+    """m x dim: Σ_j l_j y_j"""
+    weight: float
+
+
 class SDNENetwork(nn.Module):
     """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²)."""
 
     unit: float = 1.0
     """What weights are multiplied by before they are read: other than 1 where they are extreme, see `extreme_unit`."""
+    _made: tuple[tuple[int, int, int], tuple[Tensor, Tensor]] | None = None
+    """The last layer's Gram matrix, and of which state of it."""
 
     def __init__(
         self,
@@ -124,6 +141,69 @@ class SDNENetwork(nn.Module):
         matrix = self.weighed(matrix)
         vectors: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
         return vectors
+
+    def refine(
+        self,
+        matrix: sparse.csr_array,
+        links: sparse.csr_array,
+        known: npt.NDArray[np.float32],
+        start: npt.NDArray[np.float32],
+        weight: float,
+    ) -> npt.NDArray[np.float32]:
+        """y of each row x that makes ‖(x̂(y) - x) ⊙ B‖² + weight Σ_j l_j ‖y - y_j‖² least, all else held fixed: m x dim.
+
+        `matrix` has the rows as the network reads them, `links` the weights l of known neighbors (both m x n), `known`
+        the vectors y_j (n x dim). Exact where the decoder is one linear layer; else some steps from `start`. A step
+        costs O(nnz h + m h²): the zeros are in the Gram matrix of the last layer, which is made once.
+        """
+        device, found = self.device, []
+        reach = float(known[: 1 << 14].std()) or 1.0
+        sums, pull = (torch.from_numpy(np.asarray(x, np.float32)).to(device) for x in (links.sum(1), links @ known))
+        for part in parts(len(start), self.chunk_rows()):
+            rows = SparseRows.from_scipy(matrix[part], device=device)
+            terms = _FixedTerms(rows, sums[part, None], pull[part], weight)
+            with torch.no_grad():
+                exact = self._exact(terms) if not len(self.decoder.weights) else None
+            begin = torch.from_numpy(start[part]).to(device)
+            found.append(descended(lambda y, t=terms: self._slope(y, t), begin, reach) if exact is None else exact)
+        refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
+        return refined
+
+    def _slope(self, y: Tensor, terms: _FixedTerms) -> Tensor:
+        """Half the gradient at y: m x dim."""
+        y = y.detach().requires_grad_(True)
+        with torch.enable_grad():
+            hidden = self.decoder(y)
+        with torch.no_grad():
+            gram, with_bias = self._gram
+            table, bias, rows = self.last.table, self.last.bias, terms.rows
+            outputs = rows.sampled(hidden.detach(), table) + bias[rows.col]
+            errors = rows.with_values(self.beta**2 * (outputs - rows.values) - outputs)
+            through = hidden @ gram + with_bias + errors.matmul(table)
+        (slope,) = torch.autograd.grad(hidden, y, through)
+        return slope + terms.weight * (terms.sums * y.detach() - terms.pull)
+
+    def _exact(self, terms: _FixedTerms) -> Tensor:
+        """(WᵀW + (β² - 1) Σ_j w_j w_jᵀ + weight s I) y = Σ_j (β² x_j - (β² - 1) b_j) w_j - Wᵀb + weight Σ_j l_j y_j."""
+        gram, with_bias = self._gram
+        rows, table, more = terms.rows, self.last.table, self.beta**2 - 1
+        right = rows.with_values(self.beta**2 * rows.values - more * self.last.bias[rows.col]).matmul(table)
+        right = (right - with_bias + terms.weight * terms.pull).double()
+        eye, starts, found = torch.eye(self.dim, dtype=torch.float64, device=right.device), rows.crow.tolist(), []
+        for i in range(len(rows)):
+            own = table[rows.col[starts[i] : starts[i + 1]].long()].double()
+            system = gram.double() + more * own.t() @ own + (terms.weight * float(terms.sums[i, 0]) + 1e-9) * eye
+            found.append(torch.linalg.solve(system, right[i]))
+        return torch.stack(found).to(table.dtype)
+
+    @property
+    def _gram(self) -> tuple[Tensor, Tensor]:
+        """WᵀW and Wᵀb of the last layer, made once for each state of it: O(n h²)."""
+        table, bias = self.last.table.detach(), self.last.bias.detach()
+        state = (table.data_ptr(), table._version, bias._version)
+        if self._made is None or self._made[0] != state:
+            self._made = state, (table.t() @ table, table.t() @ bias)
+        return self._made[1]
 
     @torch.no_grad()
     def reconstruct(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:

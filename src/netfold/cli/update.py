@@ -1,0 +1,142 @@
+"""`netfold update`, `versions` and `diff`: a network that changes every day, and what its vectors were before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netfold.cli.inputs import check_there, integer, later_of, model_of, reading_flags
+from netfold.cli.names import spelled
+from netfold.cli.output import json_flag, say
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.data.nodes import Nodes
+
+__all__ = ["diff", "update", "versions"]
+
+ALARM = 3
+"""The exit code of an update whose drift is an alarm."""
+
+
+@click.command(epilog="Example: netfold update sdne.netfold today.csv --gone left.csv")
+@click.argument("model")
+@click.argument("edges", required=False)
+@click.option(
+    "--gone", metavar="FILE", help="Nodes that left, one a line, or links that are no more, two nodes a line."
+)
+@click.option(
+    "--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by."
+)
+@click.option("--compact", type=click.IntRange(min=1), metavar="N", help="Then keep the last N versions apart.")
+@reading_flags
+@json_flag
+def update(
+    model: str,
+    edges: str | None,
+    gone: str | None,
+    calibrate: str | None,
+    compact: int | None,
+    as_json: bool,
+    **reading: Any,
+) -> int:
+    """Take a day's EDGES into a saved MODEL: new nodes, new links, changed weights; --gone takes out.
+
+    What is new gets a vector, nobody else's moves by a bit, and a version is written beside the model, whole or not at
+    all. Says who could not be reached. The exit code is 3, with a sentence, where the drift is more than what two seeds
+    differ by (after --calibrate).
+    """
+    from netfold.embedder.evolving import Evolving
+
+    check_there(model)
+    if edges is None and gone is None and calibrate is None and compact is None:
+        raise InputError("there is nothing to take in; give a file of edges, --gone, --calibrate or --compact")
+    stream = Evolving.open(model)
+    usual = None
+    if calibrate is not None:
+        other = model_of(calibrate)
+        usual = stream.calibrate(getattr(other, "embedding_", other))
+    facts: dict[str, Any] = {"model": type(stream.model).__name__, "version": stream.version}
+    lines = (
+        [] if usual is None else [f"two fits share {usual['kept']:.0%} of the nearest nodes; the alarm is set there"]
+    )
+    alarm = None
+    if edges is not None or gone is not None:
+        later = None if edges is None else later_of(stream.model, (edges,), reading)
+        day = stream.update(later, None if gone is None else gone_in(gone, stream.model.embedding_.nodes))
+        alarm = day.alarm
+        facts |= {"version": day.version, "placed": len(day.placed), "gone": len(day.gone), "drift": day.drift}
+        facts |= {"unreached": [spelled(x) for x in day.unreached], "alarm": alarm}
+        lines.append(f"version {day.version}: {len(day.placed):,} placed, {len(day.gone):,} gone")
+        if day.unreached:
+            names = ", ".join(spelled(x) for x in day.unreached[:5])
+            lines.append(f"{len(day.unreached):,} could not be reached, and wait for a link: {names}")
+        lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
+    if compact is not None:
+        facts["versions"] = stream.compact(compact)
+        lines.append(f"{facts['versions']:,} versions are kept apart")
+    say(facts, "\n".join(lines), as_json=as_json)
+    if alarm is None:
+        return 0
+    click.echo(f"netfold: {alarm}", err=True)
+    return ALARM
+
+
+def gone_in(path: str, known: Nodes) -> list[Any]:
+    """The nodes, or pairs of nodes, in a file of one or two columns; a line 1 that names columns is passed over."""
+    check_there(path)
+    text = Path(path).read_text(encoding="utf-8-sig")
+    rows = [[cell.strip() for cell in line.replace("\t", ",").split(",")] for line in text.splitlines() if line.strip()]
+    if rows and rows[0][0].casefold() in ("node", "source", "name", "id"):
+        rows = rows[1:]
+    for number, row in enumerate(rows, 1):
+        if len(row) > 2 or not all(row):
+            raise InputError(f"{path}, row {number}: a node, or two nodes with a comma between them, is a line there")
+    typed = [[integer(cell) if known.kind == "int" else cell for cell in row] for row in rows]
+    return [row[0] if len(row) == 1 else (row[0], row[1]) for row in typed]
+
+
+@click.command(epilog="Example: netfold versions sdne.netfold")
+@click.argument("model")
+@json_flag
+def versions(model: str, as_json: bool) -> None:
+    """List the versions of a saved MODEL: when each was made, and what it changed; MODEL@5 names one."""
+    from netfold.embedder.versions import deltas_of
+
+    check_there(model)
+    rows = [
+        {"version": x.number, "time": x.time, "placed": len(x.placed), "gone": len(x.gone),
+         "unreached": len(x.unreached), "links": len(x.weights), "alarm": x.facts.get("alarm")}
+        for x in deltas_of(Path(model))
+    ]  # fmt: skip
+    text = "\n".join(
+        f"{x['version']:>4}  {x['time']}  {x['placed']:,} placed, {x['gone']:,} gone, {x['unreached']:,} unreached"
+        f"{'  ALARM' if x['alarm'] else ''}"
+        for x in rows
+    )
+    say({"model": model, "versions": rows}, text or "version 0 alone: the model as it was fitted", as_json=as_json)
+
+
+@click.command(epilog="Example: netfold diff sdne.netfold@5 sdne.netfold@7")
+@click.argument("before")
+@click.argument("after")
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many nodes, and neighbors.")
+@json_flag
+def diff(before: str, after: str, k: int, as_json: bool) -> None:
+    """Say what changed from one version, or model, to another: who came and went, who moved most, whose neighbors
+    changed.
+
+    Two models are aligned first (a rotation changes nothing); two versions of one model lie in one space.
+    """
+    from netfold.embedder.evolving import differences
+
+    one, two = (getattr(x, "embedding_", x) for x in (model_of(before), model_of(after)))
+    facts = differences(one, two, k)
+    moved = [f"{x['moved']:8.4f}  {spelled(x['node'])}" for x in facts["moved"]]
+    near = [f"{x['kept']:8.0%}  {spelled(x['node'])}" for x in facts["neighbors"]]
+    lines = [f"{facts['came']:,} came, {facts['went']:,} went, {facts['common']:,} are in both"]
+    lines += [f"moved most (a share of the usual length; median {facts['median']:.4f}):", *moved]
+    lines += ["of the ten nearest the same:", *near]
+    say(facts, "\n".join(lines), as_json=as_json)

@@ -1,0 +1,178 @@
+"""Versions of a saved model: a delta for each day beside the base, each with the hash of the one before.
+
+`MODEL/versions/0007/` holds what the seventh update changed. A version is the base and all deltas up to it; `compacted`
+makes one delta of the oldest. A delta is written whole or not at all: what was killed left the version before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import os
+import re
+import reprlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netfold.data.nodes import Nodes
+from netfold.errors import InputError
+
+__all__ = ["Delta", "compacted", "deltas_of", "latest_version", "split_version", "version_at", "write_delta"]
+
+_FILE = "delta.safetensors"
+_INDEX = ("placed", "gone", "unreached", "sources", "targets")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Delta:
+    """What one update changed. All but names and numbers are positions among `names`."""
+
+    number: int
+    time: str
+    """When it was made: UTC, as 2026-11-16T08:00:00."""
+    names: Nodes
+    placed: npt.NDArray[np.int64]
+    """m: the nodes that got a vector."""
+    vectors: npt.NDArray[np.float32]
+    """m x d"""
+    std: npt.NDArray[np.float32] | None
+    """m x d; 0 where a vector has none."""
+    gone: npt.NDArray[np.int64]
+    unreached: npt.NDArray[np.int64]
+    sources: npt.NDArray[np.int64]
+    """Links that are new or have another weight: from"""
+    targets: npt.NDArray[np.int64]
+    """to"""
+    weights: npt.NDArray[np.float32]
+    """with the weight, which is 0 for a link that is gone."""
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What the update said of itself: counts and drift."""
+
+
+def split_version(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
+    """The folder and the version that MODEL or MODEL@5 means; a folder that is called so comes first.
+
+    >>> split_version("sdne.netfold@5")[1], split_version("sdne.netfold")[1]
+    (5, None)
+    """
+    text = os.fspath(path)
+    match = re.fullmatch(r"(.+)@(\d{1,9})", text)
+    return (Path(text), None) if match is None or Path(text).exists() else (Path(match[1]), int(match[2]))
+
+
+def _numbers(folder: Path) -> list[int]:
+    """The numbers of the deltas that a model's folder holds, in order."""
+    try:
+        names = [entry.name for entry in os.scandir(folder / "versions") if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    return sorted(int(name) for name in names if re.fullmatch(r"\d{4,9}", name))
+
+
+def latest_version(folder: Path) -> int:
+    """The number of the last version; 0 is the model as it was fitted."""
+    return max(_numbers(folder), default=0)
+
+
+def version_at(folder: Path, at: str) -> int:
+    """The last version that was made at or before a time: a day (its end is meant) or a moment, UTC."""
+    try:
+        moment = datetime.datetime.fromisoformat(at)
+    except (TypeError, ValueError):
+        raise InputError(f"at={at!r} is not a day; give one as 2026-11-01, or a moment as 2026-11-01T08:00") from None
+    until = moment.isoformat(timespec="seconds") if "T" in at or " " in at else f"{moment.date()}T23:59:59"
+    return max((delta.number for delta in deltas_of(folder) if delta.time <= until), default=0)
+
+
+def write_delta(folder: Path, delta: Delta) -> None:
+    """Write it into a model's folder, whole or not at all."""
+    _write(folder, delta, {"parent": _hash_of(folder, delta.number - 1)})
+
+
+def _write(folder: Path, delta: Delta, chain: dict[str, Any], *, force: bool = False) -> None:
+    from netfold.io import tensors as store
+    from netfold.io.files import staged_folder
+
+    (folder / "versions").mkdir(exist_ok=True)
+    tensors: dict[str, Any] = {f"labels.{k}": v for k, v in delta.names.arrays().items()}
+    tensors |= {name: getattr(delta, name) for name in (*_INDEX, "vectors", "weights")}
+    if delta.std is not None:
+        tensors["std"] = delta.std
+    facts = {"number": delta.number, "time": delta.time, "labels": delta.names.kind, "facts": delta.facts, **chain}
+    with staged_folder(folder / "versions" / f"{delta.number:04}", force=force) as stage:
+        store.write_tensors(stage / _FILE, tensors)
+        store.write_manifest(stage, "version", facts, [stage / _FILE])
+
+
+def _hash_of(folder: Path, number: int) -> str:
+    """That of a version's manifest, which holds those of its files; where it was compacted, of what it stands for."""
+    from netfold.io.files import sha256
+
+    if number == 0:
+        return sha256(folder / "manifest.json")
+    return _stands_for(folder, number) or sha256(folder / "versions" / f"{number:04}" / "manifest.json")
+
+
+def _stands_for(folder: Path, number: int) -> str | None:
+    """The hash of the manifest that a compacted delta took the place of."""
+    from netfold.io.files import read_facts
+    from netfold.io.tensors import FORMAT
+
+    said = read_facts(folder / "versions" / f"{number:04}" / "manifest.json", FORMAT, "version").get("stands_for")
+    return said if isinstance(said, str) else None
+
+
+def deltas_of(folder: Path, until: int | None = None) -> Iterator[Delta]:
+    """The deltas up to a version, in order, each checked against the hash of the one before."""
+    before, known = 0, _numbers(folder)
+    if until is not None and until != 0 and until not in known:
+        last = known[-1] if known else 0
+        raise InputError(f"{folder} has no version {until}; the last is {last}, and `netfold versions` lists them")
+    wanted = [number for number in known if until is None or number <= until]
+    merged = max((number for number in wanted if _stands_for(folder, number)), default=0)
+    for number in wanted:
+        if number >= merged:
+            yield _read(folder, number, before)
+            before = number
+
+
+def _read(folder: Path, number: int, before: int) -> Delta:
+    from netfold.io import tensors as store
+
+    at = folder / "versions" / f"{number:04}"
+    manifest = store.read_manifest(at, "version")
+    if manifest.get("parent") != _hash_of(folder, before):
+        raise InputError(f"{at} does not follow version {before} of {folder}: the hash that it keeps of that differs")
+    try:
+        tensors = store.read_tensors(at / _FILE)
+        store.check_finite(at / _FILE, tensors)
+        names = Nodes(str(manifest["labels"]), {k[7:]: v for k, v in tensors.items() if k.startswith("labels.")})
+        names.check_distinct()
+        index = {name: np.asarray(tensors[name], np.int64) for name in _INDEX}
+        if any(x.ndim != 1 or (x.size and not 0 <= x.min() <= x.max() < len(names)) for x in index.values()):
+            raise TypeError("a position is outside its names")
+        vectors, weights = tensors["vectors"], tensors["weights"]
+        if vectors.ndim != 2 or len(vectors) != len(index["placed"]) or len(weights) != len(index["sources"]):
+            raise TypeError("its arrays differ in length")
+        facts = manifest["facts"] if isinstance(manifest["facts"], dict) else {}
+        return Delta(number, str(manifest["time"]), names, vectors=vectors, weights=weights,
+                     std=tensors.get("std"), facts=facts, **index)  # fmt: skip
+    except (KeyError, TypeError, ValueError) as e:
+        raise InputError(f"{at} is damaged: its parts do not fit together ({reprlib.repr(str(e))})") from None
+
+
+def compacted(folder: Path, merged: Delta) -> None:
+    """Put one delta, which is all up to it, in the place of those; later ones and their hashes stay as they are.
+
+    One that was killed before the last of the old ones was removed has lost nothing: they are not read any more.
+    """
+    chain = {"parent": _hash_of(folder, 0), "stands_for": _hash_of(folder, merged.number)}
+    _write(folder, merged, chain, force=True)
+    for number in _numbers(folder):
+        if number < merged.number:
+            shutil.rmtree(folder / "versions" / f"{number:04}")

@@ -1,0 +1,201 @@
+"""How new nodes are placed: each way against a naive loop, and what `fit` chooses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+import netfold as nf
+from netfold.embedder.placing import KnownLinks, Placing, mean_of_neighbors
+
+
+def blocks(seed: int = 0, sizes=(30, 30, 30), inside: float = 0.4, between: float = 0.02):
+    rng, block = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
+    i, j = np.nonzero(np.triu(rng.random((len(block),) * 2) < np.where(block[:, None] == block, inside, between), 1))
+    return nf.Graph.from_edges(np.column_stack([i, j]), nodes=range(len(block))), block
+
+
+def later(links: dict) -> nf.Graph:
+    return nf.Graph.from_edges([(new, old) for new, ends in links.items() for old in ends])
+
+
+LATER = {"a": [0, 1, 2], "b": [31, 33, 70], "c": [61]}
+
+
+def dense_objective(network, y, x, near, known, weight):
+    """‖(x̂ - x) ⊙ B‖² + weight Σ l_j ‖y - y_j‖², column by column."""
+    hidden = network.decoder(y[None])[0]
+    total = y.new_zeros(())
+    for j in range(len(x)):
+        wrong = hidden @ network.last.table[j] + network.last.bias[j] - x[j]
+        total = total + (network.beta if x[j] > 0 else 1.0) ** 2 * wrong**2
+        total = total + weight * near[j] * ((y - known[j]) ** 2).sum()
+    return total
+
+
+@pytest.mark.parametrize("options", [{"hidden": (12,)}, {"hidden": (), "activation": "linear"}])
+def test_sdne_refines_to_where_the_dense_objective_is_least(options):
+    graph, _ = blocks(sizes=(12, 12))
+    model = nf.SDNE(dim=4, epochs=30, **options).fit(graph, progress=False)
+    network, known = model.network_.double(), torch.tensor(model.embedding_.vectors, dtype=torch.float64)
+    model.network_.float()
+    row = np.zeros(24, np.float32)
+    row[[0, 1, 13]] = 1, 2, 1
+    links = KnownLinks(sparse.csr_array(row[None]), None)
+    y = model._refine(links, model._encode(links), 3.0)[0]
+    network = model.network_.double()
+    x, at = torch.tensor(row, dtype=torch.float64), torch.tensor(y, dtype=torch.float64, requires_grad=True)
+    near = dense_objective(network, at, x, 2 * x, known, 3.0)
+    (slope,) = torch.autograd.grad(near, at)
+    start = torch.tensor(model.network_.float().embed(links.out)[0], dtype=torch.float64, requires_grad=True)
+    (before,) = torch.autograd.grad(dense_objective(model.network_.double(), start, x, 2 * x, known, 3.0), start)
+    share = 1e-3 if not options["hidden"] else 0.2  # exact, or some steps that go most of the way
+    assert slope.norm() < share * before.norm()
+
+
+def test_the_slope_of_sdne_is_that_of_the_dense_objective():
+    graph, _ = blocks(sizes=(12, 12))
+    model = nf.SDNE(dim=4, hidden=(12,), epochs=10).fit(graph, progress=False)
+    from netfold.learn.sparse_rows import SparseRows
+    from netfold.models.sdne.network import _FixedTerms
+
+    network, known = model.network_.double(), torch.tensor(model.embedding_.vectors).double()
+    row = torch.zeros(24, dtype=torch.float64)
+    row[[0, 5]] = 1.5
+    rows = SparseRows.from_scipy(sparse.csr_array(row[None].numpy()), dtype=torch.float64)
+    terms = _FixedTerms(rows, row.sum()[None, None], (row @ known)[None], 0.7)
+    y = torch.full((4,), 0.3, dtype=torch.float64, requires_grad=True)
+    (naive,) = torch.autograd.grad(dense_objective(network, y, row, row, known, 0.7), y)
+    torch.testing.assert_close(2 * network._slope(y.detach()[None], terms)[0], naive, rtol=1e-9, atol=1e-9)
+
+
+def test_the_part_of_a_node_in_dvnes_objective_is_the_naive_sum():
+    from netfold.learn.sparse_rows import SparseRows
+    from netfold.models.dvne.network import _Around, deviation
+
+    model = nf.DVNE(dim=3, hidden=8, epochs=5, repulsion=2.0).fit(blocks(sizes=(12, 12))[0], progress=False)
+    network = model.network_.double()
+    codes = torch.tensor(np.hstack([model.embedding_.vectors, model.embedding_.std])).double()
+    ends, far, row = [[0, 5], [7]], [3, 9, 20], np.zeros((2, 24))
+    row[0, [0, 5]], row[1, 7] = (0.25, 0.75), 1.0
+    x, noise = torch.randn(2, 6, dtype=torch.float64), torch.randn(2, 1, 3, dtype=torch.float64)
+    rows = SparseRows.from_scipy(sparse.csr_array(row), dtype=torch.float64)
+    around = _Around(torch.tensor([0, 0, 1]), codes[[0, 5, 7]], codes[far], rows, noise, 0.7)
+    network.requires_grad_(False)
+    total = 0.0
+    for i in range(2):
+        mean, std = x[i, :3], deviation(x[i, 3:])
+        code = torch.cat([mean, std])
+        near = sum(float((code - codes[j]).norm() ** 2) for j in ends[i]) / len(ends[i])
+        apart = sum(float(torch.exp(-(code - codes[k]).norm())) for k in far) / 3
+        total += 0.7 * (near + 2.0 * apart)
+        for draw in noise[:, 0]:
+            hidden = torch.relu((mean + std * draw) @ network.decoder.weights[0] + network.decoder.biases[0])
+            for j in ends[i]:
+                out = torch.sigmoid(hidden @ network.last.table[j] + network.last.bias[j])
+                total += model.alpha / 2 / 2 * float((row[i, j] * (row[i, j] - out)) ** 2)
+    assert float(network._alone(x, around)) == pytest.approx(total, rel=1e-9)
+
+
+def test_refined_gaussians_of_dvne_have_a_lower_objective_and_deviations():
+    graph, _ = blocks()
+    model = nf.DVNE(dim=4, hidden=16, epochs=10).fit(graph, progress=False)
+    new = model.transform(later(LATER), how="refine")
+    assert new.std is not None and (new.std > 0).all() and np.isfinite(new.vectors).all()
+    assert not np.array_equal(new.vectors, model.transform(later(LATER), how="encode").vectors)
+
+
+@pytest.mark.parametrize("name", ["sdne", "dvne", "drne", "node2vec", "line"])
+def test_the_mean_is_that_of_known_neighbors(name):
+    graph, _ = blocks()
+    model = nf.MODELS[name](dim=4, epochs=2).fit(graph, progress=False)
+    new = model.transform(later(LATER), how="mean")
+    for node, ends in LATER.items():
+        np.testing.assert_allclose(new[node], np.mean([model.embedding_[x] for x in ends], axis=0), rtol=1e-5)
+        if new.std is not None:
+            std = np.mean([model.embedding_.std[model.embedding_.nodes.positions([x])[0]] for x in ends], axis=0)
+            np.testing.assert_allclose(new.std[new.nodes.positions([node])[0]], std, rtol=1e-5)
+
+
+def test_directed_links_count_both_ways_in_the_mean():
+    graph = nf.Graph.from_edges([(i, (i + k) % 12) for i in range(12) for k in (1, 2, 3)], directed=True)
+    model = nf.SDNE(dim=3, hidden=(6,), epochs=3).fit(graph, progress=False)
+    arcs = nf.Graph.from_edges([("new", 1), (5, "new"), (6, "new")], directed=True)
+    expected = np.mean([model.embedding_[x] for x in (1, 5, 6)], axis=0)
+    np.testing.assert_allclose(model.transform(arcs, how="mean")["new"], expected, rtol=1e-5)
+    assert np.isfinite(model.transform(arcs, how="refine").vectors).all()
+
+
+def test_a_known_node_with_the_links_it_had_gets_the_vector_it_has():
+    graph, _ = blocks()
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=5).fit(graph, progress=False)
+    again = model.transform(graph, how="encode", known=True)
+    assert again.nodes == graph.nodes
+    np.testing.assert_allclose(again.vectors, model.embedding_.vectors, rtol=1e-5, atol=1e-6)
+    some = model.transform(graph, how="encode", known=[3, 50])
+    assert list(some.nodes) == [3, 50]
+    moved = model.transform([(3, x) for x in range(60, 80)], known=[3])
+    assert np.linalg.norm(moved[3] - model.embedding_[60]) < np.linalg.norm(model.embedding_[3] - model.embedding_[60])
+
+
+def test_fit_takes_the_mean_or_the_objective_where_neighbors_are_alike_and_the_encoder_where_they_are_not():
+    graph, _ = blocks(sizes=(80,) * 4, inside=0.04, between=0.001)
+    assert nf.SDNE(dim=32, hidden=(64,)).fit(graph, progress=False).placing_.how != "encode"
+    rng = np.random.default_rng(0)  # two sides, each of two kinds: neighbors are never alike
+    kind = np.arange(160) // 40
+    i, j = np.nonzero(rng.random((160, 160)) < np.where(kind[:, None] + 2 == kind, 0.5, 0.0))
+    across = nf.Graph.from_edges(np.column_stack([i, j]), nodes=range(160))
+    chosen = nf.SDNE(dim=8, hidden=(32,), alpha=0.0).fit(across, progress=False).placing_
+    assert chosen.how != "mean" and chosen.agreement["mean"] < chosen.agreement["encode"]
+
+
+def test_new_vectors_are_as_long_as_known_ones():
+    graph, block = blocks(sizes=(60, 60, 60), inside=0.15, between=0.01)
+    split = nf.evaluate.split_nodes(graph, 30, seed=1)
+    for model in (nf.SDNE(dim=16, hidden=(32,), epochs=50), nf.DVNE(dim=8, hidden=32, epochs=20)):
+        model.fit(split.known, progress=False)
+        center = model.embedding_.vectors.mean(axis=0)
+        known, new = (np.median(np.linalg.norm(x.vectors - center, axis=1))
+                      for x in (model.embedding_, model.transform(split.whole)))  # fmt: skip
+        assert 0.75 < new / known < 1.34
+
+
+def test_what_was_chosen_is_kept_in_the_file(tmp_path):
+    graph, _ = blocks()
+    model = nf.SDNE(dim=4, hidden=(8,)).fit(graph, progress=False)
+    model.save(tmp_path / "m")
+    again = nf.load(tmp_path / "m")
+    assert again.placing_ == model.placing_ and model.placing_.agreement
+    assert again.transform(later(LATER)).vectors.tobytes() == model.transform(later(LATER)).vectors.tobytes()
+
+
+def test_a_file_that_says_nothing_of_it_means_the_encoder_and_nonsense_is_refused():
+    assert Placing.from_facts(None).how == "encode"
+    for bad in ({"how": "guess", "weight": 1.0, "scale": 1.0, "agreement": {}}, 3,
+                {"how": "mean", "weight": float("inf"), "scale": 1.0, "agreement": {}}):  # fmt: skip
+        with pytest.raises(TypeError, match="place new nodes"):
+            Placing.from_facts(bad)
+
+
+def test_ways_that_a_model_does_not_have_are_refused():
+    graph, _ = blocks()
+    line = nf.LINE(dim=4, epochs=1).fit(graph, progress=False)
+    with pytest.raises(nf.InputError, match="how='encode' is not a way in which LINE .*; give mean"):
+        line.transform(later(LATER), how="encode")
+    written = nf.SDNE(dim=4, hidden=(8,), epochs=1, output="sigmoid").fit(graph, progress=False)
+    with pytest.raises(nf.InputError, match="output='linear'"):
+        written.transform(later(LATER), how="refine")
+    with pytest.raises(nf.InputError, match="'lost'"):
+        line.transform([("lost", "x"), ("x", "lost"), ("a", 1)], how="mean")
+
+
+def test_thinning_leaves_each_node_a_link():
+    matrix = sparse.csr_array((np.random.default_rng(0).random((40, 30)) < 0.2).astype(np.float32))
+    thin = KnownLinks(matrix, None).thinned(0.9, np.random.default_rng(1)).out
+    assert thin.nnz < 0.35 * matrix.nnz and np.array_equal(np.diff(thin.indptr) > 0, np.diff(matrix.indptr) > 0)
+    assert (thin.multiply(matrix != 0) != thin).nnz == 0
+    known = nf.Embedding(range(30), np.random.default_rng(2).normal(size=(30, 3)).astype(np.float32))
+    dense = matrix.toarray() @ known.vectors / np.maximum(1, matrix.toarray().sum(1))[:, None]
+    np.testing.assert_allclose(mean_of_neighbors(matrix, known), dense, rtol=1e-5, atol=1e-6)
