@@ -108,13 +108,13 @@ def test_compare_holds_out_the_latest_edges() -> None:
     figures = [[entry["figures"] for entry in found["entries"]] for found in (by_time, expected, random)]
     assert figures[0] == figures[1] != figures[2]
     assert "--by is for tasks that hold out edges" in refuse(*asked, "--task", "reconstruction", "--by", "time")
-    assert "time" in refuse(*asked, "--no-time", "--by", "time")
+    assert "time" in refuse(*asked, "--time", "-", "--by", "time")
 
 
-def test_no_time_passes_the_column_over() -> None:
+def test_no_times_pass_the_column_over() -> None:
     Path("log.csv").write_text("user,item,ts\nu1,i1,1600000000\nu2,i1,1600000001\n")
     assert "time ts" in succeed("info", "log.csv").stderr
-    said = succeed("info", "log.csv", "--no-time").stderr
+    said = succeed("info", "log.csv", "--time", "-").stderr
     assert "time ts" not in said and "passed over: ts" in said
     assert "time ts" in succeed("info", "log.csv", "--time", "ts").stderr
     graph = nf.read_edges("log.csv", time=False)

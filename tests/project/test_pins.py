@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,25 @@ def test_every_pin_but_torch_has_its_hashes() -> None:
     assert len(known) > 80 and "torch" not in known
     for name, (_, options) in known.items():
         assert options and all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", x) for x in options), name
+
+
+def required(extra: str) -> set[str]:
+    """The names of what an extra asks for, those of the extras that it names and of the project among them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names: set[str] = set()
+    for line in [*project["optional-dependencies"][extra], *project["dependencies"]]:
+        name, more = re.match(r"([\w.-]+)(?:\[([\w,-]+)\])?", line).groups()  # type: ignore[union-attr]
+        if name == "netfold":
+            names = names.union(*map(required, more.split(",")))
+        else:
+            names.add(re.sub("[-_.]+", "-", name).lower())
+    return names
+
+
+def test_all_that_dev_asks_for_is_pinned() -> None:
+    """`make install` installs the project without what it asks for: that is there by its hash already."""
+    pinned = {re.sub("[-_.]+", "-", name).lower() for name in requirements()}
+    assert required("dev") - pinned == {"torch"}
 
 
 def test_pins_below_the_line_are_left_out() -> None:

@@ -85,9 +85,9 @@ GRAPHML = (
     b'<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>\n'
 )
 GEXF = (
-    b'<?xml version="1.0"?>\n<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph defaultedgetype="directed">'
-    b'<nodes><node id="0" label="a"/><node id="1" label="b"/></nodes><edges><edge id="0" source="0" target="1"/></edges>'
-    b"</graph></gexf>\n"
+    b'<?xml version="1.0"?>\n<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">'
+    b'<graph defaultedgetype="directed"><nodes><node id="0" label="a"/><node id="1" label="b"/></nodes>'
+    b'<edges><edge id="0" source="0" target="1"/></edges></graph></gexf>\n'
 )
 TARGETS: dict[str, tuple[Callable[[Path], Any], list[tuple[str, bytes]]]] = {
     "edges": (

@@ -80,14 +80,19 @@ _bipartite_flag: Callable[[Any], Any] = click.option(
 
 
 class ColumnName(click.ParamType):  # type: ignore[type-arg]
-    """The name of a column, or its place from 1, which Python counts from 0."""
+    """The name of a column, or its place from 1, which Python counts from 0; where there may be `none`, - is False."""
 
     name = "column"
+
+    def __init__(self, *, none: bool = False):
+        self._none = none
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         return "COLUMN"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-" and self._none:
+            return False
         if not isinstance(value, str) or not value.isdecimal():
             return value
         if int(value) < 1:
@@ -99,17 +104,15 @@ _ROLE_HELP = {
     "source": "The column of the nodes that edges start from: its name, or 1 for the first.  [default: detected]",
     "target": "The column of the nodes that edges lead to.  [default: detected]",
     "weight": "The column of weights.  [default: one called weight, w, value, count, ...]",
-    "time": "The column of times, which is never a weight.  [default: detected]",
+    "time": "The column of times, which is never a weight; - keeps none, which is quicker.  [default: detected]",
     "type": "The column that says what kind of edge it is; graphs pass it over.",
 }
 
 
 def role_flags(command: Any) -> Any:
     """The flags that say which column of a file of edges is what."""
-    words = "Keep no times, which is quicker; the column is passed over."
-    command = click.option("--no-time", "time", flag_value=False, type=ColumnName(), default=None, help=words)(command)
     for role in reversed(_ROLES):
-        command = click.option(f"--{role}", type=ColumnName(), default=None, help=_ROLE_HELP[role])(command)
+        command = click.option(f"--{role}", type=ColumnName(none=role == "time"), help=_ROLE_HELP[role])(command)
     return command
 
 
@@ -359,7 +362,8 @@ def typed_flags(flags: Mapping[str, Any]) -> list[str]:
     words = [switches[x][0 if flags[x] else 1] for x in switches if flags.get(x) is not None]
     for name in ("delimiter", "columns", *_ROLES):
         value = flags.get(name)
-        words += [] if value is None else [f"--{name}", str(value + 1) if isinstance(value, int) else value]
+        plain = "-" if value is False else str(value + 1) if isinstance(value, int) else value
+        words += [] if value is None else [f"--{name}", plain]
     return [word for word in words if word]
 
 
