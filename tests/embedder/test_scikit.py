@@ -109,6 +109,7 @@ def test_nodes_become_their_vectors() -> None:
     assert vectors.transform([]).shape == (0, 4)
     assert "X has the shape (2, 2)" in refused(vectors.transform, np.zeros((2, 2)))
     assert "no node is called 99" in refused(vectors.transform, [0, 99])
+    assert "model is a str; give one of netfold's" in refused(nf.NodeVectors("sdne", GRAPH).fit, NODES)
 
 
 def test_names_that_are_text_or_tuples() -> None:

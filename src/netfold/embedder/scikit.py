@@ -84,6 +84,8 @@ class NodeVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> NodeVectors:
         """Train the model on the graph, unless that was done before with the same options; X and y are not read."""
+        if not hasattr(self.model, "_opened"):
+            raise InputError(f"model is a {type(self.model).__name__}; give one of netfold's, such as nf.SDNE(dim=16)")
         graph = self.model._opened(self.graph)
         self.model_ = _fitted(self.model, graph, self.embedding)
         self.placed_: Embedding | None = None
