@@ -54,7 +54,9 @@ def test_arrays_in_files(tmp_path: Path) -> None:
     room = Room(resident=False, scratch=tmp_path)
     network = torch.nn.Linear(3, 2, device="meta")
     room.materialise(network, torch.device("cpu"))
-    assert network.weight.grad is not None and float(network.weight.detach().sum()) == 0 and not list(tmp_path.iterdir())
+    assert (
+        network.weight.grad is not None and float(network.weight.detach().sum()) == 0 and not list(tmp_path.iterdir())
+    )
     with torch.no_grad():
         network.weight.add_(1)
     assert float(network(torch.ones(1, 3)).detach().sum()) == 6

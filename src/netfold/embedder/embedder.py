@@ -90,9 +90,8 @@ class Embedder(Configured, Generic[N]):
         """
         if isinstance(graph, (str, os.PathLike)):
             from netfold.embedder.parts import fit_parts, is_spread
-            from netfold.io.parts import is_parts
 
-            if embedding is None and is_parts(graph) and is_spread(self, graph):
+            if embedding is None and is_spread(self, graph):
                 more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch}
                 fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
                 return self
