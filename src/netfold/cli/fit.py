@@ -124,7 +124,8 @@ def _help(cls: type[Embedder]) -> str:
 
 def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **options: Any) -> None:
     model = cls(**hyper_parameters(ctx, cls, options))
-    if isinstance(edges, str) and (Path(edges) / "parts.json").exists() and not cls.extends:
+    several = os.environ.get("WORLD_SIZE", "1") != "1"
+    if isinstance(edges, str) and not cls.extends and (several or (Path(edges) / "parts.json").exists()):
         from netfold.embedder.parts import is_spread
 
         if is_spread(model, edges):

@@ -291,9 +291,8 @@ class Embedder(Configured, Generic[N]):
         if not isinstance(graph, (str, os.PathLike)):
             return False
         from netfold.embedder.parts import is_spread
-        from netfold.io.parts import is_parts
 
-        return is_parts(graph) and is_spread(self, graph)
+        return is_spread(self, graph)
 
     def _opened(self, graph: Any, *, directed: bool = False) -> Any:
         """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""

@@ -19,20 +19,20 @@ __all__ = ["fit_parts", "is_spread", "save_vector_parts"]
 
 
 def is_spread(model: Embedder, path: str | os.PathLike[str]) -> bool:
-    """Whether a folder of parts is trained part by part; refused where several ranks are asked for what cannot be.
+    """Whether a graph on disk is trained part by part; refused where several ranks are asked for what cannot be.
 
     A folder of one part, in one process, is a graph as any other; so is one for a model, or for options, that need the
     whole graph in one memory.
     """
     from netfold.cluster.ranks import rank_of
-    from netfold.io.parts import PartsFolder
+    from netfold.io.parts import PartsFolder, is_parts
 
     why = model._unspread()
     _, size = rank_of()
     if size > 1 and why:
         name = type(model).__name__
         raise InputError(f"{name} cannot be spread over {size} ranks: {why}; start it without torchrun")
-    return size > 1 or (not why and len(PartsFolder.open(path, "graph")) > 1)
+    return size > 1 or (not why and is_parts(path) and len(PartsFolder.open(path, "graph")) > 1)
 
 
 def fit_parts(

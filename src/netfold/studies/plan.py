@@ -95,7 +95,8 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
     needed = needed_rows(degrees, ranks)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
-    flight = 2 * sent // max(1, ranks - 1) // 3 if ranks > 1 else 0  # a peer's rows, and the next on their way
+    # of a peer and the next, rows that come, rows that go, and gradients: six of the five and a half parts of `sent`
+    flight = round(1.2 * sent / (ranks - 1)) if ranks > 1 else 0
     return Plan(
         nodes, arcs, ranks,
         memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight,

@@ -210,11 +210,11 @@ class SDNE(Embedder["SDNENetwork"]):
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         """Tables, gradients, the optimizer's state; Z, Y, what pulls, and, of several ranks, H and its gradient; arcs.
 
-        24 bytes an arc: columns, rows and values, by row and by column; of several ranks the two peers' rows in flight.
+        24 bytes an arc: columns, rows and values, by row and by column.
         """
         h = self.hidden[0] if self.hidden else self.dim
         copies = {"adam": 4, "sgd": 2, "row_adagrad": 2}[self.optimizer]
-        several = 2 * h + 4 * h if ranks > 1 else 0
+        several = 2 * h if ranks > 1 else 0
         return nodes * (4 * (2 * h + 1) * copies + 4 * (h + 3 * self.dim + several) + 32) + 24 * arcs
 
     def _state_bytes(self, nodes: int) -> int:
