@@ -14,7 +14,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import clustering, visualization, visualization_points
-from netfold.evaluate.class_tasks import _agreement, _neighbors_right
+from netfold.evaluate.class_tasks import agreement, _neighbors_right
 
 RNG = np.random.default_rng(8)
 START = RNG.bit_generator.state
@@ -27,7 +27,7 @@ def same_numbers() -> None:
     RNG.bit_generator.state = START
 
 
-def naive_agreement(a: list[int], b: list[int]) -> tuple[float, float]:
+def naiveagreement(a: list[int], b: list[int]) -> tuple[float, float]:
     """NMI over the mean entropy, and ARI from pairs of nodes that are together in both, one or none."""
     n, both, left, right = len(a), Counter(zip(a, b, strict=True)), Counter(a), Counter(b)
     shared = sum(c / n * math.log(c * n / (left[i] * right[j])) for (i, j), c in both.items())
@@ -54,11 +54,11 @@ def two_blocks(n: int = 40) -> Graph:
 # -------------------------------------------------------------------- clustering
 
 
-def test_agreement_is_what_loops_count() -> None:
+def testagreement_is_what_loops_count() -> None:
     for _ in range(5):
         a, b = RNG.integers(0, 4, (2, 30))
-        nmi, ari = naive_agreement(a.tolist(), b.tolist())
-        assert _agreement(a, b) == pytest.approx({"NMI": nmi, "ARI": ari})
+        nmi, ari = naiveagreement(a.tolist(), b.tolist())
+        assert agreement(a, b) == pytest.approx({"NMI": nmi, "ARI": ari})
 
 
 def test_perfect_vectors_score_1_and_random_ones_chance() -> None:
