@@ -14,7 +14,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import clustering, visualization, visualization_points
-from netfold.evaluate.class_tasks import agreement, _neighbors_right
+from netfold.evaluate.class_tasks import _neighbors_right, agreement
 
 RNG = np.random.default_rng(8)
 START = RNG.bit_generator.state
@@ -120,7 +120,7 @@ EMBEDDING, LABELS = corners(12)
     ("labels", "options", "words"),
     [
         (LABELS | {("node", 0): ["c0", "c1"]}, {}, r"node \('node', 0\) has several classes"),
-        (dict.fromkeys(LABELS, "x"), {}, "12 nodes with 1 classes"),
+        (dict.fromkeys(LABELS, "x"), {}, "12 nodes with 1 class"),
         (LABELS | {"nobody": "x"}, {}, "no node is called 'nobody'"),
         (LABELS, {"clusters": 0}, "clusters=0 is not"),
         (LABELS, {"repeats": -1}, "repeats=-1 is not"),

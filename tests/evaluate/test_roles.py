@@ -64,7 +64,7 @@ def test_one_learned_role_is_the_answer(draw: np.random.Generator) -> None:
     ("given", "options", "words"),
     [
         ({0: ["a", "b"], 1: "a"}, {}, "node 0 has several classes"),
-        ({0: "a", 1: "a"}, {}, "1 classes"),
+        ({0: "a", 1: "a"}, {}, "1 class in all"),
         ({0: "a", 9: "b"}, {}, "no node is called 9"),
         ({0: "a", 1: "b"}, {"train": 2}, "train=2"),
         ({0: "a", 1: "b"}, {"repeats": 0}, "repeats=0"),

@@ -196,7 +196,7 @@ def embedding_at(path: str) -> Embedding:
 
 
 def model_of(path: str) -> Any:
-    """The model in a folder, its last version or that of MODEL@5; or the embedding in a file that one was exported to."""
+    """The model in a folder, its last version or that of MODEL@5; or the embedding in a file that holds one."""
     if Path(path).is_file():
         return embedding_at(path)
     from netfold.embedder.versions import split_version
@@ -363,7 +363,7 @@ def typed_flags(flags: Mapping[str, Any]) -> list[str]:
     for name in ("delimiter", "columns", *_ROLES):
         value = flags.get(name)
         plain = "-" if value is False else str(value + 1) if isinstance(value, int) else value
-        words += [] if value is None else [f"--{name}", plain]
+        words += [] if value is None else [f"--{name}", str(plain)]
     return [word for word in words if word]
 
 

@@ -106,6 +106,12 @@ class Embedding:
         """
         return self.vectors if self.std is None else _read_only(np.hstack([self.vectors, self.std]))
 
+    @cached_property
+    def center(self) -> Floats32:
+        """The mean of the vectors: d numbers."""
+        mean: Floats32 = self.vectors.mean(axis=0)
+        return mean
+
     def __len__(self) -> int:
         return len(self.nodes)
 

@@ -361,6 +361,47 @@ class Embedder(Configured, Generic[N]):
         """
         raise NotImplementedError
 
+    def _network(self, facts: dict[str, Any]) -> N:
+        """The network for a graph of which these facts (`Input.facts`) are known, on the CPU, not yet started.
+
+        They may come from a file: a TypeError where no graph can have them.
+        """
+        raise NotImplementedError
+
+    def _embed(self, data: Any) -> Embedding:
+        """The vectors of the known nodes, when the network is trained."""
+        raise NotImplementedError
+
+    def _extend(self, data: Any, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        """The vectors of the rows `new` of a later graph; `known` has each row's position in `fit`, or -1."""
+        names, model = listed([data.graph.nodes[i] for i in new]), type(self).__name__
+        raise InputError(f"{names}: {model} has no vectors for new nodes; fit DepthLGP to this embedding for those")
+
+    def _generator(self, *stream: int) -> torch.Generator:
+        """A private stream of random numbers for this seed; the global state is never touched."""
+        import numpy as np
+        import torch
+
+        words = np.random.SeedSequence([self.seed, *stream]).generate_state(2, np.uint64)
+        return torch.Generator().manual_seed(int(words[0] >> np.uint64(1)))
+
+    # ---------------------------------------------------------------- for models that can do more
+
+    def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
+        """For a model that chooses how: what its network makes of nodes with these links, m x d; and deviations."""
+        raise NotImplementedError
+
+    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+        """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
+
+        `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.
+        """
+        raise NotImplementedError
+
+    def _weights(self) -> tuple[float, ...]:
+        """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
+        return ()
+
     def _unspread(self) -> str:
         """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
         return "its tables are read in steps of random nodes, and each step would wait for the network"
@@ -387,37 +428,6 @@ class Embedder(Configured, Generic[N]):
     def _smaller(self) -> list[dict[str, Any]]:
         """Options that would take less memory, the mildest first."""
         return [{"dim": self.dim // 2}] if self.dim and self.dim > 1 else []
-
-    def _network(self, facts: dict[str, Any]) -> N:
-        """The network for a graph of which these facts (`Input.facts`) are known, on the CPU, not yet started.
-
-        They may come from a file: a TypeError where no graph can have them.
-        """
-        raise NotImplementedError
-
-    def _embed(self, data: Any) -> Embedding:
-        """The vectors of the known nodes, when the network is trained."""
-        raise NotImplementedError
-
-    def _extend(self, data: Any, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
-        """The vectors of the rows `new` of a later graph; `known` has each row's position in `fit`, or -1."""
-        names, model = listed([data.graph.nodes[i] for i in new]), type(self).__name__
-        raise InputError(f"{names}: {model} has no vectors for new nodes; fit DepthLGP to this embedding for those")
-
-    def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
-        """For a model that chooses how: what its network makes of nodes with these links, m x d: vectors, and deviations."""
-        raise NotImplementedError
-
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
-        """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
-
-        `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.
-        """
-        raise NotImplementedError
-
-    def _weights(self) -> tuple[float, ...]:
-        """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
-        return ()
 
     # ---------------------------------------------------------------- new nodes
 
@@ -456,7 +466,7 @@ class Embedder(Configured, Generic[N]):
         codes, dim = self._codes_by(way, links), self.embedding_.dim
         vectors = codes[:, :dim]
         if way.scale != 1:
-            center = self._center()
+            center = self.embedding_.center
             vectors = (center + way.scale * (vectors - center)).astype(np.float32)
         return Embedding(graph.nodes.take(rows), vectors, codes[:, dim:] if self.embedding_.std is not None else None)
 
@@ -468,14 +478,6 @@ class Embedder(Configured, Generic[N]):
             return mean_of_neighbors(links.either, self.embedding_)
         encoded = self._encode(links)
         return encoded if way.how == "encode" else self._refine(links, encoded, way.weight)
-
-    def _center(self) -> npt.NDArray[np.float32]:
-        """The mean of the known vectors, made once for each embedding."""
-        of, center = self.__dict__.get("_centered", (None, None))
-        if of is not self.embedding_:
-            center = self.embedding_.vectors.mean(axis=0)
-            self.__dict__["_centered"] = self.embedding_, center
-        return center  # type: ignore[return-value]
 
     def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
         """The rows of a later graph's new nodes, and of the known ones that are asked for."""
@@ -491,13 +493,7 @@ class Embedder(Configured, Generic[N]):
             name = type(self).__name__
             raise InputError(f"how={how!r} is not a way in which {name} places new nodes; give {' or '.join(ways)}")
 
-    def _generator(self, *stream: int) -> torch.Generator:
-        """A private stream of random numbers for this seed; the global state is never touched."""
-        import numpy as np
-        import torch
-
-        words = np.random.SeedSequence([self.seed, *stream]).generate_state(2, np.uint64)
-        return torch.Generator().manual_seed(int(words[0] >> np.uint64(1)))
+    # ---------------------------------------------------------------- checks
 
     def _check_unchanged(self) -> None:
         """Refuse options, set after `fit`, of which another network would be made than the fitted one."""

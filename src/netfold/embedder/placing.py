@@ -82,8 +82,8 @@ def mean_of_neighbors(links: sparse.csr_array, known: Embedding) -> npt.NDArray[
     near, column = np.unique(links.indices, return_inverse=True)
     few = sparse.csr_array((links.data.astype(np.float64), column, links.indptr), shape=(links.shape[0], len(near)))
     codes = known.vectors[near] if known.std is None else np.hstack([known.vectors[near], known.std[near]])
-    sums = few @ np.ones(len(near))
-    return ((few @ codes.astype(np.float64)) / np.where(sums > 0, sums, 1)[:, None]).astype(np.float32)
+    sums = np.asarray(few @ np.ones(len(near)))
+    return (np.asarray(few @ codes.astype(np.float64)) / np.where(sums > 0, sums, 1)[:, None]).astype(np.float32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ def chosen_placing(model: Embedder[Any], links: KnownLinks, weights: tuple[float
     count = max(_FEWEST, min(_SAMPLE, int(_ENTRIES * len(several) / np.diff(links.out.indptr)[several].sum())))
     rows = np.sort(rng.choice(several, min(count, len(several)), replace=False))
     whole = KnownLinks(links.out[rows], None if links.into is None else links.into[rows])
-    some, center = whole.thinned(_DROPPED, rng), model._center()
+    some, center = whole.thinned(_DROPPED, rng), model.embedding_.center
     away = known.vectors[rows] - center
     ways = [Placing("encode"), *(Placing("refine", x) for x in weights), Placing("mean")]
     vectors = [model._codes_by(way, some)[:, : known.dim] for way in ways]

@@ -85,7 +85,7 @@ def _jackknife(without: Floats) -> float:
     return float((k - 1) / k * np.square(without - without.mean()).sum()) if k > 1 else float("nan")
 
 
-def grouped(figure: Callable[[Ints], float], count: int, score: str = "") -> Measurement:
+def in_groups(figure: Callable[[Ints], float], count: int, score: str = "") -> Measurement:
     """A figure of `count` things that were asked, and the same without each group of them.
 
     Groups are neighbors in the order of what is asked: edges of one node are mostly in one group, as they are not
@@ -255,7 +255,7 @@ def _auc_measured(right: Floats, wrong: Floats, score: str = "") -> Measurement:
             keep[int(i * ratio) : int((i + 1) * ratio)] = False
         return area_under_curve(right[chosen], wrong[keep])
 
-    return grouped(figure, len(right), score)
+    return in_groups(figure, len(right), score)
 
 
 def area_under_curve(right: Floats, wrong: Floats) -> float:
@@ -303,13 +303,13 @@ def _ask_classes(model: Any, known: NodeClasses, learned: Ints, tested: Ints) ->
     _check_some(learned, tested)
     scorer = linear_scorer(_vectors(model, known), "logistic", "centred", 3.0)  # the defaults of `classification`
     truth, predicted = known.indicator[tested], predicted_classes(scorer, known, (learned, tested))
-    return grouped(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], len(tested))
+    return in_groups(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], len(tested))
 
 
 def _ask_roles(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
     _check_some(learned, tested)
     right = predicted_roles(_vectors(model, known), known.codes, (learned, tested)) == known.codes[tested]
-    return grouped(lambda rows: float(right[rows].mean()), len(tested))
+    return in_groups(lambda rows: float(right[rows].mean()), len(tested))
 
 
 def _ask_clusters(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
@@ -317,7 +317,7 @@ def _ask_clusters(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -
     _check_some(tested, tested)
     codes = known.codes[tested]
     clusters = cluster_codes(normalized(_vectors(model, known)[tested], "rows"), min(len(known.names), len(tested)), 0)
-    return grouped(lambda rows: agreement(codes[rows], clusters[rows])["NMI"], len(tested))
+    return in_groups(lambda rows: agreement(codes[rows], clusters[rows])["NMI"], len(tested))
 
 
 def _vectors(model: Any, known: NodeClasses) -> Floats:
@@ -453,7 +453,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
 
 def _ranked(model: Any, graph: Graph, rows: Ints, score: str) -> Measurement:
     precisions = rank(pair_scores(model, graph, score), graph.adjacency, np.sort(rows), k=1).precisions
-    return grouped(lambda some: float(precisions[some].mean()), len(precisions), score)
+    return in_groups(lambda some: float(precisions[some].mean()), len(precisions), score)
 
 
 # -------------------------------------------------------------------- every other task, as `evaluate` measures it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ class DVNENetwork(nn.Module):
     ) -> npt.NDArray[np.float32]:
         """[μ, σ] of each row that makes its part in the objective least, all else held fixed: m x 2 dim.
 
-        Of a node with d links that part is, a link: weight (1/d Σ_j E_ij² + repulsion mean_k exp(-E_ik)) + alpha / 2 L_2,
+        Of a node with d links that is, a link: weight (1/d Σ_j E_ij² + repulsion mean_k exp(-E_ik)) + alpha / 2 L_2,
         j its known neighbors and k some known nodes, the same for all rows. The noise of L_2 is drawn once.
         """
         device, found = self.device, []
@@ -180,7 +181,7 @@ class DVNENetwork(nn.Module):
             begin = torch.from_numpy(start[part].copy()).to(device)
             mean, std = begin.chunk(2, dim=1)
             raw = torch.cat([mean, torch.where(std > 1, std - 1, std.log())], dim=1)  # σ = deviation(x), backwards
-            x = descended(lambda x, t=terms: self._slope(x, t), raw, reach)
+            x = descended(partial(self._slope, around=terms), raw, reach)
             found.append(torch.cat([x[:, : self.dim], deviation(x[:, self.dim :])], dim=1))
         refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
         return refined
