@@ -362,8 +362,8 @@ def typed_flags(flags: Mapping[str, Any]) -> list[str]:
     words = [switches[x][0 if flags[x] else 1] for x in switches if flags.get(x) is not None]
     for name in ("delimiter", "columns", *_ROLES):
         value = flags.get(name)
-        plain = "-" if value is False else str(value + 1) if isinstance(value, int) else value
-        words += [] if value is None else [f"--{name}", str(plain)]
+        plain = "-" if value is False else str(value + 1) if isinstance(value, int) else str(value)
+        words += [] if value is None else [f"--{name}", plain]
     return [word for word in words if word]
 
 

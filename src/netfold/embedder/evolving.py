@@ -213,6 +213,7 @@ class Evolving:
         import numpy as np
 
         from netfold.data.embedding import Embedding
+        from netfold.data.nodes import Nodes
         from netfold.embedder.versions import write_delta
 
         graph = self._graph(edges)
