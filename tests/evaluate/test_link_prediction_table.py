@@ -10,7 +10,7 @@ import pytest
 from link_splits import cliques, random_graph
 from naive_rankings import Model
 from netfold.data.embedding import Embedding
-from netfold.evaluate import link_prediction, sample_negatives, split_edges
+from netfold.evaluate import link_prediction, link_tasks, sample_negatives, split_edges
 
 
 def test_baselines_see_the_training_graph_alone() -> None:
@@ -104,3 +104,22 @@ def test_cheap_baselines_on_gr_qc_are_where_others_found_them() -> None:
     assert rows["common neighbors"]["precision@10000"] == pytest.approx(0.213, abs=0.006)
     assert 0.85 < rows["Adamic-Adar"]["precision@1000"] < 0.92
     assert rows["Adamic-Adar"]["precision@10000"] == pytest.approx(0.277, abs=0.006)
+
+
+def test_walks_that_would_take_minutes_are_followed_from_some_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = split_edges(random_graph(60, 2), 0.3)
+    vectors = Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(60, 4)))
+    whole = link_prediction(vectors, split, k=[10], per_positive=3)
+    monkeypatch.setattr(link_tasks, "_MOST_PRODUCTS", 25 * 20 * split.train.adjacency.nnz)  # from 25 nodes
+    monkeypatch.setattr(link_tasks, "_FEWEST_PAIRS", 20)
+    found = link_prediction(vectors, split, k=[10], per_positive=3)
+    assert found.figures == whole.figures and found.baselines["Adamic-Adar"] == whole.baselines["Adamic-Adar"]
+    assert (
+        "25 nodes" in found.protocol["personalised PageRank by a sample"] and "Katz by a sample" not in whole.protocol
+    )
+    some, every = (x.baselines["personalised PageRank"] for x in (found, whole))
+    assert (
+        "precision@10" not in some and abs(some["AUC"] - every["AUC"]) < 0.15 and abs(some["MAP"] - every["MAP"]) < 0.2
+    )
+    monkeypatch.setattr(link_tasks, "_FEWEST_PAIRS", 10**6)
+    assert "AUC" not in link_prediction(vectors, split, k=[10]).baselines["personalised PageRank"]

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import netfold as nf
 from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
 from netfold.studies.reproduce import Run, merged, read_run, read_table, record, run, with_baselines
 from netfold.studies.reproduce.__main__ import run_table
+from netfold.studies.reproduce.measuring import _as_read
 from published_tables import DECODER
 
 
@@ -113,3 +115,10 @@ def test_the_front_of_the_page_answers_each_question_once(tiny: reproduce.Table)
     best = max((known.recorded.rows[x].mean["MAP"], x) for x in known.recorded.rows) if known.recorded else (0, "")
     assert f"{best[1]}: {best[0]:.4f}" in line and "(2 seeds)" in line and front.count("| [tiny]") == 1
     assert "## Is it worth it?" not in reproduce.page([tiny])
+
+
+def test_a_model_of_graphs_is_fitted_to_the_clique_expansion() -> None:
+    hypergraph = nf.Hypergraph.from_tuples([("a", "b", "c"), ("b", "c")])
+    read = _as_read(nf.Node2Vec, hypergraph)
+    assert read.adjacency.toarray().tolist() == [[0, 1, 1], [1, 0, 2], [1, 2, 0]]
+    assert _as_read(nf.DHNE, hypergraph) is hypergraph and _as_read(nf.SDNE, read) is read

@@ -208,7 +208,7 @@ def test_arguments_and_classes() -> None:
     of = case("out_of_sample", graph, lambda: labels, {"new": 20, "classes": False}, 0)
     assert of.split is not None and of.graph is of.split.known
     base = Embedding(of.graph.nodes, np.random.default_rng(0).normal(size=(of.graph.n_nodes, 3)))
-    assert set(of.evaluate("LocalAvg", base=base, baselines=False).figures) == {"AUC", "AP"}
+    assert set(of.evaluate("LocalAvg", base=base, baselines=False).figures) == {"AUC", "AP", "AUC degree-matched"}
 
 
 # -------------------------------------------------------------------- running
@@ -237,12 +237,13 @@ def test_every_row_is_what_it_is_by_hand() -> None:
     for name, figures in by_hand.items():
         for figure in ("micro-F1", "macro-F1", "AUC"):
             assert found[name].mean[figure] == pytest.approx(figures[figure], abs=1e-5), (name, figure)
-    assert set(found["stand-in"].baselines) == {"LocalAvg", "LabelProp"}  # a rerun is not cheap
+    assert set(found["stand-in"].baselines) == {
+        "LocalAvg",
+        "LabelProp",
+        "majority of neighbors",
+    }  # a rerun is not cheap
     assert found["stand-in"].baselines == found["rerun"].baselines != found["SDNE's own"].baselines
-    low, high = (found[name].mean["micro-F1"] for name in ("LocalAvg", "rerun"))
-    if high > low:
-        gap = (found["stand-in"].mean["micro-F1"] - low) / (high - low)
-        assert found["stand-in"].mean[GAP] == pytest.approx(gap, rel=1e-3)
+    assert GAP not in found["stand-in"].mean  # of one seed nobody knows whether the rerun is above
     assert found["LocalAvg"].mean[COST] == found["SDNE's own"].mean[COST] == 0
     assert found["rerun"].mean[COST] > 0 < found["SDNE's, without a base"].mean[COST]
 

@@ -214,7 +214,7 @@ def test_a_table_of_hyperedges_runs_and_its_rows_share_a_fit(monkeypatch: pytest
     assert len(fits) == 2
     for row in found.rows.values():
         assert 0.6 < row.mean["AUC"] <= 1
-        assert row.baselines.keys() == {"pair co-occurrence", "log degrees"}
+        assert row.baselines.keys() == {"pair co-occurrence", "log degrees", "pair counts and degrees"}
     assert found.rows["replaced"].baselines != found.rows["all others"].baselines
 
 
