@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection, Iterable
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from netfold.errors import InputError
 
@@ -30,11 +27,17 @@ __all__ = [
 ]
 
 
-Ints = npt.NDArray[np.int64]
-Ints32 = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Ints32 = npt.NDArray[np.int32]
+    Floats = npt.NDArray[np.float64]
+    Floats32 = npt.NDArray[np.float32]
+    Bools = npt.NDArray[np.bool_]
+else:  # options are checked here too, and the help of a command loads no numpy
+    Ints = Ints32 = Floats = Floats32 = Bools = Any
 
 
 def is_whole(x: Any) -> bool:
