@@ -38,7 +38,7 @@ class ModelCommands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in MODELS:
-            raise click.UsageError(f"no model is called {args[0]!r}; there is {', '.join(MODELS)}", ctx)
+            raise click.UsageError(f"no model is called {args[0]!r}; known: {', '.join(MODELS)}", ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -65,7 +65,7 @@ def model_named(name: str, **options: Any) -> Embedder:
     """An unfitted model by its name on the command line."""
     cls = MODELS.get(name.lower())
     if cls is None:
-        hint = did_you_mean(name.lower(), MODELS, f"there is {', '.join(MODELS)}")
+        hint = did_you_mean(name.lower(), MODELS, f"known: {', '.join(MODELS)}")
         raise InputError(f"no model is called {name!r}; {hint}")
     return cls(**options)
 
@@ -188,7 +188,7 @@ def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
     pairs = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
     by_task = {task_named(task): arguments for task, arguments in pairs}
     if not by_task:
-        raise InputError(f"there is no task '' to compare models in; there is {', '.join(TASKS)}")
+        raise InputError(f"there is no task '' to compare models in; known: {', '.join(TASKS)}")
     return by_task
 
 
