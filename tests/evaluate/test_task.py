@@ -82,7 +82,7 @@ def test_other_names() -> None:
     assert task_named("new_nodes") is task_named("out_of_sample") is TASKS["out-of-sample"]
     with pytest.raises(InputError, match="no task 'linkprediction'; did you mean 'link-prediction'"):
         task_named("linkprediction")
-    with pytest.raises(InputError, match="there is link-prediction, reconstruction"):
+    with pytest.raises(InputError, match="known: link-prediction, reconstruction"):
         task_named("zzz")
 
 

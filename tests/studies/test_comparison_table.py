@@ -29,7 +29,7 @@ def test_best() -> None:
     assert found.best("clustering", "ARI").method == "SDNE"  # what is not a number does not win
     assert found.best("centrality", "closeness R²").cheap
     assert found.best("centrality", "cost").method == "SDNE"
-    with pytest.raises(InputError, match="there is NMI, ARI"):
+    with pytest.raises(InputError, match="known: NMI, ARI"):
         found.best("clustering", "AUC")
 
 

@@ -328,6 +328,6 @@ def task_named(name: Any) -> Task:
     spelled = str(name).replace("_", "-")
     if spelled not in _NAMES:
         near = get_close_matches(spelled, _NAMES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(TASKS)}"
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(TASKS)}"
         raise InputError(f"there is no task {str(name)!r}; {hint}")
     return _NAMES[spelled]

@@ -220,7 +220,7 @@ def _arguments(tasks: Any) -> dict[Task, Mapping[str, Any]]:
     pairs = tasks.items() if isinstance(tasks, Mapping) else [(task, {}) for task in tasks]
     by_task = {task_named(task): arguments for task, arguments in pairs}
     if not by_task:
-        raise InputError(f"there is no task '' to compare models in; there is {', '.join(TASKS)}")
+        raise InputError(f"there is no task '' to compare models in; known: {', '.join(TASKS)}")
     return by_task
 
 

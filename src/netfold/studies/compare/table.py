@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from netfold.data.html import html_box, html_table
-from netfold.data.text import text_table
+from netfold.data.text import enumerated, text_table
 from netfold.errors import InputError
 from netfold.evaluate.result import standing
 from netfold.evaluate.task import SCORES, task_named
@@ -83,7 +83,7 @@ class Comparison:
         sign = -1 if figure in self.smaller_is_better.get(task, ()) else 1
         known = [x for x in self.entries if x.task == task and not math.isnan(x.figures.get(figure, math.nan))]
         if not known:
-            raise InputError(f"nobody has the figure {figure!r} in {task!r}; there is {', '.join(self._figures(task))}")
+            raise InputError(f"nobody has the figure {figure!r} in {task!r}; known: {', '.join(self._figures(task))}")
         return max(known, key=lambda x: (sign * x.figures[figure], not x.cheap))
 
     def has_winner(self, task: str, figure: str) -> bool:
@@ -178,12 +178,12 @@ class Comparison:
 
     def _verdict(self, task: str, best: Mapping[str, Entry]) -> str:
         level = [figure for figure, entry in best.items() if not entry.cheap and self._reached(entry, figure)]
-        beside = f"; a cheap baseline is level with it in {' and '.join(level)}" if level else ""
+        beside = f"; a cheap baseline is level with it in {enumerated(level)}" if level else ""
         for figure, entry in best.items():
             models = self._level_models(entry, figure) if entry.cheap else []
-            beside += f"; {' and '.join(models)} is level with it in {figure}" if models else ""
+            beside += f"; {enumerated(models)} is level with it in {figure}" if models else ""
         zeros = [x for x in self._headline(task) if not self.has_winner(task, x)]
-        level_at_0 = f"{' and '.join(zeros)} is 0 for all" if zeros else ""
+        level_at_0 = f"{enumerated(zeros)} {'is' if len(zeros) == 1 else 'are'} 0 for all" if zeros else ""
         if zeros and not best:
             return f"{_words(task)}: {level_at_0}"
         return _verdict(task, best) + beside + (f"; {level_at_0}" if zeros else "")
@@ -220,7 +220,7 @@ def _verdict(task: str, best: Mapping[str, Entry]) -> str:
     wins: dict[str, list[str]] = {}
     for figure, entry in best.items():
         wins.setdefault(entry.method, []).append(figure)
-    said = "; ".join(f"{method} is best in {' and '.join(figures)}" for method, figures in wins.items())
+    said = "; ".join(f"{method} is best in {enumerated(figures)}" for method, figures in wins.items())
     cheap = [entry.cheap for entry in best.values()]
     return f"{_words(task)}: {said}" + ("; a cheap baseline wins" if all(cheap) else "")
 

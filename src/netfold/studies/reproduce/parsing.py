@@ -328,7 +328,7 @@ def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...
 
 def _check_among(table: Table, what: str, name: str, known: Any, listed: str = "published") -> None:
     if name not in known:
-        hint = did_you_mean(name, known, f"there is {', '.join(map(repr, known))}", quoted=True)
+        hint = did_you_mean(name, known, f"known: {', '.join(map(repr, known))}", quoted=True)
         raise InputError(f"{table.path}: {what} is not in {listed}; {hint}")
 
 
