@@ -77,8 +77,8 @@ class Spectral(Computed["SpectralNetwork"]):
 
     matrix: str = option(
         "laplacian",
-        "adjacency (A), log (log(1 + A)), ppmi (logarithm of how much oftener a walk of `window` steps meets a node "
-        "than chance, where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
+        "adjacency (A), log (log(1 + A)), ppmi (how much likelier a link is than by chance: the logarithm, "
+        "where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
         "coordinates are the random walk's), propagation (averages over neighbors, `steps` times) or prone",
         choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone"),
     )
