@@ -68,7 +68,7 @@ def planted(fixed: dict[str, Any], name: str = "drne") -> Callable[[dict[str, An
         return {
             "roles, accuracy": next(iter(told.figures.values())),
             "roles as clusters, NMI": groups.figures["NMI"],
-            "degree, R²": degree.figures["degree R²"],
+            "degree, R²": max(0.0, float(np.nan_to_num(degree.figures["degree R²"]))),  # 0: no better than the mean
         }
 
     return measure
@@ -231,6 +231,8 @@ def _panel(axes: Any, option: str, values: dict[str, dict[str, list[float]]], de
     usual = f"{default:g}" if isinstance(default, float) else str(default)
     if usual in ticks:
         axes.axvline(ticks.index(usual), color="#bbbbbb", zorder=0)
+    if isinstance(default, str):
+        axes.tick_params(axis="x", labelrotation=15)
     axes.set_xlabel(option, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#eeeeee")

@@ -128,7 +128,8 @@ def degree_features(graph: Graph) -> Embedding:
     """
     from netfold.models.degreefeatures import degree_columns
 
-    return Embedding(graph.nodes, degree_columns(links(graph, directed=False, weights=False, loops="drop"), 5))
+    columns = degree_columns(links(graph, directed=False, weights=False, loops="drop"), 5)
+    return Embedding(graph.nodes, columns.astype(np.float32))
 
 
 def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -77,15 +77,14 @@ class Spectral(Computed["SpectralNetwork"]):
 
     matrix: str = option(
         "laplacian",
-        "adjacency (A), log (log(1 + A)), ppmi (logarithm of how much oftener a walk of `window` steps meets a node "
-        "than chance, where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
+        "adjacency (A), log (log(1 + A)), ppmi (how much likelier a link is than by chance: the logarithm, "
+        "where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
         "coordinates are the random walk's), propagation (averages over neighbors, `steps` times) or prone",
         choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone"),
     )
     power: float = option(
         1.0,
-        "of |λ| in the length of an eigenvector: 0 leaves all alike, 0.5 makes products of vectors come near the "
-        "entries of |M|, 1 smooths further along links",
+        "of the size of λ in the length of its eigenvector: 0 leaves all alike, 1 and more smooth along links",
         at_least=0,
     )
     regularization: float = option(
@@ -96,7 +95,9 @@ class Spectral(Computed["SpectralNetwork"]):
     )
     steps: int = option(16, "averages over neighbors, for propagation", at_least=1)
     tolerance: float = option(
-        0.01, "eigenvectors have converged when |M u - λ u| is below this share of the least |λ|, for each", above=0
+        0.01,
+        "eigenvectors have converged when the length of M u - λ u is below this share of the least λ, for each",
+        above=0,
     )
     rounds: int = option(100, "of the solver, at most; it warns where they were not enough", at_least=1)
 

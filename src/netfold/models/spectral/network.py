@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from netfold.learn.layers import Tables
-from netfold.learn.solvers import Eigenpairs, leading_eigenpairs
+from netfold.learn.solvers import Eigenpairs, leading_eigenpairs, signs, truncated_svd
 from netfold.learn.sparse_rows import SparseRows, in_chunks
 
 __all__ = ["Settings", "SpectralNetwork"]
@@ -25,6 +25,8 @@ _EXACT = 1000
 """Nodes up to which all is float64, as the solver is then exact."""
 _ORDER, _MU, _THETA = 10, 0.2, 0.5
 """Of ProNE's filter: terms of the Chebyshev expansion, where the Gaussian is centred on the spectrum, and its width."""
+_SVD_ROUNDS = 5
+"""Of the SVD before it."""
 _NEGATIVES = 0.75
 """The power of a node's part in links by which ProNE's log matrix weighs it as a negative."""
 
@@ -123,7 +125,8 @@ class SpectralNetwork(Tables):
             self._propagate(rows, settings)
             solved = True
         elif self._matrix == "prone":
-            solved = self._prone(rows, sides[0], settings)
+            self._prone(rows, sides[0], settings)
+            solved = True
         elif self._two_sided:
             solved = self._left_and_right(rows, settings)
         else:
@@ -168,7 +171,7 @@ class SpectralNetwork(Tables):
     def _left_and_right(self, rows: SparseRows, settings: Settings) -> bool:
         """Of M = U S Vᵀ: V S^(power - 1) for links that leave a node, U S^(power - 1) for those that reach it."""
         wide = self._columns[0].stop
-        pairs = self._pairs(lambda x: rows.transposed_matmul(rows.matmul(x)), wide, rows.values, settings)
+        pairs = self._pairs(lambda x: rows.transposed_matmul(rows.matmul(x)), wide, rows.values, settings, upper=True)
         values = pairs.values.clamp(min=0).sqrt()
         left = rows.matmul(pairs.vectors) * _factors(values, 0.0).to(pairs.vectors)
         factors = _factors(values, self._power).to(left)
@@ -214,16 +217,20 @@ class SpectralNetwork(Tables):
             x = functional.normalize(walk.matmul(x) - self.shift, dim=1)
         self.turn.copy_(_whitening(x[degrees > 0]))
 
-    def _prone(self, walk: SparseRows, links: sparse.csr_array, settings: Settings) -> bool:
-        """An SVD of ProNE's log matrix, smoothed by its filter; and rotated, as after the average over neighbors."""
-        logs = SparseRows.from_scipy(_log_matrix(links), dtype=walk.values.dtype, device=walk.values.device)
-        rank = self.basis.shape[1]
-        pairs = self._pairs(lambda x: logs.matmul(logs.transposed_matmul(x)), rank, walk.values, settings)
-        first = functional.normalize(pairs.vectors * pairs.values.clamp(min=0).pow(0.25).to(pairs.vectors), dim=1)
-        smooth = first - _gaussian(walk, torch.from_numpy(links.sum(axis=1)).to(first)[:, None], first)
-        weighted = walk.matmul(smooth) * torch.from_numpy(links.sum(axis=1)).to(first)[:, None]
-        self._write(smooth @ _half_whitening(weighted), 0)
-        return pairs.converged
+    def _prone(self, walk: SparseRows, links: sparse.csr_array, settings: Settings) -> None:
+        """An SVD of ProNE's log matrix, smoothed by its filter; and rotated, as after the average over neighbors.
+
+        The SVD is ProNE's own, of five rounds: on Cora, classes got worse with more.
+        """
+        logs = sparse.csr_array(_log_matrix(links).T)
+        logs.sort_indices()
+        rows = SparseRows.from_scipy(logs, dtype=walk.values.dtype, device=walk.values.device)
+        rank = min(self.basis.shape)
+        values, vectors = truncated_svd(rows, rank, settings.generator, rounds=_SVD_ROUNDS)
+        first = functional.normalize(signs(vectors) * vectors * values.sqrt(), dim=1)
+        sums = torch.from_numpy(links.sum(axis=1)).to(first)[:, None]
+        smooth = first - _gaussian(walk, sums, first)
+        self._write(smooth @ _half_whitening(sums * walk.matmul(smooth)), 0)
 
 
 def _factors(values: Tensor, power: float) -> Tensor:
@@ -235,16 +242,25 @@ def _factors(values: Tensor, power: float) -> Tensor:
 
 def _whitening(x: Tensor) -> Tensor:
     """W (d x d) such that the columns of x W are uncorrelated and alike in size."""
-    values, turn = torch.linalg.eigh(sum(part.double().T @ part.double() for part in x.split(_CHUNK)) / len(x))
+    values, turn = torch.linalg.eigh(_gram(x) / len(x))
     safe = values > 1e-9 * values[-1]  # what is below is rounding
     scale = torch.where(safe, values.clamp(min=1e-30).rsqrt(), torch.zeros_like(values))
     whitening: Tensor = (turn * scale).flip(1)
     return whitening
 
 
+def _gram(x: Tensor) -> Tensor:
+    """xᵀx in float64, part by part."""
+    total = torch.zeros(x.shape[1], x.shape[1], dtype=torch.float64, device=x.device)
+    for start in range(0, len(x), _CHUNK):
+        part = x[start : start + _CHUNK].double()
+        total += part.T @ part
+    return total
+
+
 def _half_whitening(x: Tensor) -> Tensor:
     """W (d x d) with x W = U √S of x = U S Vᵀ."""
-    squares, turn = torch.linalg.eigh((x.T @ x).double())
+    squares, turn = torch.linalg.eigh(_gram(x))
     safe = squares > 1e-12 * squares[-1]
     scale = torch.where(safe, squares.clamp(min=1e-300).pow(-0.25), torch.zeros_like(squares))
     half: Tensor = (turn * scale).flip(1).to(x)
