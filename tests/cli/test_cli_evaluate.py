@@ -19,6 +19,7 @@ from netfold.evaluate import centralities
 from netfold.evaluate.negatives import SAMPLER_WORDS
 from netfold.evaluate.task import CENTRALITIES, SAMPLERS, TASKS
 from netfold.io.classes import read_classes
+from netfold.studies.compare import fit_choosing_score
 
 QUICK = ["--dim", "3", "--hidden", "5", "--epochs", "3"]
 BLOCKS, CLASSES = nf.datasets.stochastic_block_model((12, 12), 0.6, 0.05)
@@ -132,9 +133,14 @@ def test_link_prediction_fits_to_what_is_left() -> None:
     model = nf.SDNE(dim=3, hidden=(5,), epochs=3, seed=3).fit(split.train, progress=False)
     expected = nf.evaluate.link_prediction(model, split, seed=3, k=[5], negatives="degree", per_positive=2)
     args = ["--keep", "connected", "--seed", 3, "--k", 5, "--negatives", "degree", "--per-positive", 2, "-q"]
-    found = told("evaluate", "link-prediction", "sdne", "edges.csv", *QUICK, *args)
+    found = told("evaluate", "link-prediction", "sdne", "edges.csv", *QUICK, *args, "--score", "cosine")
     assert found["figures"] == pytest.approx(expected.figures)
     assert found["protocol"]["test edges"] == len(split.test)
+    chosen = fit_choosing_score(model, split.train)
+    expected = nf.evaluate.link_prediction(chosen, split, seed=3, k=[5], negatives="degree", per_positive=2)
+    found = told("evaluate", "link-prediction", "sdne", "edges.csv", *QUICK, *args)
+    assert found["figures"] == pytest.approx(expected.figures)
+    assert found["protocol"]["score"] == chosen.pair_score_ and "score chosen by" in found["protocol"]
 
 
 def test_progress_goes_to_standard_error() -> None:
@@ -194,7 +200,7 @@ def test_new_nodes_of_a_saved_model_are_those_that_it_has_not_met(fitted: Path) 
     [
         (
             "reconstruction nothing edges.csv",
-            "neither a model (sdne, drne, dvne, node2vec, line, depthlgp, node2vecplus) nor a",
+            "neither a model (sdne, drne, dvne, node2vec, line, depthlgp, node2vecplus",
         ),
         ("reconstruction sdne nowhere.csv", "nowhere.csv"),
         ("reconstruction sdne edges.csv --score warm", "--score"),

@@ -255,12 +255,7 @@ class Race:
         assert candidate.cost is not None
         fits = 1 if self._asked.fits_whole else folds
         trial = fits * candidate.cost.of(epochs, nodes)[0] + folds * self._asking
-        last = self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes)
-        leader = self._leader()
-        if leader is not None and leader.candidate.cost is not None:
-            last = max(
-                last, self._last_fits(leader.candidate.cost.of(leader.epochs or 0, self._whole)[0], leader.nodes)
-            )
+        last = max(self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes), self._leaders_fits())
         return trial <= self._clock.left(_SHARES[level]) and trial + last <= _MARGIN * self._clock.left()
 
     def _last_fits(self, seconds: float, nodes: int) -> float:
@@ -274,16 +269,14 @@ class Race:
     def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int) -> None:
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else Trying(candidate, epochs, nodes)
-        limit, measured = _MARGIN * (self._clock.budget.amount - self._reserve(candidate)), 0
-        most, begun = _FOLDS[self._asked.fits_whole][-1], self._clock.spent()
-        for fold in range(most):
-            part = self._part(fold, nodes)
-            late = self._clock.timed and self._clock.spent() > limit
+        measured, begun = 0, self._clock.spent()
+        for fold in range(_FOLDS[self._asked.fits_whole][-1]):
+            part, share = self._part(fold, nodes), self._share()
             if fold >= folds and not self._is_cheap(self._clock.spent() - begun):
                 break
-            if part.key in run.parts or (late and run.parts):
+            if part.key in run.parts or (run.parts and share <= 0):
                 continue
-            fitted = run.fitted or self._fit(run, part.graph, limit)
+            fitted = run.fitted or self._fit(run, part.graph, self._clock.spent() + share)
             start = self._clock.spent()
             run.parts[part.key] = part.measure(fitted, run.score or None)
             self._asking = self._clock.spent() - start if self._clock.timed else 0.0
@@ -300,9 +293,18 @@ class Race:
         """Whether so little of the budget is gone that a candidate may as well be measured on all parts at once."""
         return self._clock.timed and spent < _LITTLE * self._clock.budget.amount
 
-    def _reserve(self, candidate: Candidate) -> float:
-        cost = candidate.cost
-        return self._last_fits(cost.of(0, self._whole)[0], self._whole) if cost is not None else 0.0
+    def _share(self) -> float:
+        """How long a fit may take: after it, the leader can still be fitted; and this one as often, should it win."""
+        if not self._clock.timed:
+            return math.inf
+        return (_MARGIN * self._clock.left() - self._leaders_fits()) / (1 if self._asked.fits_whole else 3)
+
+    def _leaders_fits(self) -> float:
+        """What the last fits of whoever leads are estimated to cost."""
+        leader = self._leader()
+        if leader is None or leader.candidate.cost is None:
+            return 0.0
+        return self._last_fits(leader.candidate.cost.of(leader.epochs or 0, self._whole)[0], leader.nodes)
 
     def _fit(self, run: Trying, graph: Any, limit: float) -> Embedder:
         """Fit a copy, until the limit; what it cost is kept, and how many epochs it came to where it was cut short."""
@@ -389,6 +391,8 @@ class Race:
             return []
         model = joined([runs[0].model, other.model])
         candidate = Candidate(model, len(self._candidates), f"joined {len(self._candidates)}")
+        costs = [run.candidate.cost.of(run.epochs or 0, self._whole) for run in (runs[0], other) if run.candidate.cost]
+        candidate.cost = FitCost(self._whole, sum(x for x, _ in costs), 0.0, sum(x for _, x in costs))
         self._candidates.append(candidate)
         return [candidate]
 
