@@ -6,10 +6,7 @@ import math
 import numbers
 import re
 from collections.abc import Collection, Iterable
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from netfold.errors import InputError
 
@@ -32,11 +29,17 @@ __all__ = [
 ]
 
 
-Ints = npt.NDArray[np.int64]
-Ints32 = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Ints32 = npt.NDArray[np.int32]
+    Floats = npt.NDArray[np.float64]
+    Floats32 = npt.NDArray[np.float32]
+    Bools = npt.NDArray[np.bool_]
+else:  # for annotations alone: the command line's help reads this file, and loads no numpy
+    Ints = Ints32 = Floats = Floats32 = Bools = Any
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

@@ -58,7 +58,12 @@ class SkipGramOptions(TrainingOptions):
     schedule: str = option(
         "linear", "how the learning rate falls over the epochs", choices=("constant", "linear", "cosine")
     )
-    batch_size: int = option(64, "walks a step", at_least=1)
+    batch_size: int | None = option(
+        None,
+        "walks a step; None: 64, and where nodes are above 100,000 as many as meet half of them",
+        type=int,
+        at_least=1,
+    )
     tolerance: float = option(
         0.0,
         "training has converged when the objective improves by less than this share; 0: never before the last epoch",

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netfold.learn import losses
+from netfold.learn.draws import TABLE, uniform
 from netfold.learn.sparse_rows import PIECE, SparseRows
 
 __all__ = ["ACTIVATIONS", "RowDecoder", "RowEncoder", "Stack", "add_half_squares", "rows_times", "take_rows", "xavier_"]
@@ -227,10 +228,14 @@ def add_half_squares(weights: Sequence[Tensor], factor: float) -> Tensor:
 
 
 def xavier_(weight: Tensor, generator: torch.Generator, *, fan_in: float | None = None) -> None:
-    """Uniform in ±√(6 / (fan_in + fan_out)), drawn on the CPU so that every device starts alike."""
+    """Uniform in ±√(6 / (fan_in + fan_out)), the same on every device."""
     limit = math.sqrt(6 / ((fan_in or weight.shape[0]) + weight.shape[1]))
     with torch.no_grad():
-        weight.copy_(torch.empty(weight.shape, dtype=weight.dtype).uniform_(-limit, limit, generator=generator))
+        if weight.numel() <= TABLE:
+            weight.copy_(torch.empty(weight.shape, dtype=weight.dtype).uniform_(-limit, limit, generator=generator))
+        else:
+            drawn = uniform(weight.shape, generator, weight.device, dtype=torch.float32, few=0)
+            weight.copy_(drawn.mul_(2 * limit).sub_(limit))
 
 
 _checks: Any = torch.sparse.check_sparse_tensor_invariants

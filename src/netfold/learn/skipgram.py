@@ -17,6 +17,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.learn.draws import uniform
 from netfold.learn.sparse_rows import PIECE
 from netfold.learn.walks import Links, random_walks
 
@@ -27,6 +28,7 @@ __all__ = [
     "PairBatch",
     "Read",
     "Windows",
+    "batch_by_size",
     "center_weights",
     "distance_weights",
     "negative_sum",
@@ -42,6 +44,22 @@ PRIOR = 16.0
 
 From 0 a row's first step would be as long as lr, however small its gradient; at lr = 0.1 this is word2vec's 0.025.
 """
+
+
+_STAYS = 100_000
+"""Nodes up to which the size of a batch does not depend on theirs."""
+
+
+def batch_by_size(usual: int, nodes: int, per_node: int) -> int:
+    """How many links or walks are a step where nobody says: so many that it meets about half of a large graph's nodes.
+
+    A node is then moved once or twice a step, whatever the number of nodes: steps an epoch stay as many, and each is
+    large enough for a GPU.
+
+    >>> batch_by_size(64, 5_000, 160), batch_by_size(64, 1_000_000, 160)
+    (64, 6250)
+    """
+    return max(usual, nodes // per_node) if nodes > _STAYS else usual
 
 
 def distance_weights(window: int) -> Tensor:
@@ -287,9 +305,9 @@ class Noise:
         return Noise(torch.from_numpy(sums / sums[-1]).to(device))
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
-        """So many nodes, drawn on the CPU."""
-        uniform = torch.rand(count, dtype=torch.float64, generator=generator).to(self.sums.device)
-        return torch.searchsorted(self.sums, uniform, right=True).clamp_(max=len(self.sums) - 1)
+        """So many nodes."""
+        drawn = uniform((count,), generator, self.sums.device)
+        return torch.searchsorted(self.sums, drawn, right=True).clamp_(max=len(self.sums) - 1)
 
 
 def window_batches(
@@ -357,8 +375,8 @@ def pair_batches(
 
     def of(generator: torch.Generator) -> Iterator[PairBatch]:
         for start in range(0, samples, batch_size):
-            uniform = torch.rand(min(batch_size, samples - start), dtype=torch.float64, generator=generator)
-            at = torch.searchsorted(sums, uniform.to(sums.device), right=True).clamp_(max=len(sums) - 1)
+            drawn = uniform((min(batch_size, samples - start),), generator, sums.device)
+            at = torch.searchsorted(sums, drawn, right=True).clamp_(max=len(sums) - 1)
             yield _pairs(torch.stack([links.keys[at] // len(links), links.ends[at]]), noise, n_negatives, generator)
 
     return of

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from netfold.learn.draws import TABLE, normal
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = ["conjugate_gradients", "leading_eigenvectors", "orthonormal", "truncated_svd"]
@@ -50,10 +51,10 @@ def truncated_svd(rows: SparseRows, rank: int, generator: torch.Generator, *, ro
     Randomised subspace iteration (Halko, Martinsson, Tropp 2011): O(rounds (nnz + n rank) rank), never X in full.
     """
     wide = min(rank + 10, len(rows), rows.width)
-    start = torch.randn(rows.width, wide, generator=generator, dtype=rows.values.dtype)
+    start = normal((rows.width, wide), generator, rows.values.device, few=TABLE).to(rows.values.dtype)
     basis = _subspace(lambda x: rows.transposed_matmul(rows.matmul(x)), start, rounds)
     product = rows.matmul(basis)
-    squares, v = torch.linalg.eigh((product.T @ product).double())  # small: V, and squared values
+    squares, v = torch.linalg.eigh((product.T @ product).double().cpu())  # small: V, and squared values
     order = torch.argsort(squares, descending=True)[:rank]
     return squares[order].clamp(min=0).sqrt().to(basis), basis @ v[:, order].to(basis)
 
@@ -67,7 +68,7 @@ def leading_eigenvectors(
     which holds negative values down, in O(rounds (nnz + n rank) rank).
     """
     wide = min(rank + 10, len(rows))
-    start = torch.randn(len(rows), wide, generator=generator, dtype=rows.values.dtype)
+    start = normal((len(rows), wide), generator, rows.values.device, few=TABLE).to(rows.values.dtype)
 
     def times(x: Tensor) -> Tensor:
         return rows.matmul(x) - torch.outer(without, without @ x)
@@ -77,7 +78,7 @@ def leading_eigenvectors(
         return once + times(once)
 
     basis = _subspace(twice, start, rounds)
-    small = (basis.T @ times(basis)).double()
+    small = (basis.T @ times(basis)).double().cpu()
     values, turn = torch.linalg.eigh((small + small.T) / 2)
     order = torch.argsort(values, descending=True)[:rank]
     return values[order].to(basis), basis @ turn[:, order].to(basis)

@@ -48,6 +48,11 @@ class SparseRows:
     def from_scipy(matrix: sparse.csr_array, *, dtype: torch.dtype = torch.float32, device: Any = "cpu") -> SparseRows:
         """Rows of a sorted CSR matrix."""
         m, n = matrix.shape
+        if torch.device(device).type == "cuda":  # sorted there, the same
+            crow, col = _tensor(matrix.indptr, np.int32, device), _tensor(matrix.indices, np.int32, device)
+            owner = torch.arange(m, device=device).repeat_interleave(crow.diff())
+            values = torch.tensor(matrix.data, dtype=dtype, device=device)
+            return SparseRows(crow, col, values, n, *_by_column(col, owner, n))
         order = sparse.csr_array(
             (np.arange(matrix.nnz, dtype=np.int32), matrix.indices, matrix.indptr), shape=(m, n)
         ).tocsc()
@@ -76,16 +81,7 @@ class SparseRows:
         owner = torch.arange(len(rows), device=rows.device).repeat_interleave(lengths)
         entries = self.crow[rows].long()[owner] + torch.arange(len(owner), device=rows.device) - crow[owner]
         col = self.col[entries]
-        in_column, order = col.sort(stable=True)
-        touched, counts = in_column.unique_consecutive(return_counts=True)  # type: ignore[no-untyped-call]
-        some = 2 * len(touched) < self.width
-        if not some:
-            counts = torch.bincount(col, minlength=self.width)
-        by_column = functional.pad(counts.cumsum(0), (1, 0)), owner[order], order
-        return SparseRows(
-            crow.int(), col, self.values[entries], self.width,
-            (by_column[0].int(), by_column[1].int(), by_column[2].int()), touched.long() if some else None,
-        )  # fmt: skip
+        return SparseRows(crow.int(), col, self.values[entries], self.width, *_by_column(col, owner, self.width))
 
     def matmul(self, dense: Tensor) -> Tensor:
         """X D: (m x n) times (n x h), in O(nnz h)."""
@@ -135,6 +131,17 @@ class SparseRows:
         out = self.values.new_zeros(self.width, 1)
         self.add_transposed_matmul(self.values.new_ones(len(self), 1), out)
         return out[:, 0]
+
+
+def _by_column(col: Tensor, owner: Tensor, width: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor | None]:
+    """`by_column` and `touched` of entries in these columns and rows."""
+    in_column, order = col.sort(stable=True)
+    touched, counts = in_column.unique_consecutive(return_counts=True)  # type: ignore[no-untyped-call]
+    some = 2 * len(touched) < width
+    if not some:
+        counts = torch.bincount(col, minlength=width)
+    starts = functional.pad(counts.cumsum(0), (1, 0))
+    return (starts.int(), owner[order].int(), order.int()), touched.long() if some else None
 
 
 def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:

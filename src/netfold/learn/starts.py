@@ -16,6 +16,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.learn.draws import TABLE, uniform
 from netfold.learn.skipgram import distance_weights
 from netfold.learn.solvers import leading_eigenvectors
 from netfold.learn.sparse_rows import SparseRows
@@ -25,9 +26,23 @@ __all__ = [
     "SparseRBM",
     "contrastive_divergence",
     "deep_belief_network",
+    "large_on",
     "spectral_start",
     "unit_scale",
 ]
+
+
+_LARGE = 100_000
+"""Nodes up to which a start is computed on the CPU, so that it is the same to the bit wherever training goes on."""
+
+
+def large_on(device: torch.device, nodes: int) -> torch.device:
+    """Where to start a network of so many nodes: above 100,000 of them where it will be trained, which saves seconds.
+
+    >>> large_on(torch.device("cuda"), 5_000)
+    device(type='cpu')
+    """
+    return device if nodes > _LARGE else torch.device("cpu")
 
 
 @dataclass(eq=False)
@@ -166,9 +181,14 @@ def deep_belief_network(
 
 
 def spectral_start(
-    matrix: sparse.csr_array, dim: int, window: int, n_negatives: int, generator: torch.Generator
+    matrix: sparse.csr_array,
+    dim: int,
+    window: int,
+    n_negatives: int,
+    generator: torch.Generator,
+    device: torch.device | str = "cpu",
 ) -> tuple[Tensor, Tensor]:
-    """Vectors and contexts (n x dim) near which skip-gram over walks of a symmetric matrix ends.
+    """Vectors and contexts (n x dim, on the device) near which skip-gram over walks of a symmetric matrix ends.
 
     At its optimum z_i · c_j = log M_ij - log k with M = vol D^-½ f(D^-½ S D^-½) D^-½, f(x) = Σ_r w_r x^r / Σ_r w_r and
     w the `distance_weights` (Qiu et al., WSDM 2018; that negatives are drawn by degree^¾ adds a factor of degree^¼).
@@ -181,27 +201,31 @@ def spectral_start(
     linked, n = sums > 0, len(sums)
     roots = np.zeros(n)
     roots[linked] = 1 / np.sqrt(sums[linked])
-    whole, first = sums.sum(), torch.zeros(n, dim)
+    whole, first = sums.sum(), torch.zeros(n, dim, device=device)
     rank = min(dim - 1, n - 1)
     if rank:
-        scaled = sparse.diags_array(roots) @ matrix @ sparse.diags_array(roots)
-        rows = SparseRows.from_scipy(sparse.csr_array(scaled), dtype=torch.float32)
-        top = torch.from_numpy(np.sqrt(sums / whole)).float()
+        data = np.repeat(roots, np.diff(matrix.indptr)) * matrix.data * roots[matrix.indices]
+        scaled = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        rows = SparseRows.from_scipy(scaled, dtype=torch.float32, device=device)
+        top = torch.from_numpy(np.sqrt(sums / whole)).float().to(device)
         values, eigenvectors = leading_eigenvectors(rows, rank, generator, without=top)
-        scale = torch.from_numpy(roots * math.sqrt(whole))[:, None]  # float64: a light node of a heavy graph is far out
+        scale = torch.from_numpy(roots * math.sqrt(whole)).to(device)[
+            :, None
+        ]  # float64: a light node of a heavy graph is far out
         eigenvectors = scale * eigenvectors * _filtered(values, window).sqrt()
         first[:, 1 : rank + 1] = _shortened(eigenvectors)
-    offset = torch.from_numpy(linked).float() * math.sqrt(math.log(n_negatives))
-    noise = (torch.rand(n, dim, generator=generator) - 0.5) / dim
+    has_links = torch.from_numpy(linked).to(device)
+    offset = has_links.float() * math.sqrt(math.log(n_negatives))
+    noise = (uniform((n, dim), generator, device, dtype=torch.float32, few=TABLE) - 0.5) / dim
     second = first.clone()
     first[:, 0], second[:, 0] = offset, -offset
-    return first + noise * torch.from_numpy(linked)[:, None], second
+    return first + noise * has_links[:, None], second
 
 
 def _filtered(values: Tensor, window: int) -> Tensor:
     """f(x) = Σ_r w_r x^r / Σ_r w_r, and 0 where that is negative."""
     weights = distance_weights(window).to(values)
-    powers = values[:, None] ** torch.arange(window + 1)
+    powers = values[:, None] ** torch.arange(window + 1, device=values.device)
     filtered: Tensor = powers @ weights / weights.sum()
     return filtered.clamp(min=0)
 

@@ -14,6 +14,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.learn.draws import uniform
 from netfold.learn.sparse_rows import PIECE
 
 __all__ = ["Links", "random_walks"]
@@ -180,7 +181,7 @@ Draw = Callable[[int], Tensor]
 
 def _drawing(generator: torch.Generator, device: torch.device) -> Draw:
     def draw(count: int) -> Tensor:
-        return torch.rand(count, dtype=torch.float64, device=generator.device, generator=generator).to(device)
+        return uniform((count,), generator, device)
 
     return draw
 

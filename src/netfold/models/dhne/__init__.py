@@ -212,10 +212,12 @@ class DHNE(Embedder["DHNENetwork"]):
     ) -> Problem[DHNENetwork]:
         import torch
 
+        from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.models.dhne.batches import Drawing, batches, source
 
-        network = self._network(data.facts)
+        with large_on(device, data.graph.n_nodes):
+            network = self._network(data.facts)
         network.type_codes.copy_(torch.tensor(data.graph.type_codes))
         coders = [network.autoencoder(t) for t in range(len(data.counts))]
         for coder, counts in zip(coders, data.counts, strict=True):

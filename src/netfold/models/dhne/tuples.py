@@ -19,6 +19,7 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.data.checks import Ints
+from netfold.learn.draws import uniform
 
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph, Kind
@@ -28,6 +29,10 @@ __all__ = ["Form", "Places", "Schema", "TupleNegatives", "TupleSet", "TypeNoise"
 _LARGEST = 1 << 62
 _ROUNDS = 100
 """How often a tuple that will not do is drawn anew before it is given up."""
+
+
+_FEW = 1 << 19
+"""Numbers of a draw that come from the CPU: those of a step over a million hyperedges."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,10 +273,10 @@ class TupleNegatives:
         return negatives[good], good.nonzero()[:, 0] // max(1, per_positive)
 
     def _changed(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Random numbers come from the CPU, so that every device draws the same."""
+        """Every device draws the same."""
         m, n = rows.shape
-        uniform = torch.rand(m, 2 * n + 1, generator=generator, dtype=torch.float64).to(rows.device)
-        keys, draws, more = uniform[:, :n], uniform[:, n:-1], uniform[:, -1]
+        drawn = uniform((m, 2 * n + 1), generator, rows.device, few=_FEW)
+        keys, draws, more = drawn[:, :n], drawn[:, n:-1], drawn[:, -1]
         count = int(self._replaced) + (more < self._replaced % 1).long()
         chosen = (keys[:, None, :] < keys[:, :, None]).sum(dim=2) < count[:, None]  # the `count` smallest keys
         nodes = torch.stack([noise.at(draws[:, i].contiguous()) for i, noise in enumerate(self._noise)], dim=1)

@@ -183,10 +183,13 @@ class DVNE(Embedder["DVNENetwork"]):
     ) -> Problem[DVNENetwork]:
         from netfold.data.edges import links
         from netfold.learn.sparse_rows import SparseRows
+        from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.models.dvne.batches import Triplets, batches
 
-        graph, network = data.graph, self._network(data.facts)
+        graph = data.graph
+        with large_on(device, graph.n_nodes):
+            network = self._network(data.facts)
         if not resumed:
             network.start(self._generator(0))
         network.to(device)

@@ -15,6 +15,7 @@ from torch import Tensor
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
+from netfold.learn.draws import normal
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = ["Batch", "NodeChunk", "Triplets", "batches", "steps", "widened"]
@@ -130,6 +131,9 @@ class Triplets:
         return self.near[self.crow[nodes] + which + (which >= self.own[nodes])]
 
 
+_FEW = 1 << 21
+"""Numbers of noise that are drawn on the CPU: those of a step on a graph of 260,000 nodes and 128 dimensions."""
+
 _STEPS, _LEAST = 16, 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""
 
@@ -194,7 +198,7 @@ def batches(
         dropper = generator_on(device, generator)
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
-            noise = torch.randn(len(own), network.dim, generator=generator).to(device, dtype)
+            noise = normal((len(own), network.dim), generator, device, few=_FEW).to(dtype)
             named = triplets.at(numbers.to(device))
             named = triplets.walked(named, reach, generator) if reach > 1 else named
             batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)

@@ -60,7 +60,9 @@ class LINE(Embedder["LINENetwork"]):
     n_negatives: int = skipgram("n_negatives", help="k: nodes drawn at random against each link, in expectation")
     lr: float = skipgram("lr", default=0.3)
     schedule: str = skipgram("schedule")
-    batch_size: int = skipgram("batch_size", default=4096, help="links a step")
+    batch_size: int | None = skipgram(
+        "batch_size", help="links a step; None: 4,096, and half as many as nodes where those are above 100,000"
+    )
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
 
@@ -77,13 +79,16 @@ class LINE(Embedder["LINENetwork"]):
         import torch
 
         from netfold.data.edges import linked_nodes
-        from netfold.learn.skipgram import PRIOR, Noise, pair_batches
+        from netfold.learn.skipgram import PRIOR, Noise, batch_by_size, pair_batches
+        from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.learn.walks import Links
 
-        network, matrix = self._network(data.facts), data.graph.adjacency
+        matrix = data.graph.adjacency
+        with large_on(device, data.graph.n_nodes):
+            network = self._network(data.facts)
         if not resumed:
-            network.start(self._generator(0), torch.from_numpy(linked_nodes(data.graph)))
+            network.start(self._generator(0), torch.from_numpy(linked_nodes(data.graph)).to(network.device))
         network.to(device)
         of = pair_batches(
             Links.from_scipy(matrix, device),
@@ -91,7 +96,7 @@ class LINE(Embedder["LINENetwork"]):
             Noise.of(matrix, device),
             samples=self.samples or max(_LEAST, matrix.nnz),
             n_negatives=self.n_negatives,
-            batch_size=self.batch_size,
+            batch_size=self.batch_size or batch_by_size(4096, data.graph.n_nodes, 2),
         )
         return Problem(
             network,

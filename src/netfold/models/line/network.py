@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from netfold.learn.draws import TABLE, uniform
 from netfold.learn.layers import take_rows
 from netfold.learn.skipgram import PairBatch
 
@@ -28,7 +29,7 @@ class LINENetwork(nn.Module):
         which nothing moves, get 0.
         """
         for table, size in ((self.first, self.first.shape[1] ** 0.5), (self.second, self.second.shape[1])):
-            drawn = torch.rand(table.shape, generator=generator) - 0.5
+            drawn = uniform(table.shape, generator, table.device, dtype=torch.float32, few=TABLE) - 0.5
             table.copy_(drawn / max(1, size) * linked[:, None])
 
     @property

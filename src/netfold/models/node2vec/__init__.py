@@ -53,7 +53,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     init: str = skipgram("init")
     lr: float = skipgram("lr")
     schedule: str = skipgram("schedule")
-    batch_size: int = skipgram("batch_size")
+    batch_size: int | None = skipgram("batch_size")
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
 
@@ -62,11 +62,14 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[Node2VecNetwork]:
-        from netfold.learn.skipgram import PRIOR, Noise, window_batches
+        from netfold.learn.skipgram import PRIOR, Noise, batch_by_size, window_batches
+        from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.learn.walks import Links
 
-        network, matrix = self._network(data.facts), data.graph.adjacency
+        matrix = data.graph.adjacency
+        with large_on(device, data.graph.n_nodes):
+            network = self._network(data.facts)
         if not resumed:
             self._start(network, data.graph)
         network.to(device)
@@ -79,7 +82,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             length=self.length,
             window=self.window,
             n_negatives=self.n_negatives,
-            batch_size=self.batch_size,
+            batch_size=self.batch_size or batch_by_size(64, data.graph.n_nodes, 2 * self.length),
         )
         return Problem(
             network,
@@ -100,9 +103,11 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
 
         matrix = links(graph, directed=False, weights=True, loops="keep")
         if self.init == "none":
-            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0))
+            network.start(self._generator(0), torch.from_numpy(np.diff(matrix.indptr) > 0).to(network.device))
             return
-        vectors, contexts = spectral_start(matrix, self.dim, self.window, self.n_negatives, self._generator(0))
+        vectors, contexts = spectral_start(
+            matrix, self.dim, self.window, self.n_negatives, self._generator(0), network.device
+        )
         with torch.no_grad():
             network.vectors.copy_(vectors)
             network.contexts.copy_(contexts)

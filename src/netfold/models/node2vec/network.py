@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from netfold.learn.draws import TABLE, uniform
 from netfold.learn.layers import take_rows
 from netfold.learn.skipgram import Windows
 
@@ -23,7 +24,8 @@ class Node2VecNetwork(nn.Module):
     def start(self, generator: torch.Generator, linked: Tensor) -> None:
         """word2vec's: vectors uniform in ±1/2d, contexts 0; and 0 for nodes without links, which nothing moves."""
         n, dim = self.vectors.shape
-        self.vectors.copy_((torch.rand(n, dim, generator=generator) - 0.5) / dim * linked[:, None])
+        drawn = uniform((n, dim), generator, self.device, dtype=torch.float32, few=TABLE)
+        self.vectors.copy_((drawn - 0.5) / dim * linked[:, None])
 
     def loss(self, batch: Windows) -> dict[str, Tensor]:
         """The objective over a batch of walks: `contexts` and `negatives`."""

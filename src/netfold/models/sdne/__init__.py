@@ -170,11 +170,13 @@ class SDNE(Embedder["SDNENetwork"]):
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[SDNENetwork]:
+        from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.models.sdne.batches import batches, overlap
         from netfold.models.sdne.network import start_network
 
-        network = self._network(data.facts)
+        with large_on(device, data.graph.n_nodes):
+            network = self._network(data.facts)
         if network.damping is not None:
             network.damping.measure(data.graph.adjacency)
         rows = network.weighed(data.graph.adjacency)

@@ -226,7 +226,7 @@ def start_from_svd(network: SDNENetwork, matrix: sparse.csr_array, generator: to
 
     The vectors Vᵀx are scaled into the range where the activation is nearly linear and passed through every layer.
     """
-    rows = SparseRows.from_scipy(matrix)
+    rows = SparseRows.from_scipy(matrix, device=network.device)
     layers = [*network.encoder.weights, *network.decoder.weights]
     rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), *matrix.shape])
     _, v = truncated_svd(rows, rank, generator)
@@ -239,4 +239,4 @@ def start_from_svd(network: SDNENetwork, matrix: sparse.csr_array, generator: to
     network.last.table[:, :rank] = v / scale
     for w in layers:
         w.mul_(0.1)
-        w[:rank, :rank] = torch.eye(rank)
+        w[:rank, :rank] = torch.eye(rank, device=w.device)

@@ -1,0 +1,99 @@
+"""What vectors of a large graph are worth beside what they cost: planted blocks, found again or not.
+
+    python benchmarks/costs/quality.py --nodes 200000 [--models sdne,line] [--device cuda] [--json FILE]
+
+40 blocks of equal size, average degree 10, 60% of the links inside; 64 dimensions. Quality is the share of a node's 5
+nearest by cosine that are of its own block, over 2,000 nodes drawn (chance: .025). "In all" is from the Graph in memory
+to `embedding_`, "before" is what of that comes before the first epoch; both are seconds of the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import netfold as nf
+
+BLOCKS, DEGREE, INSIDE, DIM, ASKED = 40, 10, 0.6, 64, 2_000
+
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "sdne": {"defaults": {}, "hidden=()": {"hidden": ()}},
+    "line": {"defaults": {}},
+    "node2vec": {"defaults": {}, "epochs=0": {"epochs": 0}},
+    "spectral": {"defaults": {}},
+}
+
+
+def planted(nodes: int, seed: int = 0) -> tuple[nf.Graph, np.ndarray]:
+    """The graph, and the block of each node."""
+    from scipy import sparse
+
+    rng, edges = np.random.default_rng(seed), nodes * DEGREE // 2
+    left, size = rng.integers(nodes, size=edges), nodes // BLOCKS
+    inside = rng.random(edges) < INSIDE
+    block = np.where(inside, left % BLOCKS, (left % BLOCKS + rng.integers(1, BLOCKS, size=edges)) % BLOCKS)
+    right = rng.integers(size, size=edges) * BLOCKS + block
+    pairs = left != right
+    matrix = sparse.coo_array((np.ones(pairs.sum(), np.float32), (left[pairs], right[pairs])), shape=(nodes, nodes))
+    return nf.Graph.from_scipy(sparse.csr_array(matrix + matrix.T)), np.arange(nodes) % BLOCKS
+
+
+def share_near(vectors: np.ndarray, blocks: np.ndarray, device: str, seed: int = 1) -> float:
+    """The share of the 5 nearest by cosine that are of the same block."""
+    import torch
+
+    table = torch.nn.functional.normalize(torch.from_numpy(np.array(vectors)).to(device))
+    rows = np.random.default_rng(seed).choice(len(vectors), size=min(ASKED, len(vectors)), replace=False)
+    near = []
+    for part in np.array_split(rows, max(1, len(rows) * len(vectors) // 2**28)):
+        scores = table[torch.from_numpy(part).to(device)] @ table.T
+        scores[torch.arange(len(part)), torch.from_numpy(part)] = -2
+        near.append(scores.topk(5).indices.cpu().numpy())
+    return float((blocks[np.concatenate(near)] == blocks[rows][:, None]).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--models", default=",".join(x for x in SETTINGS if x in nf.MODELS))
+    parser.add_argument("--settings", default="", help="JSON, in place of those listed here")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--json", help="a file to append a line to for every fit")
+    given = parser.parse_args()
+    import torch
+
+    torch.zeros(1, device=given.device)  # what starting the device costs is not the model's
+    graph, blocks = planted(given.nodes)
+    print("| model | settings | nodes | quality | s in all | before | CPU-s | GiB |\n" + "| --- " * 8 + "|")
+    for name in given.models.split(","):
+        for label, options in ({"given": json.loads(given.settings)} if given.settings else SETTINGS[name]).items():
+            marks: list[float] = []
+            model = nf.MODELS[name](dim=DIM, device=given.device, **options)
+            if given.device == "cuda":
+                torch.cuda.reset_peak_memory_stats()
+            start, cpu = time.perf_counter(), time.process_time()
+            model.fit(graph, progress=False, on_epoch=lambda r, marks=marks: marks.append(time.perf_counter()))
+            whole, spent = time.perf_counter() - start, time.process_time() - cpu
+            before = marks[0] - start - model.history_[0]["seconds"] if marks else whole
+            peak = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else float("nan")
+            quality = share_near(model.embedding_.vectors, blocks, given.device)
+            settings = f"{label} {options or ''}".strip()
+            cells = [name, settings, f"{given.nodes:,}", *(f"{x:.3g}" for x in (quality, whole, before, spent, peak))]
+            print(f"| {' | '.join(cells)} |", flush=True)
+            if given.json:
+                fact = {"model": name, "options": options, "nodes": given.nodes, "quality": quality, "seconds": whole,
+                        "before": before, "cpu": spent, "gpu_gib": peak, "device": given.device}  # fmt: skip
+                with Path(given.json).open("a") as file:
+                    file.write(json.dumps(fact) + "\n")
+            del model
+            if given.device == "cuda":
+                torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Random numbers, many at once, the same on every device.
+
+A few are drawn from torch's generator on the CPU and taken to where they are needed. Many are computed there, from a
+key that is drawn and their own places: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), whose i-th number needs no other.
+So a GPU need not wait for numbers, a run repeats, and one that is resumed goes on to the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+__all__ = ["FEW", "TABLE", "normal", "uniform"]
+
+FEW = 1 << 16
+"""Up to so many numbers come from the CPU ..."""
+TABLE = 1 << 25
+"""... and up to so many of a table that is drawn once: those of 100,000 nodes and 256 numbers each."""
+_PIECE = {"cpu": 1 << 16, "cuda": 1 << 26}
+"""How many are computed at a time: what stays in a cache, or leaves most of a GPU's memory alone."""
+_STEP, _FIRST, _SECOND = -7046029254386353131, -4658895280553007687, -7723592293110705685
+"""SplitMix64's odd numbers, as signed ones."""
+
+
+def uniform(
+    shape: Sequence[int],
+    generator: torch.Generator,
+    device: torch.device | str,
+    *,
+    dtype: torch.dtype = torch.float64,
+    few: int = FEW,
+) -> Tensor:
+    """Numbers in [0, 1), independent, where they are wanted.
+
+    >>> generator = torch.Generator().manual_seed(1)
+    >>> bool(((x := uniform((100, 1000), generator, "cpu")) >= 0).all() & (x < 1).all()), round(float(x.mean()), 2)
+    (True, 0.5)
+    """
+    if math.prod(shape) <= few:
+        return torch.rand(tuple(shape), dtype=dtype, device=generator.device, generator=generator).to(device)
+    key = int(torch.randint(1 << 62, (), generator=generator, device=generator.device))
+    numbers = torch.empty(math.prod(shape), dtype=dtype, device=device)
+    size, digits = _PIECE[numbers.device.type], 53 if dtype == torch.float64 else 24
+    for start in range(0, len(numbers), size):
+        part = numbers[start : start + size]
+        part.copy_(_shifted(_mixed(key, start, len(part), part.device), 64 - digits)).mul_(2.0**-digits)
+    return numbers.view(tuple(shape))
+
+
+def normal(shape: Sequence[int], generator: torch.Generator, device: torch.device | str, *, few: int = FEW) -> Tensor:
+    """Numbers of mean 0 and variance 1, in float32; many of them by Box and Muller, of two uniform ones each."""
+    if math.prod(shape) <= few:
+        return torch.randn(tuple(shape), generator=generator, device=generator.device).to(device)
+    lengths = uniform(shape, generator, device, dtype=torch.float32, few=0).neg_().add_(1).log_().mul_(-2).sqrt_()
+    return lengths.mul_(uniform(shape, generator, device, dtype=torch.float32, few=0).mul_(2 * math.pi).cos_())
+
+
+def _mixed(key: int, start: int, count: int, device: torch.device) -> Tensor:
+    """The numbers `start` to `start` + `count` of the sequence of a key: 64 bits each, as signed integers."""
+    z = torch.arange(start + 1, start + count + 1, device=device).mul_(_STEP).add_(key)
+    z = z.bitwise_xor_(_shifted(z, 30)).mul_(_FIRST)
+    z = z.bitwise_xor_(_shifted(z, 27)).mul_(_SECOND)
+    return z.bitwise_xor_(_shifted(z, 31))
+
+
+def _shifted(z: Tensor, by: int) -> Tensor:
+    """z / 2^by, z being read as without a sign."""
+    return (z >> by).bitwise_and_((1 << (64 - by)) - 1)
