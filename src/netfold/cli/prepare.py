@@ -64,6 +64,7 @@ def prepare(files: tuple[str, ...], out: str, memory: int, quiet: bool, as_json:
         if not quiet:
             click.echo(f"prepare: {words}", err=True)
 
+    options["directed"] = bool(options["directed"])
     facts = prepare_files(list(files), out, memory=memory, report=report, **options)
     text = (
         f"{facts['nodes']:,} nodes and {facts['edges']:,} edges ({facts['arcs']:,} arcs) in {facts['parts']:,} parts, "
