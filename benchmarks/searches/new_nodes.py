@@ -26,7 +26,14 @@ from netfold.evaluate.classes import classes_of_nodes
 from netfold.evaluate.new_node_tasks import cheap_methods, extending
 
 ROWS = Path(__file__).with_suffix(".jsonl")
-CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "row_damping": 0.4, "column_damping": 0.4}
+CLASSES: dict[str, Any] = {
+    "hidden": (),
+    "alpha": 2.0,
+    "beta": 3.0,
+    "nu": 100.0,
+    "row_damping": 0.4,
+    "column_damping": 0.4,
+}
 CLASSES |= {"dropout": 0.2, "epochs": 400}
 
 

@@ -173,7 +173,9 @@ def model_of(path: str) -> Any:
         from netfold.data.embedding import Embedding
 
         return Embedding.load(path)
-    folder, version = re.fullmatch(r"(.*?)(@\d+)?", path, re.DOTALL).groups() if not Path(path).exists() else (path, None)  # type: ignore[union-attr]
+    folder, version = (
+        re.fullmatch(r"(.*?)(@\d+)?", path, re.DOTALL).groups() if not Path(path).exists() else (path, None)
+    )  # type: ignore[union-attr]
     check_there(folder)
     from netfold.models import load
 

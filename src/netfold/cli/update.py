@@ -24,8 +24,12 @@ ALARM = 3
 @click.command(epilog="Example: netfold update sdne.netfold today.csv --gone left.csv")
 @click.argument("model")
 @click.argument("edges", required=False)
-@click.option("--gone", metavar="FILE", help="Nodes that left, one a line, or links that are no more, two nodes a line.")
-@click.option("--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by.")
+@click.option(
+    "--gone", metavar="FILE", help="Nodes that left, one a line, or links that are no more, two nodes a line."
+)
+@click.option(
+    "--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by."
+)
 @click.option("--compact", type=click.IntRange(min=1), metavar="N", help="Then keep the last N versions apart.")
 @reading_flags
 @json_flag
@@ -55,7 +59,9 @@ def update(
         other = model_of(calibrate)
         usual = stream.calibrate(getattr(other, "embedding_", other))
     facts: dict[str, Any] = {"model": type(stream.model).__name__, "version": stream.version}
-    lines = [] if usual is None else [f"two fits share {usual['kept']:.0%} of the nearest nodes; the alarm is set there"]
+    lines = (
+        [] if usual is None else [f"two fits share {usual['kept']:.0%} of the nearest nodes; the alarm is set there"]
+    )
     alarm = None
     if edges is not None or gone is not None:
         later = None if edges is None else later_of(stream.model, (edges,), reading)

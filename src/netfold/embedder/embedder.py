@@ -206,9 +206,7 @@ class Embedder(Configured, Generic[N]):
         """For a model that chooses how: what its network makes of nodes with these links, m x d: vectors, and deviations."""
         raise NotImplementedError
 
-    def _refine(
-        self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float
-    ) -> npt.NDArray[np.float32]:
+    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
         """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
 
         `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.

@@ -46,7 +46,9 @@ class KnownLinks:
     """m x n: the weights of those that enter, where the graph is directed."""
 
     @staticmethod
-    def of(adjacency: sparse.csr_array, rows: npt.NDArray[np.int64], known: Any, n: int, *, directed: bool) -> KnownLinks:
+    def of(
+        adjacency: sparse.csr_array, rows: npt.NDArray[np.int64], known: Any, n: int, *, directed: bool
+    ) -> KnownLinks:
         """Those of some rows of a later graph; `known` has each of its rows' positions among the known, or -1."""
         into = over_known(adjacency[:, rows].T, known, n) if directed else None
         return KnownLinks(over_known(adjacency[rows], known, n), into)
