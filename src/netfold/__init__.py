@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DepthLGP", "Embedder", "Embedding", "Evolving", "Graph",
-    "Hypergraph", "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "align", "choose", "compare", "datasets", "evaluate", "load",
-    "option", "plot", "read_edges", "read_hyperedges", "report",
+    "Hypergraph", "InputError", "Node2Vec", "Node2VecPlus", "TrainingError", "align", "choose", "compare", "datasets",
+    "evaluate", "load", "option", "plot", "read_edges", "read_hyperedges", "report",
 ]  # fmt: skip
 
 _WHERE = {

@@ -25,7 +25,7 @@ FAST = {
     "depthlgp": {"dim": 8, "epochs": 15, "samples": 32, "hidden": 8, "lr": 0.03, "eta": 0.1, "starts": "given"},
     "node2vecplus": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
 }
-"""Options that make each model quick on a small graph; and DepthLGP keep what it learns, whatever that is worth there."""
+"""Options that make each model quick on a small graph; and DepthLGP keep what it learns, whatever it is worth."""
 
 PLACED_AMONG_OTHERS = ("depthlgp", "node2vecplus")
 """Models that place a new node by the vectors of others, among which is that of the node which it is wired as."""

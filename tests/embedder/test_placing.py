@@ -152,7 +152,7 @@ def test_fit_takes_the_mean_or_the_objective_where_neighbors_are_alike_and_the_e
 
 
 def test_new_vectors_are_as_long_as_known_ones():
-    graph, block = blocks(sizes=(60, 60, 60), inside=0.15, between=0.01)
+    graph, _ = blocks(sizes=(60, 60, 60), inside=0.15, between=0.01)
     split = nf.evaluate.split_nodes(graph, 30, seed=1)
     for model in (nf.SDNE(dim=16, hidden=(32,), epochs=50), nf.DVNE(dim=8, hidden=32, epochs=20)):
         model.fit(split.known, progress=False)

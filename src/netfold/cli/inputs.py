@@ -168,18 +168,17 @@ def embedding_at(path: str) -> Embedding:
 
 
 def model_of(path: str) -> Any:
-    """The model in a folder, its last version or the one of MODEL@5; or the embedding in a file that one was exported to."""
+    """The model in a folder, its last version or that of MODEL@5; or the embedding in a file."""
     if Path(path).is_file():
         from netfold.data.embedding import Embedding
 
         return Embedding.load(path)
-    folder, version = (
-        re.fullmatch(r"(.*?)(@\d+)?", path, re.DOTALL).groups() if not Path(path).exists() else (path, None)
-    )  # type: ignore[union-attr]
+    named = None if Path(path).exists() else re.fullmatch(r"(.+)@\d+", path, re.DOTALL)
+    folder = path if named is None else named[1]
     check_there(folder)
     from netfold.models import load
 
-    if version is None and not (Path(folder) / "versions").is_dir():
+    if named is None and not (Path(folder) / "versions").is_dir():
         return load(folder)
     from netfold.embedder.evolving import Evolving
 

@@ -203,7 +203,7 @@ class Embedder(Configured, Generic[N]):
         raise InputError(f"{names}: {model} has no vectors for new nodes; fit DepthLGP to this embedding for those")
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
-        """For a model that chooses how: what its network makes of nodes with these links, m x d: vectors, and deviations."""
+        """For a model that chooses how: what its network makes of nodes with these links: vectors, and deviations."""
         raise NotImplementedError
 
     def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
@@ -269,11 +269,11 @@ class Embedder(Configured, Generic[N]):
 
     def _center(self) -> npt.NDArray[np.float32]:
         """The mean of the known vectors, made once for each embedding."""
-        of, center = self.__dict__.get("_centered", (None, None))
-        if of is not self.embedding_:
-            center = self.embedding_.vectors.mean(axis=0)
-            self.__dict__["_centered"] = self.embedding_, center
-        return center  # type: ignore[return-value]
+        before = self.__dict__.get("_centered")
+        if before is None or before[0] is not self.embedding_:
+            before = self.__dict__["_centered"] = self.embedding_, self.embedding_.vectors.mean(axis=0)
+        center: npt.NDArray[np.float32] = before[1]
+        return center
 
     def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
         """The rows of a later graph's new nodes, and of the known ones that are asked for."""
@@ -281,7 +281,9 @@ class Embedder(Configured, Generic[N]):
 
         if self.reaches == "path" or self.reads == "hypergraph":
             raise InputError(f"{type(self).__name__} places new nodes alone; known= is for models that read links")
-        return np.arange(len(nodes)) if known is True else np.union1d(new, nodes.positions(list(known)))  # type: ignore[arg-type]
+        if isinstance(known, bool):
+            return np.arange(len(nodes))
+        return np.union1d(new, nodes.positions(list(known)))
 
     def _check_how(self, how: str | None) -> None:
         ways = self._ways()

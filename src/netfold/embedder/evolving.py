@@ -1,4 +1,4 @@
-"""`Evolving`: a fitted model and a network that changes every day. Places what is new, and moves nobody else by a bit."""
+"""`Evolving`: a fitted model and a network that changes. Places what is new, and moves nobody else by a bit."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Evolving:
         return Embedding(nodes, vectors, std, fitted_to=base.fitted_to)
 
     def origin(self, node: Any) -> str:
-        """Where a node's vector comes from: "fitted" or "placed"; "unreached" where it has none, "gone" where it left."""
+        """Where a node's vector comes from: "fitted" or "placed"; "unreached" where it has none, "gone" if it left."""
         state = self._state
         for word, nodes in (("placed", state.vectors), ("unreached", state.unreached), ("gone", state.gone)):
             if node in nodes:
@@ -213,6 +213,7 @@ class Evolving:
         import numpy as np
 
         from netfold.data.embedding import Embedding
+        from netfold.data.nodes import Nodes
         from netfold.embedder.versions import write_delta
 
         graph = self._graph(edges)
@@ -234,7 +235,14 @@ class Evolving:
         vectors = np.stack([x for x, _ in codes.values()]) if codes else np.zeros((0, dim), np.float32)
         std = [s for _, s in codes.values()]
         known = np.stack([s for s in std if s is not None]) if codes and all(s is not None for s in std) else None
-        return Day(delta.number, Embedding(list(codes), vectors, known), sorted(unreached, key=str), lost, drift, alarm)
+        return Day(
+            delta.number,
+            Embedding(Nodes.of(list(codes)), vectors, known),
+            sorted(unreached, key=str),
+            lost,
+            drift,
+            alarm,
+        )
 
     def _graph(self, edges: Any) -> Graph | None:
         from netfold.data.graph import Graph
@@ -390,7 +398,7 @@ class Evolving:
     # ---------------------------------------------------------------- drift
 
     def calibrate(self, other: Any) -> dict[str, float]:
-        """Measure what two seeds differ by, which the alarm is set at: `other` is a fit of another seed, or its vectors.
+        """Measure what two seeds differ by, where the alarm is set: `other` is a fit of another seed, or its vectors.
 
         Kept with the versions of a saved model: `kept`, the share of the ten nearest that both fits agree on, over a
         panel of nodes, and `moved`, how far vectors are apart after `align`.
@@ -458,7 +466,7 @@ class Evolving:
         if self._usual is None or drift.get("kept", 1.0) >= self._usual["kept"]:
             return None
         return (
-            f"drift: {drift['kept']:.0%} of the nearest nodes are still the nearest, and two fits of another seed share "
+            f"drift: {drift['kept']:.0%} of the nearest nodes are still the nearest, and two seeds share "
             f"{self._usual['kept']:.0%}; it is time for a new fit, aligned with this one (nf.align)"
         )
 
@@ -547,7 +555,8 @@ def _unit(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Rows of length 1."""
     import numpy as np
 
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
 
 
 def _panel(n: int, seed: int) -> npt.NDArray[np.int64]:

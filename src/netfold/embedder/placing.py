@@ -82,7 +82,7 @@ def mean_of_neighbors(links: sparse.csr_array, known: Embedding) -> npt.NDArray[
     near, column = np.unique(links.indices, return_inverse=True)
     few = sparse.csr_array((links.data.astype(np.float64), column, links.indptr), shape=(links.shape[0], len(near)))
     codes = known.vectors[near] if known.std is None else np.hstack([known.vectors[near], known.std[near]])
-    sums = few @ np.ones(len(near))
+    sums = np.asarray(few @ np.ones(len(near)))
     return ((few @ codes.astype(np.float64)) / np.where(sums > 0, sums, 1)[:, None]).astype(np.float32)
 
 

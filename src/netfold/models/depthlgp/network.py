@@ -76,8 +76,8 @@ class DepthLGPNetwork(Process):
 
         What is asked of vectors is where they point; squared errors would reward short ones.
         """
-        away = [x - self.mean for x in (self(batch.around), batch.vectors)]
-        return float(functional.cosine_similarity(*away).mean()) if len(batch.vectors) else 0.0
+        placed, away = self(batch.around) - self.mean, batch.vectors - self.mean
+        return float(functional.cosine_similarity(placed, away).mean()) if len(batch.vectors) else 0.0
 
     @torch.no_grad()
     def choose_starts(self, batch: Batch) -> None:

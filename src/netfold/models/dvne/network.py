@@ -162,7 +162,7 @@ class DVNENetwork(nn.Module):
     ) -> npt.NDArray[np.float32]:
         """[μ, σ] of each row that makes its part in the objective least, all else held fixed: m x 2 dim.
 
-        Of a node with d links that part is, a link: weight (1/d Σ_j E_ij² + repulsion mean_k exp(-E_ik)) + alpha / 2 L_2,
+        Of a node with d links that is, a link: weight (1/d Σ_j E_ij² + repulsion mean_k exp(-E_ik)) + alpha / 2 L_2,
         j its known neighbors and k some known nodes, the same for all rows. The noise of L_2 is drawn once.
         """
         device, found = self.device, []
