@@ -26,7 +26,14 @@ from netfold.evaluate.classes import classes_of_nodes
 from netfold.evaluate.new_node_tasks import cheap_methods, extending
 
 ROWS = Path(__file__).with_suffix(".jsonl")
-CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "row_damping": 0.4, "column_damping": 0.4}
+CLASSES: dict[str, Any] = {
+    "hidden": (),
+    "alpha": 2.0,
+    "beta": 3.0,
+    "nu": 100.0,
+    "row_damping": 0.4,
+    "column_damping": 0.4,
+}
 CLASSES |= {"dropout": 0.2, "epochs": 400}
 
 
@@ -87,8 +94,13 @@ def measured(model_name: str, graph_name: str, draw: int, options: dict[str, Any
     is_new = np.isin(split.whole.positions(own.nodes), split.new)
     rows = np.flatnonzero(~is_new), np.flatnonzero(is_new)
     known = model.embedding_
-    methods = {name: extending(lambda s, how=how: model.transform(s.whole, how=how), known, model.reaches if how is None else "neighbor")
-               for name, how in ways.items()}  # fmt: skip
+
+    def by(how: str | None) -> Any:
+        return extending(
+            lambda s: model.transform(s.whole, how=how), known, model.reaches if how is None else "neighbor"
+        )
+
+    methods = {name: by(how) for name, how in ways.items()}
     methods["LabelProp"] = cheap_methods(known)["LabelProp"]
     for name, method in methods.items():
         vectors = method(split)[own.nodes].astype(np.float64)

@@ -23,14 +23,14 @@ FAST = {
     "dvne": {"dim": 8, "hidden": 16, "epochs": 15},
     "node2vec": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
     "line": {"dim": 8, "epochs": 15},
-    "depthlgp": {"dim": 8, "epochs": 15, "samples": 32, "hidden": 8, "lr": 0.03, "eta": 0.1},
+    "depthlgp": {"dim": 8, "epochs": 15, "samples": 32, "hidden": 8, "lr": 0.03, "eta": 0.1, "starts": "given"},
     "node2vecplus": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
     "spectral": {"dim": 8},
     "degreefeatures": {"dim": 8},
     "graphwave": {"dim": 8},
     "joined": {"dim": 8, "of": "spectral,degreefeatures"},
 }
-"""Options that make each model quick on a small graph."""
+"""Options that make each model quick on a small graph; and DepthLGP keep what it learns, whatever it is worth."""
 
 PLACED_AMONG_OTHERS = ("depthlgp", "node2vecplus")
 """Models that place a new node by the vectors of others, among which is that of the node which it is wired as."""

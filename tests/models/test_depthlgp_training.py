@@ -50,7 +50,9 @@ def test_a_noisy_node_is_weighed_down():
     edges += [("bot", int(i)) for i in rng.permutation(60)[:50]]
     places = np.vstack([rng.normal(size=(6, 4))[groups], rng.normal(0, 5, (1, 4))])
     graph = Graph.from_edges(edges, nodes=[*range(60), "bot"])
-    model = DepthLGP(epochs=0, hidden=0, eta=5.0, zeta=0.0).fit(graph, Embedding(graph.nodes, places), progress=False)
+    model = DepthLGP(epochs=0, hidden=0, eta=5.0, zeta=0.0, starts="given").fit(
+        graph, Embedding(graph.nodes, places), progress=False
+    )
     network, raw = model.network_, model.network_.kernel.raw_weights
     batches = list(model._sampler(network, model.embedding_, 256, 64)(model._generator(0)))
     for _ in range(10):  # steps on the weights alone
@@ -78,3 +80,42 @@ def test_a_pair_and_a_path_can_be_fitted():
         graph = Graph.from_edges(edges)
         model = DepthLGP(epochs=1, samples=4).fit(graph, zoo.vectors(graph, 3), progress=False)
         assert np.isfinite(model.transform([("new", "a")]).std).all()
+
+
+# ---------------------------------------------------------------- where it starts, and whether training helped
+
+
+def test_the_chosen_start_places_held_back_nodes_best_and_training_is_kept_only_where_it_helps(blocks, vectors):
+    from netfold.models.depthlgp.network import _MULTIPLES
+
+    model = DepthLGP(epochs=0).fit(blocks, vectors, progress=False)
+    data = model._read(blocks, vectors)
+    batch = model._alone(model.network_, data)
+    best, kernel = model.network_.agreement(batch), model.network_.kernel
+    given = DepthLGP(epochs=0, starts="given").fit(blocks, vectors, progress=False).network_.kernel.starts
+    for eta, zeta in _MULTIPLES:
+        kernel.starts.copy_(given * given.new_tensor([eta, zeta]))
+        assert model.network_.agreement(batch) <= best + 1e-4
+    bad = DepthLGP(epochs=3, samples=32, lr=3.0, node_lr=3.0).fit(blocks, vectors, progress=False)  # learns nonsense
+    assert float(bad.network_.kernel.raw_eta.detach().abs().max()) == 0
+    np.testing.assert_allclose(
+        bad.network_.latent.detach().numpy(), vectors.vectors - vectors.vectors.mean(0), atol=1e-4
+    )
+
+
+def test_nodes_that_judge_are_never_held_back_in_training(blocks, vectors):
+    model = DepthLGP(samples=64)
+    data = model._read(blocks, vectors)
+    network = model._started(data, __import__("torch").device("cpu"))
+    judges = model._held_back(data)
+    for batch in model._sampler(network, vectors, 64, 16, judges)(model._generator(1, 0)):
+        assert not np.isin(batch.around.new.numpy(), judges).any()
+
+
+def test_agreement_is_the_mean_cosine_around_the_mean(blocks, vectors):
+    model = DepthLGP(epochs=0).fit(blocks, vectors, progress=False)
+    batch = model._alone(model.network_, model._read(blocks, vectors))
+    placed, mean = model.network_(batch.around).detach().double().numpy(), vectors.vectors.astype(np.float64).mean(0)
+    cosines = [(a - mean) @ (b - mean) / np.linalg.norm(a - mean) / np.linalg.norm(b - mean)
+               for a, b in zip(placed, batch.vectors.double().numpy(), strict=True)]  # fmt: skip
+    assert model.network_.agreement(batch) == pytest.approx(float(np.mean(cosines)), rel=1e-4)

@@ -130,6 +130,8 @@ def vectors(*models: str) -> dict[str, np.ndarray]:
 
 def _numbers(cls: Any, setting: dict[str, Any], graph: Any) -> dict[str, np.ndarray]:
     base = [_base(graph)] if cls.extends else []
+    if "starts" in {field.name for field in dataclasses.fields(cls)}:
+        setting = setting | {"starts": "given"}  # as it was before they were chosen
     model = cls(device="cpu", seed=3, **setting).fit(graph, *base, progress=False)
     found = {"vectors": model.embedding_.vectors, "objective": np.array([r["objective"] for r in model.history_])}
     if model.embedding_.std is not None:

@@ -184,12 +184,21 @@ def refuse_reading_flags(path: str, reading: dict[str, Any]) -> None:
 
 
 def embedding_at(path: str) -> Embedding:
-    """The embedding of a model folder, or of a file that an embedding was exported to, without loading torch."""
-    check_there(path)
-    if Path(path).is_file() or (Path(path) / "parts.json").exists():
+    """The embedding of a model folder (of its last version, or that of MODEL@5), or of a file that one was exported to.
+
+    Of a model that has no versions it is read without loading torch.
+    """
+    from netfold.embedder.versions import split_version
+
+    folder, version = split_version(path)
+    check_there(str(folder))
+    if folder.is_file() or (folder / "parts.json").exists():
         from netfold.data.embedding import Embedding
 
-        return Embedding.load(path)
+        return Embedding.load(folder)
+    if version is not None or (folder / "versions").is_dir():
+        whole: Embedding = model_of(path).embedding_
+        return whole
     from netfold.models import load
 
     return load(path, only="embedding")
@@ -205,7 +214,7 @@ def model_of(path: str) -> Any:
     check_there(str(folder))
     from netfold.models import load
 
-    if version is None and not (Path(folder) / "versions").is_dir():
+    if version is None and not (folder / "versions").is_dir():
         return load(folder)
     from netfold.embedder.evolving import Evolving
 

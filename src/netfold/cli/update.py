@@ -76,7 +76,7 @@ def update(
         lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
     if compact is not None:
         facts["versions"] = stream.compact(compact)
-        lines.append(f"{facts['versions']:,} versions are kept apart")
+        lines.append(f"{facts['versions']:,} deltas are left")
     say(facts, "\n".join(lines), as_json=as_json)
     if alarm is None:
         return 0

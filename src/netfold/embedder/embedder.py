@@ -485,7 +485,9 @@ class Embedder(Configured, Generic[N]):
 
         if self.reaches == "path" or self.reads == "hypergraph":
             raise InputError(f"{type(self).__name__} places new nodes alone; known= is for models that read links")
-        return np.arange(len(nodes)) if known is True else np.union1d(new, nodes.positions(list(known)))  # type: ignore[arg-type]
+        if isinstance(known, bool):
+            return np.arange(len(nodes))
+        return np.union1d(new, nodes.positions(list(known)))
 
     def _check_how(self, how: str | None) -> None:
         ways = self._ways()

@@ -1,4 +1,4 @@
-"""`Evolving`: a fitted model and a network that changes every day. Places what is new, moves nobody else by a bit."""
+"""`Evolving`: a fitted model and a network that changes. Places what is new, and moves nobody else by a bit."""
 
 from __future__ import annotations
 
@@ -398,7 +398,7 @@ class Evolving:
     # ---------------------------------------------------------------- drift
 
     def calibrate(self, other: Any) -> dict[str, float]:
-        """Measure what two seeds differ by, which sets the alarm: `other` is a fit of another seed, or its vectors.
+        """Measure what two seeds differ by, where the alarm is set: `other` is a fit of another seed, or its vectors.
 
         Kept with the versions of a saved model: `kept`, the share of the ten nearest that both fits agree on, over a
         panel of nodes, and `moved`, how far vectors are apart after `align`.
@@ -470,7 +470,7 @@ class Evolving:
         if self._usual is None or drift.get("kept", 1.0) >= self._usual["kept"]:
             return None
         return (
-            f"drift: {drift['kept']:.0%} of the nearest nodes are still the nearest, and two fits of other seeds share "
+            f"drift: {drift['kept']:.0%} of the nearest nodes are still the nearest, and two seeds share "
             f"{self._usual['kept']:.0%}; it is time for a new fit, aligned with this one (nf.align)"
         )
 
@@ -559,10 +559,8 @@ def _unit(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Rows of length 1."""
     import numpy as np
 
-    unit: npt.NDArray[Any] = vectors / np.maximum(
-        np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny
-    )
-    return unit
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
 
 
 def _panel(n: int, seed: int) -> npt.NDArray[np.int64]:

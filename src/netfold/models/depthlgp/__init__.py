@@ -16,6 +16,8 @@ from netfold.errors import InputError
 from netfold.models.lgp import LGPEmbedder, Linked
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import torch
 
     from netfold.data.embedding import Embedding
@@ -90,6 +92,13 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         at_least=0,
     )
     schedule: str = training("schedule", help="how the learning rates fall over the epochs")
+    starts: str = option(
+        "chosen",
+        "where eta and zeta start: chosen (of multiples of `eta` and `zeta` up to 100, near which LabelProp is, those "
+        "that place held-back nodes best; what is then learned is kept where it places them better still) or given (as "
+        "they are, and all that is learned is kept)",
+        choices=("chosen", "given"),
+    )
 
     embedding_: Embedding = attribute("the vectors that `fit` was given, as they are")
 
@@ -124,26 +133,55 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
     def _problem(
         self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[DepthLGPNetwork]:
-        import torch
-
         from netfold.learn.training import Block
 
-        network = self._network(data.facts)
-        network.graph.keep(data.links)
-        if not resumed:
-            self._start_kernel(network, data.links)
-            vectors = torch.tensor(data.embedding.vectors)
-            network.start(vectors, self._generator(0), mean=self.prior == "mean")
-        network.to(device)
-        of = self._sampler(network, data.embedding, self.samples, self.batch_size)
+        network = self._started(data, device, resumed=resumed)
+        skipped = self._held_back(data) if self.starts == "chosen" else None
+        of = self._sampler(network, data.embedding, self.samples, self.batch_size, skipped)
         block = Block(network.shared, "adam", self.lr)
         if self.node_lr:
             both = [*network.shared, *network.tables]
             block = Block(both, "adam_and_rows", self.lr, {"row_lr": self.node_lr})
         return Problem(network, lambda epoch: of(self._generator(1, epoch)), [block], self.schedule)
 
+    def _started(self, data: _Embedded, device: torch.device, *, resumed: bool = False) -> DepthLGPNetwork:
+        """The network before it is trained."""
+        import torch
+
+        network = self._network(data.facts)
+        network.graph.keep(data.links)
+        if not resumed:
+            self._start_kernel(network, data.links)
+            network.start(torch.tensor(data.embedding.vectors), self._generator(0), mean=self.prior == "mean")
+        network.to(device)
+        if not resumed and self.starts == "chosen":
+            network.choose_starts(self._alone(network, data))
+        return network
+
+    def _held_back(self, data: _Embedded) -> npt.NDArray[np.int64]:
+        """Known nodes that training never holds back: by these is seen where to start, and whether it helped."""
+        import numpy as np
+
+        linked = np.flatnonzero(np.diff(data.links.indptr))
+        count = min(_MEASURED, max(1, len(linked) // 10))
+        return np.sort(np.random.default_rng([self.seed, 22]).choice(linked, count, replace=False))
+
+    def _alone(self, network: DepthLGPNetwork, data: _Embedded) -> Batch:
+        """These nodes, each as if it alone were new."""
+        import numpy as np
+        import torch
+
+        from netfold.models.depthlgp.network import Batch
+        from netfold.models.lgp.neighborhoods import read_around
+
+        nodes = self._held_back(data)
+        around = read_around(
+            data.links, nodes, np.arange(len(nodes)), self._caps(), self._generator(4), device=network.device
+        )
+        return Batch(around, torch.tensor(data.embedding.vectors)[around.new.cpu()].to(network.device))
+
     def _sampler(
-        self, network: DepthLGPNetwork, embedding: Embedding, samples: int, batch_size: int
+        self, network: DepthLGPNetwork, embedding: Embedding, samples: int, batch_size: int, skipped: Any = None
     ) -> Callable[[torch.Generator], Iterator[Batch]]:
         """So many subgraphs of the graph that the network keeps, for a generator."""
         import torch
@@ -158,6 +196,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             caps=self._caps(),
             batch_size=batch_size,
             device=network.device,
+            skipped=skipped,
         )
 
     def _network(self, facts: dict[str, Any]) -> DepthLGPNetwork:
@@ -167,6 +206,10 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         return DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
 
     def _embed(self, data: _Embedded) -> Embedding:
+        if self.starts == "chosen" and self.history_:
+            start = self._started(data, self.network_.device)
+            if start.agreement(self._alone(start, data)) >= self.network_.agreement(self._alone(self.network_, data)):
+                self.network_.load_state_dict(start.state_dict())  # what was learned places new nodes no better
         for batch in self._sampler(self.network_, data.embedding, _MEASURED, _MEASURED)(self._generator(2)):
             self.network_.measure(batch, self._generator(3))
         return data.embedding

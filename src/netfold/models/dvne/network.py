@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -181,7 +181,7 @@ class DVNENetwork(nn.Module):
             begin = torch.from_numpy(start[part].copy()).to(device)
             mean, std = begin.chunk(2, dim=1)
             raw = torch.cat([mean, torch.where(std > 1, std - 1, std.log())], dim=1)  # σ = deviation(x), backwards
-            x = descended(partial(self._slope, around=terms), raw, reach)
+            x = descended(functools.partial(self._slope, around=terms), raw, reach)
             found.append(torch.cat([x[:, : self.dim], deviation(x[:, self.dim :])], dim=1))
         refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
         return refined

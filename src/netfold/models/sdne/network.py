@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -166,7 +166,9 @@ class SDNENetwork(nn.Module):
             with torch.no_grad():
                 exact = self._exact(terms) if not len(self.decoder.weights) else None
             begin = torch.from_numpy(start[part]).to(device)
-            found.append(descended(partial(self._slope, terms=terms), begin, reach) if exact is None else exact)
+            found.append(
+                descended(functools.partial(self._slope, terms=terms), begin, reach) if exact is None else exact
+            )
         refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
         return refined
 

@@ -1,0 +1,68 @@
+"""`netfold update`, `versions` and `diff`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import netfold as nf
+from netfold.cli import main
+
+EDGES = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
+
+
+@pytest.fixture
+def model(tmp_path):
+    for seed in (0, 1):
+        nf.Node2Vec(dim=4, epochs=1, length=10, window=2, seed=seed).fit(
+            [*EDGES, (0, 10), (10, 20)], progress=False
+        ).save(tmp_path / f"m{seed}")
+    (tmp_path / "today.csv").write_text("100,0\n100,1\n101,100\n0,29\n200,201\n")
+    (tmp_path / "gone.csv").write_text("node\n9\n0,1\n")
+    return tmp_path / "m0"
+
+
+def run(*args: object, code: int = 0) -> str:
+    result = CliRunner().invoke(main, [str(x) for x in args])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_day_and_the_versions_it_leaves(model, tmp_path):
+    said = run("update", model, tmp_path / "today.csv", "--gone", tmp_path / "gone.csv")
+    assert "version 1: 2 placed, 1 gone" in said and "2 could not be reached, and wait for a link: 200, 201" in said
+    facts = json.loads(run("update", model, tmp_path / "today.csv", "--json").splitlines()[-1])
+    assert facts["version"] == 2 and facts["placed"] == 0 and facts["alarm"] is None
+    assert [line.split()[0] for line in run("versions", model).splitlines()] == ["1", "2"]
+    assert "101" in run("nearest", model, "100", "-k", "3") and "no node is called 100" in run(
+        "nearest", f"{model}@0", "100", code=2
+    )
+    assert "no node is called 9;" in run("nearest", model, "9", code=2)
+    assert "2 came, 1 went, 29 are in both" in run("diff", f"{model}@0", f"{model}@1")
+    assert json.loads(run("diff", model, tmp_path / "m1", "--json"))["median"] > 0
+    run("export", f"{model}@1", "-o", tmp_path / "v.npz")
+    assert 100 in nf.Embedding.load(tmp_path / "v.npz")
+    assert "2 deltas are left" in run("update", model, "--compact", 1)
+    assert "version 0 alone" in run("versions", tmp_path / "m1")
+
+
+def test_drift_is_exit_code_3_and_a_sentence(model, tmp_path):
+    nf.load(model).embedding_.save(tmp_path / "same.npz")
+    assert "two fits share 100%" in run("update", model, "--calibrate", tmp_path / "same.npz")
+    crowd = "\n".join(f"{1000 + i},{i % 30}\n{1000 + i},{(i + 1) % 30}" for i in range(60))
+    (tmp_path / "crowd.csv").write_text(crowd)
+    assert "it is time for a new fit" in run("update", model, tmp_path / "crowd.csv", code=3)
+    assert "ALARM" in run("versions", model)
+
+
+def test_what_cannot_be_taken_in_is_refused(model, tmp_path):
+    assert "there is nothing to take in" in run("update", model, code=2)
+    assert "no such file or folder" in run("update", tmp_path / "none", tmp_path / "today.csv", code=2)
+    (tmp_path / "bad.csv").write_text("1,2,3\n")
+    assert "bad.csv, row 1" in run("update", model, "--gone", tmp_path / "bad.csv", code=2)
+    (tmp_path / "who.csv").write_text("777\n")
+    assert "777 cannot be gone" in run("update", model, "--gone", tmp_path / "who.csv", code=2)
+    assert "no version 4" in run("nearest", f"{model}@4", "1", code=2)
+    assert "--how" in run("transform", "--help")
