@@ -13,8 +13,12 @@ import netfold as nf
 STORED = Path(__file__).with_name("fixed_vectors.npz")
 
 
+LATER = {"spectral", "degreefeatures", "graphwave", "joined"}
+"""Models that there were not then; what they compute is told by their own tests, against dense algebra."""
+
+
 def test_every_model_is_there() -> None:
-    assert set(fixed_vectors.MODELS) == set(nf.MODELS)
+    assert set(fixed_vectors.MODELS) | LATER == set(nf.MODELS)
 
 
 @pytest.mark.parametrize("name", fixed_vectors.MODELS)

@@ -29,7 +29,7 @@ def artefacts() -> dict[str, tuple[Callable[[Path, int], None], Callable[[Path],
     import numpy as np
 
     import netfold as nf
-    from netfold.cli.tuples import write_table
+    from netfold.cli.output import write_table
     from netfold.io.hif import read_hif, write_hif
     from netfold.studies import reproduce
     from published_tables import TEXT, recorded
@@ -61,7 +61,7 @@ def artefacts() -> dict[str, tuple[Callable[[Path, int], None], Callable[[Path],
         "report.html": (report, lambda p: 3 if "<title>3" in p.read_text() else 4),
         "table.toml": (table, in_table),
         "scores.csv": (
-            lambda p, k: write_table(str(p), ["node"], [[i] for i in range(k)]),
+            lambda p, k: write_table(str(p), {"node": range(k)}),
             lambda p: len(p.read_text().split()) - 1,
         ),
     }

@@ -80,6 +80,13 @@ def prepare(
     are those of `read_edges`, and so are the rules: the same nodes, arcs and weights. Times are passed over. Nodes come
     in the order of a hash of their names (`netfold.io.parts.name_hashes`). What was done is said to `report`; the
     answer has `nodes`, `arcs`, `edges`, `parts` and `balance`, the most arcs of a part over their mean.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "edges.csv").write_text("source,target\\nann,bob\\nbob,cat\\n")
+    >>> said = prepare(folder / "edges.csv", folder / "graph.parts", parts=2, memory="1GB")
+    >>> said["nodes"], said["edges"], said["parts"]
+    (3, 2, 2)
     """
     check_parts(parts)
     limit = byte_count(memory)
