@@ -174,13 +174,13 @@ STUDIES = {
         "dim=32",
     ),
     "spectral": Study(
-        blocks("spectral", "cosine", {"dim": 32}),
+        blocks("spectral", "cosine", {"dim": 32, "power": 1.0}),
         {
             "matrix": ("adjacency", "ppmi", "normalized", "laplacian", "prone"),
             "power": (0, 0.5, 1, 2, 4),
             "regularization": (0, 0.1, 0.3, 1, 3),
         },
-        "dim=32",
+        "dim=32, power=1",
     ),
     "degreefeatures": Study(planted({}, "degreefeatures"), {"dim": (2, 5, 9, 16, 32, 64)}, "the defaults"),
     "graphwave": Study(

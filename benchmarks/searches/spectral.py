@@ -39,12 +39,12 @@ def models(kind: str) -> Iterator[nf.Embedder]:
         yield from (nf.DegreeFeatures(dim=dim) for dim in (5, 9, 16, 32, 64))
         yield from (nf.GraphWave(dim=dim, scale=scale) for dim in (32, 64, 128) for scale in (0.5, 1.0, 2.0, 5.0))
         return
-    yield from (nf.Spectral(matrix=form) for form in FORMS)
+    yield from (nf.Spectral(matrix=form, power=1.0) for form in FORMS)
     for form in ("normalized", "laplacian"):
-        yield from (nf.Spectral(matrix=form, regularization=share) for share in (0.0, 1.0))
+        yield from (nf.Spectral(matrix=form, power=1.0, regularization=share) for share in (0.0, 1.0))
         yield from (nf.Spectral(matrix=form, power=power) for power in (0.0, 0.5, 2.0))
-    yield from (nf.Spectral(matrix="propagation", steps=steps) for steps in (4, 8, 32))
-    yield from (nf.Spectral(tolerance=tolerance) for tolerance in (0.1, 0.001))
+    yield from (nf.Spectral(matrix="propagation", power=1.0, steps=steps) for steps in (4, 8, 32))
+    yield from (nf.Spectral(power=1.0, tolerance=tolerance) for tolerance in (0.1, 0.001))
 
 
 def in_words(model: nf.Embedder) -> str:

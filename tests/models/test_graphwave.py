@@ -47,6 +47,16 @@ def test_a_width_that_two_times_cannot_share_is_refused():
         nf.GraphWave(dim=6).fit(zoo.karate(), progress=False)
 
 
+@pytest.mark.parametrize(("name", "value"), [("col", 34), ("col", -1), ("crow", -5)])
+def test_a_graph_from_a_hostile_file_is_refused_and_not_followed(name, value, tmp_path):
+    graph = zoo.karate()
+    model = nf.GraphWave(dim=4).fit(graph, progress=False)
+    model.network_.get_buffer(name)[3] = value
+    model.save(tmp_path / "m.netfold")
+    with pytest.raises(nf.InputError, match="is damaged"):
+        nf.load(tmp_path / "m.netfold").transform(zoo.grown(graph, 1))
+
+
 def test_like_surroundings_get_like_vectors():
     vectors = nf.GraphWave().fit(nf.datasets.barbell(clique=4, path=3), progress=False).embedding_.vectors
     np.testing.assert_allclose(vectors[0], vectors[-1], atol=1e-5)

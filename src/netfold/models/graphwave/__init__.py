@@ -118,6 +118,10 @@ class GraphWave(Computed["Tables"]):
 
         known, n = self.network_, rows.shape[1]
         matrix = sparse.csr_array((known.array("values"), known.array("col"), known.array("crow")), shape=(n, n))
+        try:
+            matrix.check_format(full_check=True)  # it may come from a file
+        except ValueError as e:
+            raise InputError(f"the graph that this GraphWave holds is damaged: {e}") from None
         walk = SparseRows.from_scipy(matrix, device=known.get_buffer("values").device)
         normalized = _normalized(rows, known.array("sums"))
         chunks = [self._heat_from(normalized[part], walk) for part in parts(rows.shape[0], max(1, _NUMBERS // n))]

@@ -83,7 +83,7 @@ class Spectral(Computed["SpectralNetwork"]):
         choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone"),
     )
     power: float = option(
-        1.0,
+        2.0,
         "of the size of λ in the length of its eigenvector: 0 leaves all alike, 1 and more smooth along links",
         at_least=0,
     )
