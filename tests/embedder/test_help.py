@@ -36,18 +36,22 @@ def test_every_option_is_explained_with_its_default_and_range(cls: type) -> None
     assert max(len(line) for line in str(cls.__doc__).split("Parameters\n---")[1].splitlines()) <= 100
 
 
+CHOSEN = ("pair_score_", "trials_")
+"""What is there where it was chosen on the data, by `auto` or a flag; `fit` alone chooses nothing."""
+
+
 @models
 def test_what_fit_leaves_behind_comes_after_the_options(cls: type) -> None:
     before, after = str(cls.__doc__).split("\nAttributes\n----------\n")
     assert "\nParameters\n----------\n" in before
     names = [line.split(" : ")[0] for line in after.splitlines() if not line.startswith(" ")]
-    assert names == ["embedding_", "history_", "network_", "graph_facts_"]
+    assert names == ["embedding_", "history_", "network_", "graph_facts_", *CHOSEN]
 
 
 def test_a_fitted_model_has_these_attributes(sdne: nf.SDNE) -> None:
     assert sdne.__doc__ == nf.SDNE.__doc__
     for field in dataclasses.fields(sdne):
-        assert hasattr(sdne, field.name)
+        assert hasattr(sdne, field.name) == (field.name not in CHOSEN)
     assert set(sdne.history_[0]) >= {"epoch", "objective", "seconds"}
 
 
