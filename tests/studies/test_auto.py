@@ -278,5 +278,5 @@ def test_what_extends_other_vectors_is_not_joined(monkeypatch: pytest.MonkeyPatc
     best = auto(GRAPH, "new-nodes", budget="4 trials", progress=False)
     assert not any(x.candidate.startswith("Joined") for x in best.trials_.rows)
     only(monkeypatch, CHEAP, COSTLY)
-    best = auto(GRAPH, "classify", classes=BLOCKS, budget="6 trials", progress=False)
+    best = auto(GRAPH, "link", budget="6 trials", progress=False)
     assert any(x.candidate.startswith("Joined") and x.figure for x in best.trials_.rows)
