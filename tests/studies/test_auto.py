@@ -271,3 +271,12 @@ def test_trials_of_a_file_are_checked() -> None:
                   table.to_dict() | {"rows": [{"candidate": 3}]}, table.to_dict() | {"rows": [{}]}):  # fmt: skip
         with pytest.raises(TypeError):
             Trials.from_dict(wrong)
+
+
+def test_what_extends_other_vectors_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Entrant("depthlgp", {"epochs": 1}, "", ()), COSTLY)
+    best = auto(GRAPH, "new-nodes", budget="4 trials", progress=False)
+    assert not any(x.candidate.startswith("Joined") for x in best.trials_.rows)
+    only(monkeypatch, CHEAP, COSTLY)
+    best = auto(GRAPH, "link", budget="6 trials", progress=False)
+    assert any(x.candidate.startswith("Joined") and x.figure for x in best.trials_.rows)

@@ -384,7 +384,7 @@ class Race:
 
     def _joined(self, alive: list[Candidate]) -> list[Candidate]:
         """The best two of different kinds, side by side, as one more candidate; where that is one."""
-        runs = self._ranked(alive)
+        runs = [run for run in self._ranked(alive) if not run.model.extends and run.model.reads == "graph"]
         other = next((run for run in runs if run.candidate.kind != runs[0].candidate.kind), None)
         joined: Any = MODELS.get("joined")
         if joined is None or other is None or any("joined" in x.kind for x in self._candidates):
