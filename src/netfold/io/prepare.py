@@ -80,6 +80,15 @@ def prepare(
     are those of `read_edges`, and so are the rules: the same nodes, arcs and weights. Times are passed over. Nodes come
     in the order of a hash of their names (`netfold.io.parts.name_hashes`). What was done is said to `report`; the
     answer has `nodes`, `arcs`, `edges`, `parts` and `balance`, the most arcs of a part over their mean.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "edges.csv").write_text("ann,bob\\nbob,cid\\ncid,ann\\n")
+    >>> prepare(folder / "edges.csv", folder / "g.parts", parts=2, memory="256MiB", header=False)["edges"]
+    3
+    >>> from netfold.data.graph import Graph
+    >>> Graph.load(folder / "g.parts")
+    Graph(3 nodes, 3 edges, undirected)
     """
     check_parts(parts)
     limit = byte_count(memory)
