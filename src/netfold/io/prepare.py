@@ -81,12 +81,14 @@ def prepare(
     in the order of a hash of their names (`netfold.io.parts.name_hashes`). What was done is said to `report`; the
     answer has `nodes`, `arcs`, `edges`, `parts` and `balance`, the most arcs of a part over their mean.
 
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "edges.csv").write_text("source,target\\nann,bob\\nbob,cat\\n")
-    >>> said = prepare(folder / "edges.csv", folder / "graph.parts", parts=2, memory="1GB")
-    >>> said["nodes"], said["edges"], said["parts"]
-    (3, 2, 2)
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "edges.csv").write_text("ann,bob\\nbob,cid\\ncid,ann\\n")
+    >>> prepare(folder / "edges.csv", folder / "g.parts", parts=2, memory="256MiB", header=False)["edges"]
+    3
+    >>> from netfold.data.graph import Graph
+    >>> Graph.load(folder / "g.parts")
+    Graph(3 nodes, 3 edges, undirected)
     """
     check_parts(parts)
     limit = byte_count(memory)

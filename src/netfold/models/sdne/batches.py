@@ -45,7 +45,7 @@ def extreme_unit(weights: npt.NDArray[np.float32]) -> float:
     A power of two, so that no digit is lost: whatever unit the weights come in, SDNE learns the same then.
 
     >>> extreme_unit(np.array([3e20, 1])), extreme_unit(np.array([5.0, 1]))
-    (2.710505431213761e-20, 1.0)
+    (3.3881317890172014e-21, 1.0)
     """
     largest = float(weights.max(initial=0))
     if largest == 0 or 1 / _ORDINARY <= largest <= _ORDINARY:
