@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding, align
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
+    from netfold.data.index import Index
     from netfold.embedder.embedder import Embedder, option
     from netfold.embedder.evolving import Evolving
     from netfold.embedder.scikit import NodeVectors
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
-    "Evolving", "Graph", "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "NodeVectors",
-    "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets", "evaluate", "load",
-    "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
+    "Evolving", "Graph", "GraphWave", "Hypergraph", "Index", "InputError", "Joined", "Node2Vec", "Node2VecPlus",
+    "NodeVectors", "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets",
+    "evaluate", "load", "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
@@ -72,6 +73,7 @@ _WHERE = {
     "Graph": "netfold.data.graph",
     "GraphWave": "netfold.models",
     "Hypergraph": "netfold.data.hypergraph",
+    "Index": "netfold.data.index",
     "InputError": "netfold.errors",
     "Joined": "netfold.models",
     "LINE": "netfold.models",

@@ -21,6 +21,7 @@ from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
 from netfold.cli.fit import fit
 from netfold.cli.groups import groups
+from netfold.cli.index import index
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
@@ -82,6 +83,7 @@ for verb in (
     versions,
     diff,
     nearest,
+    index,
     suggest,
     groups,
     score,
