@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Node2VecPlus,
         Spectral,
     )  # fmt: skip
+    from netfold.serve import Client
     from netfold.studies.auto import auto
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
@@ -55,13 +56,14 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "Client", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
     "Evolving", "Graph", "GraphWave", "Hypergraph", "Index", "InputError", "Joined", "Node2Vec", "Node2VecPlus",
     "NodeVectors", "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets",
     "evaluate", "load", "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
+    "Client": "netfold.serve",
     "DHNE": "netfold.models",
     "DRNE": "netfold.models",
     "DVNE": "netfold.models",

@@ -64,9 +64,7 @@ def nearest(
     """
     if nodes_file is not None or out is not None:
         if node is not None or nodes_file is None or out is None:
-            raise InputError(
-                "--file and -o belong together, in place of NODE: nearest MODEL --file nodes.txt -o near.csv"
-            )
+            raise InputError("--file and -o belong together, in place of NODE: --file nodes.txt -o near.parquet")
         _of_file(model, nodes_file, out, k, metric, of_type, index_path, force=force, as_json=as_json)
         return
     if node is None:
@@ -148,9 +146,7 @@ def _of_file(
         answers = embedding.nearest(queries, k, metric=metric, of_type=of_type)
     rows = [(spelled(q), spelled(x), s) for q, near in zip(queries, answers, strict=True) for x, s in near]
     names = ("node", "nearest", "score")
-    write_table(
-        out, dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {x: [] for x in names}
-    )
+    write_table(out, {name: [row[i] for row in rows] for i, name in enumerate(names)})
     facts = {"nodes": len(queries), "rows": len(rows), "path": out}
     say(facts, f"the nearest of {counted(len(queries), 'node')}\n{out}", as_json=as_json)
 

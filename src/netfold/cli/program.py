@@ -30,6 +30,7 @@ from netfold.cli.prepare import plan, prepare
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
+from netfold.cli.serve import serve
 from netfold.cli.suggest import suggest
 from netfold.cli.transform import transform
 from netfold.cli.update import diff, update, versions
@@ -88,6 +89,7 @@ for verb in (
     groups,
     score,
     complete,
+    serve,
     export,
     info,
     map_,

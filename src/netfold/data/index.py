@@ -72,6 +72,11 @@ class Index:
             how += f": recall@{_AT} {share:.3f} on {counted(held, 'held row')}, worst tenth {worst:.3f}"
         return f"Index({counted(len(self), 'node')}, {self.metric}, {how})"
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it has no lists, and misses nothing."""
+        return self._lists is None
+
     # ---------------------------------------------------------------- search
 
     def nearest(self, query: Any, k: int = 10, *, of_type: str | None = None, probes: int | None = None) -> Any:
