@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding, align
     from netfold.data.graph import Graph
     from netfold.data.hypergraph import Hypergraph
+    from netfold.data.index import Index
     from netfold.embedder.embedder import Embedder, option
     from netfold.embedder.evolving import Evolving
     from netfold.embedder.scikit import NodeVectors
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         Node2VecPlus,
         Spectral,
     )  # fmt: skip
+    from netfold.serve import Client
     from netfold.studies.auto import auto
     from netfold.studies.choose import choose
     from netfold.studies.compare import compare
@@ -54,13 +56,14 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
-    "Evolving", "Graph", "GraphWave", "Hypergraph", "InputError", "Joined", "Node2Vec", "Node2VecPlus", "NodeVectors",
-    "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets", "evaluate", "load",
-    "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
+    "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "Client", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
+    "Evolving", "Graph", "GraphWave", "Hypergraph", "Index", "InputError", "Joined", "Node2Vec", "Node2VecPlus",
+    "NodeVectors", "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets",
+    "evaluate", "load", "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
+    "Client": "netfold.serve",
     "DHNE": "netfold.models",
     "DRNE": "netfold.models",
     "DVNE": "netfold.models",
@@ -72,6 +75,7 @@ _WHERE = {
     "Graph": "netfold.data.graph",
     "GraphWave": "netfold.models",
     "Hypergraph": "netfold.data.hypergraph",
+    "Index": "netfold.data.index",
     "InputError": "netfold.errors",
     "Joined": "netfold.models",
     "LINE": "netfold.models",

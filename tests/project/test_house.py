@@ -22,7 +22,7 @@ from netfold.embedder.options import options
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "netfold"
-ROOMS = ("data", "io", "learn", "cluster", "embedder", "models", "evaluate", "studies", "show", "cli")
+ROOMS = ("data", "io", "learn", "cluster", "embedder", "models", "evaluate", "studies", "show", "serve", "cli")
 """From the ground up."""
 
 

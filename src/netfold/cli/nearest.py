@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import embedding_at, model_of
+from netfold.cli.inputs import check_there, embedding_at, model_of
 from netfold.cli.names import node_typed, spelled
-from netfold.cli.output import json_flag, say
+from netfold.cli.output import check_new_file, check_table, force_flag, json_flag, say, write_table
 from netfold.cli.tuples import node_types
-from netfold.data.text import is_typed
+from netfold.data.text import counted, is_typed
 from netfold.embedder.store import pair_score_at
 from netfold.errors import InputError
 from netfold.models import DHNE
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
+    from netfold.data.index import Index
 
 __all__ = ["nearest"]
 
@@ -28,7 +29,7 @@ _METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
 
 @click.command(epilog="Example: netfold nearest sdne.netfold alice -k 5   (a node that begins with a dash: ... -- -7)")
 @click.argument("model")
-@click.argument("node")
+@click.argument("node", required=False)
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
     "--metric",
@@ -36,8 +37,23 @@ _METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
     help="How near is measured.  [default: as was chosen with the model; cosine; euclidean for Gaussians]",
 )
 @click.option("--type", "of_type", metavar="TYPE", help="Only nodes of this type, where they are called as user:u1.")
+@click.option("--index", "index_path", metavar="FOLDER", help="Search by this index, which `netfold index` wrote.")
+@click.option("--file", "nodes_file", metavar="FILE", help="Ask about each node of this file, one a line; needs -o.")
+@click.option("-o", "--out", metavar="FILE", help="With --file: node, nearest, score; ends in .csv, .tsv or .parquet.")
+@force_flag
 @json_flag
-def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | None, as_json: bool) -> None:
+def nearest(
+    model: str,
+    node: str | None,
+    k: int,
+    metric: str | None,
+    of_type: str | None,
+    index_path: str | None,
+    nodes_file: str | None,
+    out: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     """List the nodes nearest to NODE, the nearest first, each with its score.
 
     MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. The score is a similarity
@@ -46,6 +62,16 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
     Where nodes are Gaussians, each comes with its uncertainty, the mean of its ten largest variances, and the share of
     all nodes that have less; the first line is NODE's own. Vectors in parts are read one part after another.
     """
+    if nodes_file is not None or out is not None:
+        if node is not None or nodes_file is None or out is None:
+            raise InputError("--file and -o belong together, in place of NODE: --file nodes.txt -o near.parquet")
+        _of_file(model, nodes_file, out, k, metric, of_type, index_path, force=force, as_json=as_json)
+        return
+    if node is None:
+        raise InputError("no node is given; name one, or a file of nodes: --file nodes.txt -o near.parquet")
+    if index_path is not None:
+        _by_index(model, node, k, metric, of_type, index_path, as_json)
+        return
     if (Path(model) / "parts.json").exists() and of_type is None:
         _in_parts(model, node, k, metric, as_json)
         return
@@ -65,6 +91,64 @@ def nearest(model: str, node: str, k: int, metric: str | None, of_type: str | No
         rows = [row | of_node for row, of_node in zip(rows, spread[1:], strict=True)]
         text = _columns(used, [facts, *rows])
     say(facts | {"nearest": rows}, text, as_json=as_json)
+
+
+def _opened_index(model: str, embedding: Embedding, path: str, metric: str | None) -> Index:
+    """The index at a path, which has a metric of its own."""
+    from netfold.data.index import Index
+
+    check_there(path)
+    index = Index.load(path, embedding)
+    if metric not in (None, index.metric):
+        raise InputError(f"--metric {metric} is not that of {path}, which is {index.metric}; leave it out")
+    return index
+
+
+def _by_index(model: str, node: str, k: int, metric: str | None, of_type: str | None, path: str, as_json: bool) -> None:
+    """The same by an index."""
+    embedding = embedding_at(model)
+    index = _opened_index(model, embedding, path, metric)
+    query = node_typed(embedding.nodes, node)
+    neighbors = index.nearest(query, k, of_type=of_type)
+    rows = [{"node": near, "score": score} for near, score in neighbors]
+    text = "\n".join(f"{score:8.4f}  {spelled(near)}" for near, score in neighbors)
+    say({"node": query, "metric": index.metric, "recall": index.recall_, "nearest": rows}, text, as_json=as_json)
+
+
+def _of_file(
+    model: str,
+    file: str,
+    out: str,
+    k: int,
+    metric: str | None,
+    of_type: str | None,
+    index_path: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """The nearest of every node of a file, as a table."""
+    check_table(out)
+    check_new_file(out, force=force)
+    check_there(file)
+    embedding = embedding_at(model)
+    try:
+        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+    except (UnicodeDecodeError, IsADirectoryError):
+        raise InputError(f"{file} is not a file of text in UTF-8, with a node on each line") from None
+    queries = [node_typed(embedding.nodes, line) for line in lines if line.strip()]
+    if not queries:
+        raise InputError(f"{file} names no node; write one on each line")
+    if index_path is not None:
+        answers = _opened_index(model, embedding, index_path, metric).nearest(queries, k, of_type=of_type)
+    else:
+        metric = metric or _METRICS.get(pair_score_at(model) or "")
+        answers = embedding.nearest(queries, k, metric=metric, of_type=of_type)
+    rows = [(spelled(q), spelled(x), s) for q, near in zip(queries, answers, strict=True) for x, s in near]
+    names = ("node", "nearest", "score")
+    write_table(out, {name: [row[i] for row in rows] for i, name in enumerate(names)})
+    facts = {"nodes": len(queries), "rows": len(rows), "path": out}
+    say(facts, f"the nearest of {counted(len(queries), 'node')}\n{out}", as_json=as_json)
 
 
 def _in_parts(folder: str, node: str, k: int, metric: str | None, as_json: bool) -> None:

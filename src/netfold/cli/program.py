@@ -21,6 +21,7 @@ from netfold.cli.evaluate import evaluate
 from netfold.cli.export import export
 from netfold.cli.fit import fit
 from netfold.cli.groups import groups
+from netfold.cli.index import index
 from netfold.cli.info import info
 from netfold.cli.map import map_
 from netfold.cli.nearest import nearest
@@ -29,6 +30,7 @@ from netfold.cli.prepare import plan, prepare
 from netfold.cli.report import report
 from netfold.cli.reproduce import reproduce
 from netfold.cli.score import score
+from netfold.cli.serve import serve
 from netfold.cli.suggest import suggest
 from netfold.cli.transform import transform
 from netfold.cli.update import diff, update, versions
@@ -82,10 +84,12 @@ for verb in (
     versions,
     diff,
     nearest,
+    index,
     suggest,
     groups,
     score,
     complete,
+    serve,
     export,
     info,
     map_,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas
 
     from netfold.data.groups import NodeGroups
+    from netfold.data.index import Index
 
 __all__ = ["Alignment", "Embedding", "align"]
 
@@ -236,6 +237,27 @@ class Embedding:
             raise InputError("there is nothing to be similar to; give nodes as positive or negative")
         return self._search(total[None], k, "cosine", self._among(among, of_type), [tuple(own)])[0]
 
+    def index(self, *, recall: float = 0.99, metric: str | None = None, lists: int | None = None) -> Index:
+        """An index that answers as `nearest` does, quicker, and says how many of the k nearest it misses.
+
+        It is for some 100,000 nodes and more, and needs faiss (the extra `search`); `nearest` stays exact. `Index` says
+        more.
+        """
+        from netfold.data.index import indexed
+
+        return indexed(self, recall=recall, metric=metric, lists=lists)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the nodes and of their vectors: what an index knows its embedding by."""
+        import hashlib
+
+        digest = hashlib.sha256(f"{self.nodes.kind} {self.shape}".encode())
+        for array in (*self.nodes.arrays().values(), self.vectors, *([] if self.std is None else [self.std])):
+            digest.update(f"{array.dtype.str} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
     def _coordinates_of(self, rows: Ints) -> Floats32:
         """The `coordinates` of some rows."""
         return self.vectors[rows] if self.std is None else np.hstack([self.vectors[rows], self.std[rows]])
@@ -268,11 +290,25 @@ class Embedding:
             some = queries[start : start + _TOGETHER].astype(np.float64)
             search = _Search(vectors, std, norms, sizes if moderate else None, some, most, metric)
             for leave_out, (places, costs) in zip(own[start:], search.best(), strict=False):
-                scores = (costs if metric == "euclidean" else 0 - costs).tolist()
-                at = (places if rows is None else rows[places]).tolist()
-                pairs = [(self.nodes[i], score) for i, score in zip(at, scores, strict=True) if i not in leave_out]
-                answers.append(pairs[:k])
+                answers.append(self._named(places if rows is None else rows[places], costs, k, metric, leave_out))
         return answers
+
+    def _ranked(
+        self, queries: npt.NDArray[Any], k: int, metric: str, pairs: tuple[Ints, Ints], own: list[tuple[int, ...]]
+    ) -> list[list[tuple[Any, float]]]:
+        """As `_search`, among the rows that an index proposes for each query: pairs of a query and a row."""
+        most, std = k + max(map(len, own), default=0), self.std if metric == "euclidean" else None
+        search = _Search(self.vectors, std, self._norms, None, queries.astype(np.float64), most, metric)
+        best = zip(own, search.ranked([pairs]), strict=True)
+        return [self._named(rows, costs, k, metric, leave_out) for leave_out, (rows, costs) in best]
+
+    def _named(
+        self, rows: Ints, costs: Floats32, k: int, metric: str, leave_out: tuple[int, ...]
+    ) -> list[tuple[Any, float]]:
+        """The first k of some rows as nodes, each with its score."""
+        scores = (costs if metric == "euclidean" else 0 - costs).tolist()
+        every = zip(rows.tolist(), scores, strict=True)
+        return [(self.nodes[i], score) for i, score in every if i not in leave_out][:k]
 
     @cached_property
     def _norms(self) -> npt.NDArray[np.float64]:
@@ -483,7 +519,12 @@ class _Search:
             if start == 0 or sum(len(query) for query, _ in waiting) >= m * self._k:
                 self._settle(waiting)
                 waiting = []
-        self._settle(waiting)
+        return self.ranked(waiting)
+
+    def ranked(self, pairs: list[tuple[Ints, Ints]]) -> list[tuple[Ints, Floats32]]:
+        """As `best`, of the rows in these pairs of queries and rows, beside those that were settled before."""
+        self._settle(pairs)
+        m = len(self._queries)
         query, row, cost = self._best
         ends = np.searchsorted(query, np.arange(m + 1))
         return [(row[a:b], cost[a:b]) for a, b in itertools.pairwise(ends.tolist())]

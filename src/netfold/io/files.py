@@ -171,7 +171,7 @@ def _described(folder: Path) -> tuple[str, set[str]]:
     ('', set())
     """
     written = {
-        "manifest.json": ("model", "checkpoint", "version"),
+        "manifest.json": ("model", "checkpoint", "version", "index"),
         "graph.json": ("graph",),
         "parts.json": ("graph", "embedding"),
     }

@@ -1,0 +1,83 @@
+"""`netfold serve MODEL`: the model answers over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from netfold.cli.inputs import check_there, graph_of, named_as
+from netfold.errors import InputError
+
+__all__ = ["serve"]
+
+
+@click.command(epilog="Example: netfold serve sdne.netfold --port 8000 --token-file tokens.txt")
+@click.argument("models", nargs=-1, required=True, metavar="[NAME=]MODEL...")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address; any but this machine's needs tokens."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--token-file", metavar="FILE", help="Lines 'read TOKEN' or 'admin TOKEN'; who asks needs one.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="A name that it is asked under, as behind a proxy.")
+@click.option("--index", metavar="FOLDER", help="Search by this index, or 'auto' to build one; for one model.")
+@click.option("--edges", metavar="FILE", help="The graph, for pairs scored by a decoder (SDNE); for one model.")
+@click.option("--vectors-only", is_flag=True, help="Serve vectors and neighbors alone, without loading torch.")
+@click.option("--watch", is_flag=True, help="Load a new version as soon as it is written.")
+@click.option("--log-names", is_flag=True, help="Write what was asked into the log, names of nodes too.")
+@click.option("--threads", type=click.IntRange(1, 64), default=2, show_default=True, help="Answers computed at a time.")
+def serve(
+    models: Sequence[str],
+    host: str,
+    port: int,
+    token_file: str | None,
+    allow_host: Sequence[str],
+    index: str | None,
+    edges: str | None,
+    **options: Any,
+) -> None:
+    """Answer over HTTP, until Ctrl-C or SIGTERM: vectors, nearest nodes, scores, completions, places of new nodes.
+
+    MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. Without a token file only
+    this machine can ask. /openapi.json has the routes, /healthz and /metrics are for those who watch. The log, a line
+    of JSON for each request, goes to standard error. It needs the extra `serve`.
+    """
+    try:
+        from netfold.serve.answers import Served
+        from netfold.serve.app import Server, Settings, read_tokens
+    except ImportError as e:
+        raise InputError(f"{e.name} is not installed: pip install 'netfold[serve]'") from None
+    paths = _named(models)
+    if len(paths) > 1 and (index or edges):
+        raise InputError("--index and --edges are for one model; serve several without")
+    tokens = {} if token_file is None else read_tokens(token_file)
+    settings = Settings(host=host, tokens=tokens, hosts=tuple(allow_host), **options)
+    loaded = []
+    for name, path in paths.items():
+        served = Served.load(name, path, vectors_only=settings.vectors_only, index=index)
+        if edges is not None:
+            served.graph = named_as(graph_of(edges, served.embedding.nodes), served.embedding.nodes)
+        loaded.append(served)
+    server = Server(loaded, settings, dict.fromkeys(paths, index) if index else {})
+    with server.listen(port) as listening:
+        at = f"[{host}]" if ":" in host else host
+        click.echo(f"serving {', '.join(paths)} at http://{at}:{listening.getsockname()[1]}", err=True)
+        server.run(listening)
+
+
+def _named(models: Sequence[str]) -> dict[str, str]:
+    """Each model's path by the name that it is served under: the one that is given, or the path's own."""
+    paths: dict[str, str] = {}
+    for word in models:
+        name, equals, path = word.partition("=")
+        if not equals or Path(word).exists():
+            path = word
+            name = Path(word).name.split(".")[0] or "model"
+        if "@" not in path:
+            check_there(path)
+        if name in paths:
+            raise InputError(f"two models are called {name}; name them: one={paths[name]} other={path}")
+        paths[name] = path
+    return paths

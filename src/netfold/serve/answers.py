@@ -1,0 +1,299 @@
+"""What a server is asked and answers, apart from HTTP: a model that is served, and a function for each question."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from netfold.data.embedding import Embedding
+from netfold.data.index import Index
+from netfold.errors import InputError
+
+if TYPE_CHECKING:
+    from netfold.data.graph import Graph
+
+__all__ = ["QUESTIONS", "Served", "UnknownNodeError"]
+
+_MOST = 1000
+"""Nodes, pairs or tuples of a question, and neighbors of a node."""
+
+Node = str | int | float | list[Any]
+"""A node in JSON: 7 and "7" are two, and an array is a tuple."""
+Count = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
+Some = msgspec.Meta(min_length=1, max_length=_MOST)
+
+
+class UnknownNodeError(InputError):
+    """A node is asked about that the model does not have."""
+
+
+class NodesQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Nodes whose vectors are asked for."""
+
+    nodes: Annotated[list[Node], Some]
+
+
+class NearestQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Nodes, or vectors, whose neighbors are asked for; `exact` does without the index."""
+
+    nodes: Annotated[list[Node], Some] | None = None
+    vectors: Annotated[list[list[float]], Some] | None = None
+    k: Count = 10
+    metric: Literal["cosine", "euclidean", "dot"] | None = None
+    type: str | None = None
+    exact: bool = False
+
+
+class ScoreQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Pairs of nodes or, of a model of hyperedges, tuples; `kind` has the roles of these, where several fit."""
+
+    pairs: Annotated[list[tuple[Node, Node]], Some] | None = None
+    tuples: Annotated[list[list[Node]], Some] | None = None
+    kind: list[str] | None = None
+
+
+class CompleteQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """A tuple with null at its open position; `kind` as for a score."""
+
+    tuple: Annotated[list[Node | None], msgspec.Meta(min_length=2, max_length=100)]
+    k: Count = 10
+    kind: list[str] | None = None
+
+
+class PlaceQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Links of new nodes to known ones and to one another, [node, node] or [node, node, weight]; or hyperedges."""
+
+    edges: Annotated[list[list[Any]], msgspec.Meta(min_length=1, max_length=10_000)]
+
+
+@dataclass(eq=False)
+class Served:
+    """One version of a model that is served. It never changes: a newer one takes its place whole."""
+
+    name: str
+    path: Path
+    embedding: Embedding
+    model: Any = None
+    """The fitted model; None where its vectors alone are served."""
+    index: Index | None = None
+    graph: Graph | None = None
+    """The graph that a decoder reads, where it was given."""
+    version: int = 1
+    loaded_at: float = field(default_factory=time.time)
+    _busy: threading.Lock = field(default_factory=threading.Lock)  # torch's number of threads is one for all
+
+    @staticmethod
+    def load(
+        name: str,
+        path: str | os.PathLike[str],
+        *,
+        vectors_only: bool = False,
+        index: str | None = None,
+        graph: Graph | None = None,
+        version: int = 1,
+    ) -> Served:
+        """Load a model, or vectors alone (without torch), and the index at a path, or "auto" to build one; try it."""
+        model, embedding = _loaded(Path(path), vectors_only=vectors_only)
+        searched = None
+        if index is not None:
+            searched = embedding.index() if index == "auto" else Index.load(index, embedding)
+        served = Served(name, Path(path), embedding, model, searched, graph, version)
+        if len(embedding):
+            (embedding if searched is None else searched).nearest(embedding.nodes[0], 1)
+        return served
+
+    def facts(self) -> dict[str, Any]:
+        """What is served, for the list of models."""
+        own, index = self.embedding, self.index
+        return {
+            "name": self.name,
+            "model": "Embedding" if self.model is None else type(self.model).__name__,
+            "version": self.version,
+            "fingerprint": own.fingerprint,
+            "nodes": len(own),
+            "dim": own.dim,
+            "gaussian": own.std is not None,
+            "metric": self.metric,
+            "index": None if index is None else {"probes": index.probes, "recall": index.recall_},
+            "loaded_at": self.loaded_at,
+        }
+
+    @property
+    def metric(self) -> str:
+        """How near is measured, unless a question says otherwise: that of the index, or of `Embedding.nearest`."""
+        if self.index is not None:
+            return self.index.metric
+        return "cosine" if self.embedding.std is None else "euclidean"
+
+    # ---------------------------------------------------------------- questions
+
+    def vectors(self, query: NodesQuery) -> dict[str, Any]:
+        """The vector of each node and, of Gaussians, its standard deviations."""
+        own, nodes = self.embedding, self._known(query.nodes)
+        rows = own.nodes.positions(nodes)
+        answer: dict[str, Any] = {"nodes": nodes, "vectors": own.vectors[rows].tolist()}
+        return answer if own.std is None else answer | {"std": own.std[rows].tolist()}
+
+    def node(self, text: str) -> dict[str, Any]:
+        """One node, as it is typed in a URL: a number where nodes are numbers."""
+        own = self.embedding
+        node = own.nodes.parse(text)
+        row = int(own.nodes.positions(self._known([node]))[0])
+        answer: dict[str, Any] = {"node": node, "vector": own.vectors[row].tolist()}
+        return answer if own.std is None else answer | {"std": own.std[row].tolist()}
+
+    def nearest(self, query: NearestQuery) -> dict[str, Any]:
+        """The k nodes nearest to each node or vector, the best first: those of `Embedding.nearest`, or of the index."""
+        if (query.nodes is None) == (query.vectors is None):
+            raise InputError("ask for the nearest of nodes or of vectors: one of the two")
+        metric, index = query.metric or self.metric, self.index
+        search: Callable[..., Any] = self.embedding.nearest
+        more: dict[str, Any] = {"of_type": query.type}
+        quick = index is not None and index.metric == metric and not query.exact
+        if quick and index is not None:
+            search = index.nearest
+        else:
+            more["metric"] = metric
+        if query.nodes is not None:
+            answers = search(self._known(query.nodes), query.k, **more)
+        else:
+            answers = [search(np.array(x, np.float64), query.k, **more) for x in query.vectors or []]
+        results = [[{"node": node, "score": score} for node, score in near] for near in answers]
+        exact = not quick or index is None or index.is_exact
+        return {"metric": metric, "exact": exact, "results": results}
+
+    def score(self, query: ScoreQuery) -> dict[str, Any]:
+        """How likely pairs are links, by the model's own score, or tuples hyperedges; the answer says by which."""
+        if (query.pairs is None) == (query.tuples is None):
+            raise InputError("ask for the score of pairs or of tuples: one of the two")
+        if query.tuples is not None:
+            model = self._with("score", "tuples")
+            tuples = [tuple(self._known(x)) for x in query.tuples]
+            with self._busy:
+                return {"score": "tuples", "scores": model.score(tuples, kind=query.kind).tolist()}
+        pairs = [self._known(list(pair)) for pair in query.pairs or []]
+        name, scores = self._pair_scores(*map(list, zip(*pairs, strict=True)))
+        return {"score": name, "scores": scores.tolist()}
+
+    def complete(self, query: CompleteQuery) -> dict[str, Any]:
+        """The k nodes that best take the open place of a tuple."""
+        model = self._with("complete", "tuples")
+        partial = [None if x is None else self._known([x])[0] for x in query.tuple]
+        with self._busy:
+            best = model.complete(partial, query.k, kind=query.kind)
+        return {"results": [{"node": node, "score": score} for node, score in best]}
+
+    def place(self, query: PlaceQuery) -> dict[str, Any]:
+        """Vectors of nodes that the model never saw, by their links; nothing is kept of them."""
+        model = self._with("transform", "links of new nodes")
+        with self._busy:
+            placed = model.transform(self._later(model, query.edges))
+        answer = {"nodes": list(placed.nodes), "vectors": placed.vectors.tolist()}
+        return answer if placed.std is None else answer | {"std": placed.std.tolist()}
+
+    # ---------------------------------------------------------------- parts of answers
+
+    def _known(self, nodes: list[Any]) -> list[Any]:
+        """Nodes as the library has them, all of them known."""
+        named = [_as_node(x) for x in nodes]
+        at = self.embedding.nodes.find(named)
+        if len(at) and at.min() < 0:
+            try:
+                self.embedding.nodes.positions(named)
+            except InputError as e:
+                raise UnknownNodeError(str(e)) from None
+        return named
+
+    def _with(self, method: str, what: str) -> Any:
+        """The model, if it has such a method."""
+        if self.model is None:
+            raise InputError(f"{self.name} is served as vectors alone, which say nothing of {what}; serve the model")
+        if not hasattr(self.model, method):
+            raise InputError(f"{self.name} is a {type(self.model).__name__}, which says nothing of {what}")
+        return self.model
+
+    def _pair_scores(self, left: list[Any], right: list[Any]) -> tuple[str, Any]:
+        own, name = self.embedding, getattr(self.model, "pair_score_", None)
+        if name is None:
+            decodes = self.graph is not None and hasattr(self.model, "pair_decoder")
+            name = "w2" if own.std is not None else "decoder" if decodes else "cosine"
+        if name == "decoder":
+            return name, self._decoded(left, right)
+        if name == "cosine":
+            return name, own.similarity(left, right)
+        u, v = own.nodes.positions(left), own.nodes.positions(right)
+        table = own._coordinates_of if name == "w2" else own.vectors.__getitem__
+        x, y = table(u).astype(np.float64), table(v).astype(np.float64)
+        return name, (x * y).sum(axis=1) if name == "dot" else -np.sqrt(np.square(x - y).sum(axis=1))
+
+    def _decoded(self, left: list[Any], right: list[Any]) -> Any:
+        """What the model writes for pairs, which it reads the graph for."""
+        from netfold.evaluate.scores import pair_scores
+
+        if self.graph is None:
+            raise InputError(
+                f"pairs of {self.name} are scored by its decoder, which reads the graph; serve with --edges"
+            )
+        with self._busy:
+            nodes = self.graph.nodes
+            return pair_scores(self.model, self.graph, "decoder").at(nodes.positions(left), nodes.positions(right))
+
+    def _later(self, model: Any, edges: list[list[Any]]) -> Any:
+        if model.reads == "hypergraph":
+            return [tuple(map(_as_node, edge)) for edge in edges]
+        from netfold.data.graph import Graph
+
+        rows: list[Any] = []
+        for edge in edges:
+            if len(edge) not in (2, 3) or (len(edge) == 3 and type(edge[2]) not in (int, float)):
+                raise InputError(f"a link is [node, node] or [node, node, weight]; link {len(rows) + 1} is neither")
+            rows.append((_as_node(edge[0]), _as_node(edge[1]), *edge[2:]))
+        directed = bool(getattr(model, "graph_facts_", {}).get("directed", False))
+        return Graph.from_edges(rows, directed=directed)
+
+
+QUESTIONS: dict[str, tuple[Any, Callable[[Served, Any], dict[str, Any]]]] = {
+    "nodes": (NodesQuery, Served.vectors),
+    "nearest": (NearestQuery, Served.nearest),
+    "score": (ScoreQuery, Served.score),
+    "complete": (CompleteQuery, Served.complete),
+    "place": (PlaceQuery, Served.place),
+}
+"""What can be asked of a model by POST: the question, and what answers it."""
+
+
+def _loaded(path: Path, *, vectors_only: bool) -> tuple[Any, Embedding]:
+    """The model, None where there are vectors alone, and its embedding."""
+    if path.is_file() or (path / "parts.json").exists():
+        return None, Embedding.load(path)
+    from netfold.embedder.versions import split_version
+    from netfold.models import load
+
+    folder, version = split_version(path)
+    evolves = version is not None or (Path(folder) / "versions").is_dir()
+    if vectors_only and not evolves:
+        return None, load(path, only="embedding")
+    if evolves:
+        from netfold.embedder.evolving import Evolving
+
+        model: Any = Evolving.open(path)
+    else:
+        model = load(path)
+    return None if vectors_only else model, model.embedding_
+
+
+def _as_node(x: Any) -> Any:
+    """A node of JSON as the library has it."""
+    if isinstance(x, list):
+        return tuple(map(_as_node, x))
+    if type(x) not in (str, int, float):
+        raise InputError("a node is a string, a number, or an array of those")
+    return x

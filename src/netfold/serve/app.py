@@ -1,0 +1,436 @@
+"""`netfold serve` over HTTP: routes, who may ask, limits, metrics and logs. What is answered is in `answers`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import ipaddress
+import json
+import os
+import re
+import socket
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from netfold._version import version
+from netfold.errors import InputError, TrainingError
+from netfold.serve.answers import QUESTIONS, Served, UnknownNodeError
+
+__all__ = ["Server", "Settings", "is_loopback", "read_tokens"]
+
+_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+"""Seconds."""
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_PREFIX = "/v1/models/{model}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server is closed, and its limits."""
+
+    host: str = "127.0.0.1"
+    tokens: dict[str, str] = field(default_factory=dict)
+    """The role ("read", "admin") of each token, by the SHA-256 of it."""
+    hosts: tuple[str, ...] = ()
+    """Names under which it may be asked, beside its own and, on loopback, localhost."""
+    most_bytes: int = 1 << 20
+    queue: int = 64
+    seconds: float = 30.0
+    """For an answer; a third of it for a question to arrive."""
+    threads: int = 2
+    watch: bool = False
+    every: float = 2.0
+    """Seconds between two looks at a watched model."""
+    log_names: bool = False
+    vectors_only: bool = False
+
+
+class _Refusal(Exception):  # noqa: N818
+    def __init__(self, status: int, sentence: str, **headers: str):
+        super().__init__(sentence)
+        self.status, self.headers = status, headers
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine alone."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_tokens(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The tokens of a file: a role and a token of 16 characters or more on each line; # begins a comment."""
+    tokens: dict[str, str] = {}
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path} cannot be read; a token file has lines as: read TOKEN, admin TOKEN") from None
+    for i, line in enumerate(lines, 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 2 or words[0] not in ("read", "admin") or len(words[1]) < 16:
+            raise InputError(f"{path}, line {i}: it is not 'read TOKEN' or 'admin TOKEN' of 16 characters or more")
+        tokens[hashlib.sha256(words[1].encode()).hexdigest()] = words[0]
+    if not tokens:
+        raise InputError(f"{path} has no token; write a line as: read TOKEN")
+    return tokens
+
+
+class Server:
+    """Models by name, what happened so far, and the answer to every request."""
+
+    def __init__(self, models: list[Served], settings: Settings | None = None, indexes: dict[str, str] | None = None):
+        """`indexes` has the path of each model's index, or "auto", by the model's name, for when it is loaded again."""
+        self.settings = settings or Settings()
+        self.models = {served.name: served for served in models}
+        if not is_loopback(self.settings.host) and not self.settings.tokens:
+            raise InputError(f"{self.settings.host} can be reached by others, who need a token; give --token-file")
+        self._indexes = indexes or {}
+        self._marks = {name: self._mark(name) for name in self.models}
+        self._pool = ThreadPoolExecutor(self.settings.threads, "netfold")
+        self._waiting, self._unknown, self._reloading = 0, 0, asyncio.Lock()
+        self._counts: Counter[tuple[str, int]] = Counter()
+        self._times: dict[str, list[float]] = {}
+
+    def app(self) -> Starlette:
+        """The ASGI application."""
+        gets = {"/healthz": self._health, "/readyz": self._health, "/metrics": self._metrics}
+        gets |= {"/openapi.json": self._openapi, "/v1/models": self._list, f"{_PREFIX}/nodes/{{node:path}}": self._node}
+        routes = [Route(path, self._guarded(path, do), methods=["GET"]) for path, do in gets.items()]
+        posts = {f"{_PREFIX}/{name}": self._asked(name) for name in QUESTIONS}
+        posts[f"{_PREFIX}/reload"] = self._reload
+        routes += [Route(path, self._guarded(path, do), methods=["POST"]) for path, do in posts.items()]
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_route})
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Any) -> AsyncIterator[None]:
+        watching = asyncio.create_task(self._watch()) if self.settings.watch else None
+        yield
+        if watching is not None:
+            watching.cancel()
+        self._pool.shutdown(wait=True)
+
+    # ---------------------------------------------------------------- who may ask, and how it is answered
+
+    def _guarded(self, route: str, do: Callable[[Request], Awaitable[Any]]) -> Callable[[Request], Awaitable[Response]]:
+        """Checks before an answer; afterwards its count, its time and a line of the log."""
+
+        async def answer(request: Request) -> Response:
+            start = time.perf_counter()
+            status, headers, body = 200, dict[str, str](), b""
+            try:
+                self._check(request, route)
+                said = await do(request)
+                body = said if isinstance(said, bytes) else msgspec.json.encode(said)
+            except _Refusal as e:
+                status, headers, body = e.status, e.headers, _error(str(e))
+            except UnknownNodeError as e:
+                self._unknown += 1
+                status, body = 404, _error(str(e))
+            except (InputError, TrainingError) as e:
+                status, body = 400, _error(str(e))
+            except ClientDisconnect:
+                status = 499
+            except Exception as e:
+                status, body = 500, _error("netfold failed; its log says more under this request's id")
+                request.state.failure = f"{type(e).__name__} at {_place(e)}"
+            return self._respond(request, route, status, body, headers, time.perf_counter() - start)
+
+        return answer
+
+    def _respond(
+        self, request: Request, route: str, status: int, body: bytes, headers: dict[str, str], seconds: float
+    ) -> Response:
+        given = request.headers.get("x-request-id", "")
+        name = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        self._counts[route, status] += 1
+        self._times.setdefault(route, [0.0] * (len(_BUCKETS) + 2))
+        for i, most in enumerate(_BUCKETS):
+            self._times[route][i] += seconds <= most
+        self._times[route][-2] += 1
+        self._times[route][-1] += seconds
+        facts: dict[str, Any] = {"time": round(time.time(), 3), "id": name, "route": route, "status": status}
+        facts |= {"ms": round(1000 * seconds, 2), **getattr(request.state, "facts", {})}
+        if hasattr(request.state, "failure"):
+            facts["failure"] = request.state.failure
+        print(json.dumps(facts), file=sys.stderr, flush=True)
+        kind = "text/plain; version=0.0.4" if route == "/metrics" and status == 200 else "application/json"
+        safe = {"X-Request-Id": name, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return Response(body, status, headers | safe, kind)
+
+    def _check(self, request: Request, route: str) -> None:
+        """The host that is asked for, the page that asks, and its token."""
+        host, settings = request.headers.get("host", ""), self.settings
+        name = host.rsplit(":", 1)[0] if re.search(r":\d+$", host) else host
+        own = f"[{settings.host}]" if ":" in settings.host else settings.host
+        if name.lower() not in {*_LOCAL, own.lower(), *(x.lower() for x in settings.hosts)}:
+            raise _Refusal(421, "this server is not asked under that name; start it with --allow-host NAME")
+        origin = request.headers.get("origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            raise _Refusal(403, "a page of another origin may not ask this server")
+        open_ = ("/healthz", "/readyz", *(("/metrics", "/openapi.json") if is_loopback(settings.host) else ()))
+        if settings.tokens and route not in open_:
+            self._check_token(request, "admin" if route.endswith("/reload") else "read")
+
+    def _check_token(self, request: Request, role: str) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        digest, roles = hashlib.sha256(token.strip().encode()).hexdigest(), set()
+        for known, its_role in self.settings.tokens.items():  # all of them, so that time says nothing
+            if hmac.compare_digest(known, digest):
+                roles.add(its_role)
+        if scheme.lower() != "bearer" or not roles:
+            raise _Refusal(401, "a token is needed: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
+        if role == "admin" and "admin" not in roles:
+            raise _Refusal(403, "this needs a token of the role admin")
+
+    # ---------------------------------------------------------------- questions
+
+    def _asked(self, name: str) -> Callable[[Request], Awaitable[Any]]:
+        """The route of a question: its body, checked, and the answer in a thread."""
+        kind, answer = QUESTIONS[name]
+        decoder = msgspec.json.Decoder(kind)
+
+        async def do(request: Request) -> Any:
+            served = self._served(request)
+            try:
+                query = decoder.decode(await self._body(request))
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as e:
+                sentence = str(e) if isinstance(e, msgspec.DecodeError) else "it is nested too deep"
+                raise _Refusal(400, f"the body is not a question that {name} takes: {sentence}") from None
+            return await self._answer(request, served, query, answer)
+
+        return do
+
+    async def _answer(self, request: Request, served: Served, query: Any, answer: Callable[..., Any]) -> Any:
+        request.state.facts = {"model": served.name, "version": served.version}
+        if self.settings.log_names:
+            request.state.facts["asked"] = query if isinstance(query, str) else msgspec.to_builtins(query)
+
+        def run() -> bytes:
+            try:
+                said = {"model": served.name, "version": served.version, **answer(served, query)}
+                return msgspec.json.encode(said)
+            except RecursionError:
+                raise InputError("a node of the question is nested too deep") from None
+
+        return await self._in_thread(run)
+
+    async def _in_thread(self, run: Callable[[], Any]) -> Any:
+        """What a function gives, in a thread of the pool; refused where too many wait for one already."""
+        if self._waiting >= self.settings.queue:
+            raise _Refusal(429, "too many questions wait for an answer; ask again later", **{"Retry-After": "1"})
+        self._waiting += 1
+        future = asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+        def done(future: asyncio.Future[Any]) -> None:
+            self._waiting -= 1
+            future.cancelled() or future.exception()  # one that nobody waits for any more has been looked at
+
+        future.add_done_callback(done)
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), self.settings.seconds)
+        except TimeoutError:
+            raise _Refusal(504, f"there is no answer after {self.settings.seconds:g} s") from None
+
+    async def _body(self, request: Request) -> bytes:
+        """All of a question, as long as it may be, within a third of the time for an answer."""
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise _Refusal(415, "a question is JSON: Content-Type: application/json")
+        length, most = request.headers.get("content-length", "0"), self.settings.most_bytes
+        too_long = _Refusal(413, f"a question has {most:,} bytes at most", Connection="close")
+        if not length.isdecimal() or int(length[:20]) > most:
+            raise too_long
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.settings.seconds / 3):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > most:
+                        raise too_long
+        except TimeoutError:
+            raise _Refusal(408, "the question did not arrive in time", Connection="close") from None
+        if not body:
+            raise _Refusal(400, "the question has no body; it is JSON")
+        return bytes(body)
+
+    def _served(self, request: Request) -> Served:
+        try:
+            return self.models[request.path_params["model"]]
+        except KeyError:
+            raise _Refusal(404, "no model has that name; /v1/models lists them") from None
+
+    async def _node(self, request: Request) -> Any:
+        return await self._answer(request, self._served(request), request.path_params["node"], Served.node)
+
+    async def _list(self, request: Request) -> Any:
+        return await self._in_thread(lambda: {"models": [served.facts() for served in self.models.values()]})
+
+    async def _health(self, request: Request) -> Any:
+        return {"status": "ok"}
+
+    # ---------------------------------------------------------------- newer versions
+
+    async def _reload(self, request: Request) -> Any:
+        served, start = self._served(request), time.perf_counter()
+        try:
+            await self._swap(served.name)
+        except (InputError, OSError) as e:
+            raise _Refusal(409, f"the version before is served still: {e}") from None
+        number = self.models[served.name].version
+        return {"model": served.name, "version": number, "ms": round(1000 * (time.perf_counter() - start), 1)}
+
+    async def _swap(self, name: str) -> None:
+        """Load what is at the path of a model now, try it, and let it take the place of the old."""
+        async with self._reloading:
+            old = self.models[name]
+            more: dict[str, Any] = {"index": self._indexes.get(name), "graph": old.graph, "version": old.version + 1}
+            only = self.settings.vectors_only
+            self._marks[name] = self._mark(name)
+            loop = asyncio.get_running_loop()  # not in the pool, which answers meanwhile
+            run = loop.run_in_executor(None, lambda: Served.load(name, old.path, vectors_only=only, **more))
+            self.models[name] = await run
+
+    def _mark(self, name: str) -> tuple[Any, ...]:
+        """What changes when a model, or its index, is written anew."""
+        path, index = self.models[name].path, self._indexes.get(name)
+        folders = [
+            path,
+            path / "manifest.json",
+            path / "versions",
+            *([] if index in (None, "auto") else [Path(str(index))]),
+        ]
+        marks = []
+        for x in folders:
+            with contextlib.suppress(OSError):
+                stat = x.stat()
+                marks.append((str(x), stat.st_ino, stat.st_mtime_ns, stat.st_size))
+        return tuple(marks)
+
+    async def _watch(self) -> None:
+        """Load what has changed on the disk; where it cannot be used, a line of the log says so once."""
+        while True:
+            await asyncio.sleep(self.settings.every)
+            for name in self.models:
+                if self._mark(name) == self._marks[name]:
+                    continue
+                facts: dict[str, Any] = {"time": round(time.time(), 3), "event": "reload", "model": name}
+                try:
+                    await self._swap(name)
+                    facts |= {"version": self.models[name].version}
+                except Exception as e:
+                    facts |= {"failure": f"{type(e).__name__}: the version before is served still"}
+                print(json.dumps(facts), file=sys.stderr, flush=True)
+
+    # ---------------------------------------------------------------- about itself
+
+    async def _metrics(self, request: Request) -> bytes:
+        """For Prometheus."""
+        lines = ["# TYPE netfold_requests_total counter"]
+        for (route, status), n in sorted(self._counts.items()):
+            lines.append(f'netfold_requests_total{{route="{route}",status="{status}"}} {n}')
+        lines.append("# TYPE netfold_request_seconds histogram")
+        for route, (*counts, n, seconds) in sorted(self._times.items()):
+            for most, count in zip((*_BUCKETS, "+Inf"), (*counts, n), strict=True):
+                lines.append(f'netfold_request_seconds_bucket{{route="{route}",le="{most}"}} {count:g}')
+            lines.append(f'netfold_request_seconds_count{{route="{route}"}} {n:g}')
+            lines.append(f'netfold_request_seconds_sum{{route="{route}"}} {seconds:.6f}')
+        lines += ["# TYPE netfold_queue gauge", f"netfold_queue {self._waiting}"]
+        lines += ["# TYPE netfold_unknown_nodes_total counter", f"netfold_unknown_nodes_total {self._unknown}"]
+        lines.append("# TYPE netfold_model_version gauge")
+        for served in self.models.values():
+            name = json.dumps(served.name, ensure_ascii=False)
+            lines.append(f"netfold_model_version{{model={name}}} {served.version}")
+        return ("\n".join(lines) + "\n").encode()
+
+    async def _openapi(self, request: Request) -> Any:
+        """What can be asked, by the OpenAPI 3.1."""
+        kinds = [kind for kind, _ in QUESTIONS.values()]
+        _, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+        error = {
+            "description": "an error: one sentence",
+            "content": {"application/json": {"schema": {"type": "object"}}},
+        }
+        answers = {
+            "200": {"description": "the answer", "content": {"application/json": {"schema": {"type": "object"}}}}
+        }
+        answers |= {"default": error}
+        model = {"name": "model", "in": "path", "required": True, "schema": {"type": "string"}}
+        node = {"name": "node", "in": "path", "required": True, "schema": {"type": "string"}}
+        paths: dict[str, Any] = {
+            x: {"get": {"responses": answers}}
+            for x in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/models")
+        }
+        paths[f"{_PREFIX}/nodes/{{node}}"] = {"get": {"parameters": [model, node], "responses": answers}}
+        paths[f"{_PREFIX}/reload"] = {"post": {"parameters": [model], "responses": answers}}
+        for name, (kind, _) in QUESTIONS.items():
+            schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
+            body = {"required": True, "content": {"application/json": {"schema": schema}}}
+            paths[f"{_PREFIX}/{name}"] = {"post": {"parameters": [model], "requestBody": body, "responses": answers}}
+        about = {"title": "netfold", "version": version()}
+        return {"openapi": "3.1.0", "info": about, "paths": paths, "components": {"schemas": components}}
+
+    # ---------------------------------------------------------------- to run it
+
+    def listen(self, port: int) -> socket.socket:
+        """The socket that it answers on; port 0 takes a free one."""
+        host = "127.0.0.1" if self.settings.host == "localhost" else self.settings.host
+        try:
+            return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        except (OSError, OverflowError) as e:
+            raise InputError(f"{host}:{port} cannot be listened on ({e}); give another --port or --host") from None
+
+    def run(self, listening: socket.socket) -> None:
+        """Answer until SIGTERM or Ctrl-C; what runs then is finished."""
+        uvicorn.Server(self.config()).run(sockets=[listening])
+
+    def config(self) -> uvicorn.Config:
+        """How uvicorn runs it."""
+        return uvicorn.Config(
+            self.app(),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            lifespan="on",
+            timeout_keep_alive=5,
+            limit_concurrency=512,
+            timeout_graceful_shutdown=int(self.settings.seconds) + 1,
+        )
+
+
+def _error(sentence: str) -> bytes:
+    return msgspec.json.encode({"error": sentence})
+
+
+def _place(e: BaseException) -> str:
+    """Where an exception arose, without what it says, which may name a node."""
+    at = e.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return "?" if at is None else f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}"
+
+
+async def _no_route(request: Request, e: Exception) -> Response:
+    status = e.status_code if isinstance(e, HTTPException) else 500
+    return Response(_error("there is no such route; /openapi.json lists them"), status, media_type="application/json")

@@ -1,0 +1,454 @@
+"""`netfold serve` on a real socket: its answers are the library's, and it is closed to what it should be."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+import netfold as nf
+from netfold.data.embedding import Embedding
+from netfold.errors import InputError
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("msgspec")
+
+import uvicorn
+
+from netfold.serve.answers import Served
+from netfold.serve.app import Server, Settings, is_loopback, read_tokens
+
+NAMES = ["Zoë", "a/b", "%2F", "a%2Fb", "nul\0", "日本", "..", "שלום", "🎈", "7", "x y?&#", "b"]
+
+
+def vectors(n: int = len(NAMES), dim: int = 5, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)
+
+
+@contextlib.contextmanager
+def running(server: Server) -> Iterator[int]:
+    """The port of a server that runs in a thread."""
+    with server.listen(0) as listening:
+        uv = uvicorn.Server(server.config())
+        thread = threading.Thread(target=uv.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            until(lambda: uv.started)
+            yield listening.getsockname()[1]
+        finally:
+            uv.should_exit = True
+            thread.join(30)
+
+
+def until(holds: Any, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.02)
+
+
+def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    text = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, text, {"Content-Type": "application/json"} | named)
+    response = connection.getresponse()
+    answer = response.read()
+    connection.close()
+    with contextlib.suppress(ValueError):
+        return response.status, json.loads(answer)
+    return response.status, answer.decode()
+
+
+@pytest.fixture(scope="module")
+def embedding() -> Embedding:
+    return Embedding(NAMES, vectors())
+
+
+@pytest.fixture(scope="module")
+def port(embedding: Embedding) -> Iterator[int]:
+    typed = Embedding([("user", 1), ("user", 2), ("film", 1), ("film", "1")], vectors(4))
+    gaussian = Embedding(range(4), vectors(4), np.abs(vectors(4)) + 0.1)
+    models = [Served("plain", Path("none"), embedding), Served("typed", Path("none"), typed)]
+    with running(Server([*models, Served("gaussian", Path("none"), gaussian)])) as number:
+        yield number
+
+
+def test_answers_are_the_librarys_to_the_bit(port: int, embedding: Embedding) -> None:
+    client = nf.Client(f"http://127.0.0.1:{port}", model="plain")
+    assert client.nearest(NAMES, 7) == embedding.nearest(NAMES, 7)
+    assert client.nearest("日本", 3, metric="euclidean") == embedding.nearest("日本", 3, metric="euclidean")
+    assert client.vectors(NAMES) == embedding.vectors.tolist()
+    pairs = list(itertools.pairwise(NAMES))
+    assert client.score(pairs) == embedding.similarity(NAMES[:-1], NAMES[1:]).tolist()  # type: ignore[union-attr]
+    x = vectors(1, seed=3)[0]
+    status, answer = ask(port, "POST", "/v1/models/plain/nearest", {"vectors": [x.tolist()], "k": 4})
+    assert status == 200 and answer["version"] == 1 and answer["exact"] is True
+    assert [(y["node"], y["score"]) for y in answer["results"][0]] == embedding.nearest(x, 4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_is_a_path(port: int, embedding: Embedding, name: str) -> None:
+    status, answer = ask(port, "GET", f"/v1/models/plain/nodes/{quote(name, safe='')}")
+    assert (status, answer["node"]) == (200, name)
+    assert answer["vector"] == embedding[name].tolist()
+
+
+def test_names_have_types(port: int) -> None:
+    client = nf.Client(f"http://127.0.0.1:{port}", model="typed")
+    assert {node for node, _ in client.nearest(("film", 1), 9)} == {("user", 1), ("user", 2), ("film", "1")}
+    assert [node for node, _ in client.nearest(("film", 1), 9, type="user")] != []
+    assert all(node[0] == "user" for node, _ in client.nearest(("film", 1), 9, type="user"))
+    with pytest.raises(InputError, match="no node is called 7"):
+        nf.Client(f"http://127.0.0.1:{port}", model="plain").nearest(7)
+    status, answer = ask(port, "POST", "/v1/models/gaussian/nodes", {"nodes": [3]})
+    assert status == 200 and len(answer["std"][0]) == 5
+    assert ask(port, "GET", "/v1/models/gaussian/nodes/3")[1]["node"] == 3
+    status, answer = ask(port, "POST", "/v1/models/gaussian/score", {"pairs": [[0, 1]]})
+    assert answer["score"] == "w2" and answer["scores"][0] < 0
+    with pytest.raises(InputError, match="several models"):
+        nf.Client(f"http://127.0.0.1:{port}").nearest(7)
+
+
+NEAREST = "/v1/models/plain/nearest"
+DEEP = b'{"nodes": [' + b"[" * 100_000 + b"]" * 100_000 + b"]}"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 400),
+        (b"null", 400),
+        (b"\xff", 400),
+        (b" " * (1 << 20), 400),
+        (b" " * ((1 << 20) + 1), 413),
+        (DEEP, 400),
+        (b'{"nodes": [' + b"[" * 150 + b"]" * 150 + b"]}", 400),
+        (b'{"vectors": [[NaN, 1, 1, 1, 1]]}', 400),
+        (b'{"vectors": [[1e999, 1, 1, 1, 1]]}', 400),
+        (b'{"vectors": [[1, 2]]}', 400),
+        (b'{"vectors": []}', 400),
+        (b'{"nodes": []}', 400),
+        (b'{"nodes": ["b"], "vectors": [[1, 2, 3, 4, 5]]}', 400),
+        (b'{"nodes": ["b"], "k": 0}', 400),
+        (b'{"nodes": ["b"], "k": 1001}', 400),
+        (b'{"nodes": ["b"], "k": 1000}', 200),
+        (b'{"nodes": ["b"], "path": "/etc/passwd"}', 400),
+        (b'{"nodes": ["b"], "metric": "l1"}', 400),
+        (b'{"nodes": [null]}', 400),
+        (b'{"nodes": [{"a": 1}]}', 400),
+        (b'{"nodes": [[{"a": 1}]]}', 400),
+        (b'{"nodes": ["nobody"]}', 404),
+        (b'{"nodes": ["\\ud800"]}', 400),
+        (json.dumps({"nodes": ["b"] * 1001}).encode(), 400),
+    ],
+)
+def test_bodies(port: int, body: bytes, status: int) -> None:
+    answered, answer = ask(port, "POST", NEAREST, body)
+    assert answered == status, answer
+    if status != 200:
+        assert set(answer) == {"error"} and "\n" not in answer["error"] and "Traceback" not in answer["error"]
+    assert ask(port, "GET", "/healthz") == (200, {"status": "ok"})
+
+
+def test_a_body_without_an_end_is_cut_off(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+        head = f"POST {NEAREST} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        s.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        with contextlib.suppress(OSError):
+            for _ in range(40):
+                s.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        assert b" 413 " in s.recv(200)
+
+
+def test_only_pages_and_names_of_its_own_may_ask(port: int) -> None:
+    assert ask(port, "GET", "/v1/models", Host="evil.example")[0] == 421
+    assert ask(port, "GET", "/healthz", Host=f"evil.example:{port}")[0] == 421
+    assert ask(port, "GET", "/v1/models", Host=f"localhost:{port}")[0] == 200
+    for origin, status in (
+        ("http://evil.example", 403),
+        ("null", 403),
+        (f"http://127.0.0.1:{port}", 200),
+        ("http://127.0.0.1:1", 403),
+    ):
+        assert ask(port, "GET", "/v1/models", Origin=origin)[0] == status
+    assert ask(port, "POST", NEAREST, {"nodes": ["b"]}, Content_Type="text/plain")[0] == 415
+
+
+def test_routes_that_are_not_there(port: int) -> None:
+    assert ask(port, "GET", "/v1/nothing")[0] == 404
+    assert ask(port, "GET", NEAREST)[0] == 405
+    assert ask(port, "POST", "/v1/models/other/nearest", {"nodes": ["b"]})[0] == 404
+    for question in ("place", "complete"):
+        body = {"edges": [["new", "b"]]} if question == "place" else {"tuple": ["b", None]}
+        status, answer = ask(port, "POST", f"/v1/models/plain/{question}", body)
+        assert status == 400 and "vectors alone" in answer["error"]
+
+
+def test_it_says_what_it_is_and_does(port: int) -> None:
+    models = {x["name"]: x for x in ask(port, "GET", "/v1/models")[1]["models"]}
+    assert models["plain"]["nodes"] == len(NAMES) and models["gaussian"]["metric"] == "euclidean"
+    paths = ask(port, "GET", "/openapi.json")[1]["paths"]
+    assert set(paths["/v1/models/{model}/nearest"]) == {"post"}
+    metrics = ask(port, "GET", "/metrics")[1]
+    assert 'netfold_requests_total{route="/v1/models",status="200"}' in metrics
+    assert 'netfold_model_version{model="plain"} 1' in metrics
+    assert ask(port, "GET", "/readyz")[0] == 200
+
+
+def test_the_log_names_no_node_unless_asked(embedding: Embedding, capfd: pytest.CaptureFixture[str]) -> None:
+    for names in (False, True):
+        with running(Server([Served("plain", Path("none"), embedding)], Settings(log_names=names))) as port:
+            ask(port, "GET", f"/v1/models/plain/nodes/{quote('Zoë')}", X_Request_Id="mine-1")
+            ask(port, "POST", NEAREST, {"nodes": ["Zoë-not-there"]})
+        lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+        assert lines[0]["id"] == "mine-1" and [x["status"] for x in lines] == [200, 404]
+        assert ("Zo" in json.dumps(lines)) is names
+
+
+def test_tokens_have_roles(embedding: Embedding, tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text("# ours\nread 0123456789abcdef\nadmin fedcba9876543210  # mine\n")
+    tokens = read_tokens(tmp_path / "tokens")
+    assert "0123456789abcdef" not in str(tokens)
+    embedding.save(tmp_path / "e.npz")
+    with running(Server([Served("plain", tmp_path / "e.npz", embedding)], Settings(tokens=tokens))) as port:
+        read, admin, wrong = (f"Bearer {x}" for x in ("0123456789abcdef", "fedcba9876543210", "0123456789abcdeF"))
+        assert ask(port, "GET", "/healthz")[0] == ask(port, "GET", "/metrics")[0] == 200
+        for token, expected in ((None, 401), (wrong, 401), (read, 200), (admin, 200)):
+            headers = {} if token is None else {"Authorization": token}
+            assert ask(port, "GET", "/v1/models", **headers)[0] == expected
+        assert ask(port, "POST", "/v1/models/plain/reload", Authorization=read)[0] == 403
+        assert nf.Client(f"http://127.0.0.1:{port}", token="fedcba9876543210").reload() == 2
+    for text in ("", "read short", "root 0123456789abcdef", "read"):
+        (tmp_path / "tokens").write_text(text)
+        with pytest.raises(InputError):
+            read_tokens(tmp_path / "tokens")
+
+
+def test_others_need_a_token(embedding: Embedding) -> None:
+    served = [Served("plain", Path("none"), embedding)]
+    for host in ("0.0.0.0", "::", "192.168.0.7", "example.org"):
+        assert not is_loopback(host)
+        with pytest.raises(InputError, match="--token-file"):
+            Server(served, Settings(host=host))
+    assert all(map(is_loopback, ("127.0.0.1", "::1", "localhost", "127.9.9.9")))
+
+
+def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    plain = Served.vectors
+
+    def slow(self: Served, query: Any) -> Any:
+        go.wait(30)
+        return plain(self, query)
+
+    from netfold.serve import answers
+
+    monkeypatch.setitem(answers.QUESTIONS, "nodes", (answers.NodesQuery, slow))
+    server = Server([Served("plain", Path("none"), embedding)], Settings(queue=2, threads=1, seconds=1.5))
+    with running(server) as port:
+        answers_: list[int] = []
+        body = {"nodes": ["b"]}
+        threads = [
+            threading.Thread(target=lambda: answers_.append(ask(port, "POST", "/v1/models/plain/nodes", body)[0]))
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        until(lambda: server._waiting == 2)
+        assert ask(port, "POST", NEAREST, body)[0] == 429
+        assert ask(port, "GET", "/healthz")[0] == 200
+        for thread in threads:
+            thread.join()
+        assert answers_ == [504, 504]
+        go.set()
+        until(lambda: server._waiting == 0)
+        assert ask(port, "POST", NEAREST, body)[0] == 200
+
+
+def test_a_slow_question_is_cut_off(embedding: Embedding) -> None:
+    with (
+        running(Server([Served("plain", Path("none"), embedding)], Settings(seconds=0.6))) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as s,
+    ):
+        head = f"POST {NEAREST} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        s.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        assert b" 408 " in s.recv(200)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[nf.SDNE, Path]:
+    graph = nf.Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")])
+    model = nf.SDNE(dim=3, hidden=(5,), epochs=3, seed=1).fit(graph, progress=False)
+    path = tmp_path_factory.mktemp("served") / "sdne.netfold"
+    model.save(path)
+    return model, path
+
+
+def test_new_nodes_are_placed_as_by_transform(saved: tuple[nf.SDNE, Path]) -> None:
+    model, path = saved
+    graph = nf.Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")])
+    served = Served.load("sdne", path)
+    served.graph = graph
+    with running(Server([served])) as port:
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        placed = model.transform(nf.Graph.from_edges([("new", "ann"), ("new", "cid")]))
+        assert client.place([["new", "ann"], ["new", "cid"]]) == {"new": placed["new"].tolist()}
+        from netfold.evaluate.scores import pair_scores
+
+        at = np.array([0, 1]), np.array([2, 3])
+        pairs = [[graph.nodes[i], graph.nodes[j]] for i, j in zip(*at, strict=True)]
+        assert client.score(pairs) == pair_scores(model, graph, "own").at(*at).tolist()
+        for edges in ([["new"]], [["new", "ann", "x"]], [["new", "other"]], [[None, "ann"]], [[{}, "ann"]]):
+            with pytest.raises(InputError):
+                client.place(edges)
+
+
+def test_tuples_are_scored_and_completed_as_by_the_model(tmp_path: Path) -> None:
+    tuples = [(("user", i % 4), ("film", i % 3), ("tag", i % 2)) for i in range(12)]
+    model = nf.DHNE(dim=3, epochs=2, seed=1).fit(nf.Hypergraph.from_tuples(tuples), progress=False)
+    model.save(tmp_path / "d")
+    with running(Server([Served.load("dhne", tmp_path / "d")])) as port:
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        assert client.score_tuples(tuples[:3]) == model.score(tuples[:3]).tolist()
+        assert client.complete([tuples[0][0], None, tuples[0][2]], 2) == model.complete(
+            (tuples[0][0], None, tuples[0][2]), 2
+        )
+
+
+def test_a_newer_version_takes_the_place_and_a_damaged_one_does_not(
+    saved: tuple[nf.SDNE, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "m.netfold"
+    shutil.copytree(saved[1], path)
+    server = Server([Served.load("m", path, vectors_only=True)], Settings(vectors_only=True))
+    failed, versions, stop = list[Any](), list[int](), threading.Event()
+    with running(server) as port:
+
+        def asks() -> None:
+            while not stop.is_set():
+                status, answer = ask(port, "POST", "/v1/models/m/nearest", {"nodes": ["ann"], "k": 2})
+                failed.extend([] if status == 200 else [answer])
+                versions.append(answer.get("version", 0))
+
+        thread = threading.Thread(target=asks)
+        thread.start()
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        assert [client.reload() for _ in range(5)] == [2, 3, 4, 5, 6]
+        tensors = path / "tensors.safetensors"
+        whole = tensors.read_bytes()
+        tensors.write_bytes(whole[:-8] + b"\0" * 8)
+        before = client.nearest("ann")
+        status, answer = ask(port, "POST", "/v1/models/m/reload")
+        assert status == 409 and "damaged" in answer["error"]
+        assert client.nearest("ann") == before
+        tensors.write_bytes(whole)
+        assert ask(port, "POST", "/v1/models/m/reload", {"path": "/tmp/other"})[1]["version"] == 7
+        assert server.models["m"].path == path
+        stop.set()
+        thread.join()
+    assert not failed and versions == sorted(versions) and versions
+
+
+def test_a_watched_model_is_loaded_when_it_is_written(tmp_path: Path) -> None:
+    Embedding("abc", vectors(3)).save(tmp_path / "e.npz")
+    server = Server([Served.load("e", tmp_path / "e.npz")], Settings(watch=True, every=0.05))
+    with running(server) as port:
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        newer = Embedding("abcd", vectors(4, seed=9))
+        newer.save(tmp_path / "e.npz", force=True)
+        until(lambda: server.models["e"].version == 2)
+        assert client.nearest("d") == newer.nearest("d")
+        (tmp_path / "e.npz").write_bytes(b"no embedding")
+        time.sleep(0.3)
+        assert client.nearest("d") == newer.nearest("d")
+
+
+def test_by_an_index(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    embedding = Embedding(range(1500), vectors(1500))
+    embedding.save(tmp_path / "e.npz")
+    index = embedding.index()
+    index.save(tmp_path / "i")
+    server = Server([Served.load("e", tmp_path / "e.npz", index=str(tmp_path / "i"))], None, {"e": str(tmp_path / "i")})
+    with running(server) as port:
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        assert client.nearest([3, 4]) == index.nearest([3, 4])
+        assert client.nearest(3, exact=True) == embedding.nearest(3)
+        assert client.models()[0]["index"]["recall"] == index.recall_
+        Embedding(range(1500), vectors(1500, seed=2)).save(tmp_path / "e.npz", force=True)
+        with pytest.raises(InputError, match="index of another embedding"):
+            client.reload()
+        assert client.nearest([3, 4]) == index.nearest([3, 4])
+
+
+def test_vectors_alone_are_served_without_torch_and_sigterm_finishes_what_runs(saved: tuple[nf.SDNE, Path]) -> None:
+    code = (
+        "import sys, threading, time\n"
+        "from netfold.cli import main\n"
+        "from netfold.serve import answers\n"
+        "plain = answers.Served.vectors\n"
+        "def slow(self, query):\n"
+        "    print('begun', flush=True); time.sleep(1)\n"
+        "    return plain(self, query) | {'torch': 'torch' in sys.modules}\n"
+        "answers.QUESTIONS['nodes'] = (answers.NodesQuery, slow)\n"
+        "main(['serve', sys.argv[1], '--port', '0', '--vectors-only'])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(saved[1])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(nf.__file__).parents[1])},
+    )
+    try:
+        assert process.stderr is not None and process.stdout is not None
+        line = process.stderr.readline()
+        assert line.startswith("serving sdne at http://127.0.0.1:"), line
+        port, answers = int(line.rsplit(":", 1)[1]), list[Any]()
+        body = {"nodes": ["ann"]}
+        asking = threading.Thread(target=lambda: answers.append(ask(port, "POST", "/v1/models/sdne/nodes", body)))
+        asking.start()
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGTERM)
+        asking.join(30)
+        assert answers[0][0] == 200 and answers[0][1]["torch"] is False
+        process.communicate(timeout=30)
+        assert process.returncode == 143
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_command_refuses(tmp_path: Path) -> None:
+    from command import refuse
+
+    path = tmp_path / "e.npz"
+    Embedding("abc", vectors(3)).save(path)
+    assert "--token-file" in refuse("serve", path, "--host", "0.0.0.0", "--port", 0)
+    assert "no such file" in refuse("serve", tmp_path / "none.netfold")
+    assert "two models are called e" in refuse("serve", path, path)
+    assert "for one model" in refuse("serve", path, f"f={path}", "--index", "auto")
+    with pytest.raises(InputError, match="address of a server"):
+        nf.Client("localhost")
+    with pytest.raises(InputError, match="does not answer"):
+        nf.Client("http://127.0.0.1:1", model="x").nearest("a")
