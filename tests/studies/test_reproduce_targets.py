@@ -5,7 +5,6 @@ from __future__ import annotations
 from netfold.studies.reproduce.table import COST
 from published_tables import TABLES
 
-
 PRECISIONS = [f"precision@{k}" for k in (10000, 20000, 40000, 60000, 80000, 100000)]
 
 
