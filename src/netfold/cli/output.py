@@ -100,7 +100,7 @@ EXIT_CODES = {
     0: "all went well",
     FAILED: "training failed, memory ran out, or there is a bug in netfold",
     REFUSED: "something given, or the place to write to, cannot be used",
-    DRIFTED: "what was watched has drifted (no command says so yet)",
+    DRIFTED: "an update's drift is more than what two seeds differ by",
     INTERRUPTED: "Ctrl-C",
     TERMINATED: "SIGTERM, as schedulers send it",
 }
