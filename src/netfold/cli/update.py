@@ -9,16 +9,13 @@ import click
 
 from netfold.cli.inputs import check_there, integer, later_of, model_of, reading_flags
 from netfold.cli.names import spelled
-from netfold.cli.output import json_flag, say
+from netfold.cli.output import DRIFTED, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.data.nodes import Nodes
 
 __all__ = ["diff", "update", "versions"]
-
-ALARM = 3
-"""The exit code of an update whose drift is an alarm."""
 
 
 @click.command(epilog="Example: netfold update sdne.netfold today.csv --gone left.csv")
@@ -81,7 +78,7 @@ def update(
     if alarm is None:
         return 0
     click.echo(f"netfold: {alarm}", err=True)
-    return ALARM
+    return DRIFTED
 
 
 def gone_in(path: str, known: Nodes) -> list[Any]:
