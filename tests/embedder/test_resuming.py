@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_contract import given, make, models, to_the_end, usual
+from test_contract import COMPUTED, given, make, to_the_end, usual
 from torch import Tensor, nn
 
 import netfold as nf
@@ -109,7 +109,7 @@ CONSTANT = {name: {"schedule": "constant"} | to_the_end(name) for name in nf.MOD
 """Options of each model with which an epoch does not depend on how many there are."""
 
 
-@models
+@pytest.mark.parametrize("name", sorted(set(nf.MODELS) - set(COMPUTED)))
 def test_more_epochs_are_those_of_an_unbroken_run(name: str, tmp_path: Path) -> None:
     graph = usual(name)
 

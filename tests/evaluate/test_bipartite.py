@@ -118,7 +118,7 @@ def test_rankings_leave_out_ones_own_side() -> None:
     graph = shoppers(30, 12)
     split = split_edges(graph, 0.2, seed=1)
     vectors = np.random.default_rng(0).normal(size=(graph.n_nodes, 4)).astype(np.float32)
-    found = link_prediction(Embedding(graph.nodes, vectors), split, score="dot")
+    found = link_prediction(Embedding(graph.nodes, vectors), split, score="dot", isolated="own")
     scores, side = vectors.astype(float) @ vectors.T.astype(float), side_of(graph)
     test = {frozenset(pair) for pair in split.test.tolist()}
     train, precisions = split.train.adjacency.toarray(), []

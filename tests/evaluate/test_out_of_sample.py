@@ -317,6 +317,6 @@ def test_popularity_wins_nothing_against_matched_negatives() -> None:
     assert found.figures["AUC"] > 0.75 and abs(found.figures["AUC degree-matched"] - 0.5) < 0.08
     model = Fitted(split.known, sizes.take(split.known.nodes))
     model.pair_score_ = "dot"  # type: ignore[attr-defined]
-    by_own = out_of_sample(model, split)
+    by_own = out_of_sample(model, split, score="cosine")
     assert by_own.protocol["own score"] == "dot" and "AUC degree-matched, own score" in by_own.figures
     assert "AUC degree-matched, own score" not in out_of_sample(model, split, score="dot").figures

@@ -204,7 +204,7 @@ def test_what_is_learned_beats_a_random_start():
     [
         (nf.Graph.from_edges([("a", "b")]), "DHNE reads a Hypergraph, not a Graph"),
         (17, "not an int"),
-        ("edges.csv", "read_hyperedges"),
+        ("edges.csv", "there is no such file"),
         (Hypergraph([], ["a", "b"]), "no hyperedges"),
         ([("a",)], "fewer than two"),
     ],

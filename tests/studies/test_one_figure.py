@@ -43,7 +43,8 @@ def data_of(name: str) -> tuple[Any, Mapping[Any, Any]]:
 
 
 def options(name: str) -> dict[str, Any]:
-    return {"dim": 4, "epochs": 2, "seed": SEED}
+    trained = {"epochs": 2} if "epochs" in MODELS[name]().get_params() else {}
+    return {"dim": 4, "seed": SEED} | trained
 
 
 def pairs(*tasks: str) -> list[tuple[Task, str]]:

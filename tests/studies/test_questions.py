@@ -155,7 +155,7 @@ def test_deviations_without_groups_are_those_between_parts() -> None:
     [
         (GRAPH, "classify", None, "needs the classes of nodes"),
         (GRAPH, "classify", {0: "a", 1: "b"}, "2 nodes have a class; .* at least 5"),
-        (GRAPH, "classify", dict.fromkeys(range(50), "a"), "1 classes in all"),
+        (GRAPH, "classify", dict.fromkeys(range(50), "a"), "1 class in all"),
         (GRAPH, "classify", {"nobody": "a", 1: "b"}, "nobody"),
         (GRAPH, "tuples", None, "asked of a hypergraph, and this is a graph"),
         (tags(), "link", None, "asked of a graph, and this is a hypergraph; .* tuples"),

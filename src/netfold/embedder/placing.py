@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from netfold.embedder.problem import over_known
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from netfold.data.embedding import Embedding
     from netfold.embedder.embedder import Embedder
 
@@ -56,6 +57,8 @@ class KnownLinks:
     @property
     def either(self) -> sparse.csr_array:
         """m x n: the weights of links in either direction, added up."""
+        from scipy import sparse
+
         return self.out if self.into is None else sparse.csr_array(self.out + self.into)
 
     def thinned(self, share: float, rng: np.random.Generator) -> KnownLinks:
@@ -71,6 +74,8 @@ def _thinned(matrix: sparse.csr_array, share: float, rng: np.random.Generator) -
     np.maximum.at(most, row, coins)
     stays = (coins >= share) | (coins == most[row])
     starts = np.append(0, np.cumsum(np.bincount(row[stays], minlength=matrix.shape[0])))
+    from scipy import sparse
+
     return sparse.csr_array((matrix.data[stays], matrix.indices[stays], starts), shape=matrix.shape)
 
 
@@ -80,6 +85,8 @@ def mean_of_neighbors(links: sparse.csr_array, known: Embedding) -> npt.NDArray[
     Of Gaussians this is their barycenter in W2. Only the neighbors' vectors are read.
     """
     near, column = np.unique(links.indices, return_inverse=True)
+    from scipy import sparse
+
     few = sparse.csr_array((links.data.astype(np.float64), column, links.indptr), shape=(links.shape[0], len(near)))
     codes = known.vectors[near] if known.std is None else np.hstack([known.vectors[near], known.std[near]])
     sums = np.asarray(few @ np.ones(len(near)))
