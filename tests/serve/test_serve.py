@@ -33,7 +33,7 @@ pytest.importorskip("msgspec")
 import uvicorn
 
 from netfold.serve.answers import Served
-from netfold.serve.app import Server, Settings, is_loopback, read_tokens
+from netfold.serve.app import Server, ServerSettings, is_loopback, read_tokens
 
 NAMES = ["Zoë", "a/b", "%2F", "a%2Fb", "nul\0", "日本", "..", "שלום", "🎈", "7", "x y?&#", "b"]
 
@@ -217,7 +217,7 @@ def test_it_says_what_it_is_and_does(port: int) -> None:
 
 def test_the_log_names_no_node_unless_asked(embedding: Embedding, capfd: pytest.CaptureFixture[str]) -> None:
     for names in (False, True):
-        with running(Server([Served("plain", Path("none"), embedding)], Settings(log_names=names))) as port:
+        with running(Server([Served("plain", Path("none"), embedding)], ServerSettings(log_names=names))) as port:
             ask(port, "GET", f"/v1/models/plain/nodes/{quote('Zoë')}", X_Request_Id="mine-1")
             ask(port, "POST", NEAREST, {"nodes": ["Zoë-not-there"]})
         lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
@@ -230,7 +230,7 @@ def test_tokens_have_roles(embedding: Embedding, tmp_path: Path) -> None:
     tokens = read_tokens(tmp_path / "tokens")
     assert "0123456789abcdef" not in str(tokens)
     embedding.save(tmp_path / "e.npz")
-    with running(Server([Served("plain", tmp_path / "e.npz", embedding)], Settings(tokens=tokens))) as port:
+    with running(Server([Served("plain", tmp_path / "e.npz", embedding)], ServerSettings(tokens=tokens))) as port:
         read, admin, wrong = (f"Bearer {x}" for x in ("0123456789abcdef", "fedcba9876543210", "0123456789abcdeF"))
         assert ask(port, "GET", "/healthz")[0] == ask(port, "GET", "/metrics")[0] == 200
         for token, expected in ((None, 401), (wrong, 401), (read, 200), (admin, 200)):
@@ -249,7 +249,7 @@ def test_others_need_a_token(embedding: Embedding) -> None:
     for host in ("0.0.0.0", "::", "192.168.0.7", "example.org"):
         assert not is_loopback(host)
         with pytest.raises(InputError, match="--token-file"):
-            Server(served, Settings(host=host))
+            Server(served, ServerSettings(host=host))
     assert all(map(is_loopback, ("127.0.0.1", "::1", "localhost", "127.9.9.9")))
 
 
@@ -264,7 +264,7 @@ def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkey
     from netfold.serve import answers
 
     monkeypatch.setitem(answers.QUESTIONS, "nodes", (answers.NodesQuery, slow))
-    server = Server([Served("plain", Path("none"), embedding)], Settings(queue=2, threads=1, seconds=1.5))
+    server = Server([Served("plain", Path("none"), embedding)], ServerSettings(queue=2, threads=1, seconds=1.5))
     with running(server) as port:
         answers_: list[int] = []
         body = {"nodes": ["b"]}
@@ -287,7 +287,7 @@ def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkey
 
 def test_a_slow_question_is_cut_off(embedding: Embedding) -> None:
     with (
-        running(Server([Served("plain", Path("none"), embedding)], Settings(seconds=0.6))) as port,
+        running(Server([Served("plain", Path("none"), embedding)], ServerSettings(seconds=0.6))) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as s,
     ):
         head = f"POST {NEAREST} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -340,7 +340,7 @@ def test_a_newer_version_takes_the_place_and_a_damaged_one_does_not(
 ) -> None:
     path = tmp_path / "m.netfold"
     shutil.copytree(saved[1], path)
-    server = Server([Served.load("m", path, vectors_only=True)], Settings(vectors_only=True))
+    server = Server([Served.load("m", path, vectors_only=True)], ServerSettings(vectors_only=True))
     failed, versions, stop = list[Any](), list[int](), threading.Event()
     with running(server) as port:
 
@@ -371,7 +371,7 @@ def test_a_newer_version_takes_the_place_and_a_damaged_one_does_not(
 
 def test_a_watched_model_is_loaded_when_it_is_written(tmp_path: Path) -> None:
     Embedding("abc", vectors(3)).save(tmp_path / "e.npz")
-    server = Server([Served.load("e", tmp_path / "e.npz")], Settings(watch=True, every=0.05))
+    server = Server([Served.load("e", tmp_path / "e.npz")], ServerSettings(watch=True, every=0.05))
     with running(server) as port:
         client = nf.Client(f"http://127.0.0.1:{port}")
         newer = Embedding("abcd", vectors(4, seed=9))

@@ -46,14 +46,14 @@ def serve(
     """
     try:
         from netfold.serve.answers import Served
-        from netfold.serve.app import Server, Settings, read_tokens
+        from netfold.serve.app import Server, ServerSettings, read_tokens
     except ImportError as e:
         raise InputError(f"{e.name} is not installed: pip install 'netfold[serve]'") from None
     paths = _named(models)
     if len(paths) > 1 and (index or edges):
         raise InputError("--index and --edges are for one model; serve several without")
     tokens = {} if token_file is None else read_tokens(token_file)
-    settings = Settings(host=host, tokens=tokens, hosts=tuple(allow_host), **options)
+    settings = ServerSettings(host=host, tokens=tokens, hosts=tuple(allow_host), **options)
     loaded = []
     for name, path in paths.items():
         served = Served.load(name, path, vectors_only=settings.vectors_only, index=index)

@@ -279,7 +279,10 @@ def _recalls(index: Index, rows: Ints, kth: list[float]) -> npt.NDArray[np.float
 def _is_zero(embedding: Embedding, metric: str, start: int) -> npt.NDArray[np.bool_]:
     """Of each row from `start` on whether it has no direction, where that is what is compared."""
     rows = embedding.vectors[start:]
-    return ~rows.any(axis=1) if metric == "cosine" else np.zeros(len(rows), np.bool_)
+    zero: npt.NDArray[np.bool_] = np.zeros(len(rows), np.bool_)
+    if metric == "cosine":
+        np.logical_not(rows.any(axis=1), out=zero)
+    return zero
 
 
 def _table(embedding: Embedding, metric: str, rows: Ints) -> Floats32:

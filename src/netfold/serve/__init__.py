@@ -92,10 +92,10 @@ class Client:
 def application(models: dict[str, str], *, vectors_only: bool = False, **settings: Any) -> Any:
     """An ASGI application of models by name, from their paths: for a server, or for middleware, of your own."""
     from netfold.serve.answers import Served
-    from netfold.serve.app import Server, Settings
+    from netfold.serve.app import Server, ServerSettings
 
     loaded = [Served.load(name, path, vectors_only=vectors_only) for name, path in models.items()]
-    return Server(loaded, Settings(vectors_only=vectors_only, **settings)).app()
+    return Server(loaded, ServerSettings(vectors_only=vectors_only, **settings)).app()
 
 
 def _as_node(x: Any) -> Any:

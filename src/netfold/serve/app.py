@@ -33,7 +33,7 @@ from netfold._version import version
 from netfold.errors import InputError, TrainingError
 from netfold.serve.answers import QUESTIONS, Served, UnknownNodeError
 
-__all__ = ["Server", "Settings", "is_loopback", "read_tokens"]
+__all__ = ["Server", "ServerSettings", "is_loopback", "read_tokens"]
 
 _BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 """Seconds."""
@@ -43,7 +43,7 @@ _PREFIX = "/v1/models/{model}"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """How a server is closed, and its limits."""
 
     host: str = "127.0.0.1"
@@ -99,9 +99,11 @@ def read_tokens(path: str | os.PathLike[str]) -> dict[str, str]:
 class Server:
     """Models by name, what happened so far, and the answer to every request."""
 
-    def __init__(self, models: list[Served], settings: Settings | None = None, indexes: dict[str, str] | None = None):
+    def __init__(
+        self, models: list[Served], settings: ServerSettings | None = None, indexes: dict[str, str] | None = None
+    ):
         """`indexes` has the path of each model's index, or "auto", by the model's name, for when it is loaded again."""
-        self.settings = settings or Settings()
+        self.settings = settings or ServerSettings()
         self.models = {served.name: served for served in models}
         if not is_loopback(self.settings.host) and not self.settings.tokens:
             raise InputError(f"{self.settings.host} can be reached by others, who need a token; give --token-file")
@@ -346,13 +348,13 @@ class Server:
     async def _metrics(self, request: Request) -> bytes:
         """For Prometheus."""
         lines = ["# TYPE netfold_requests_total counter"]
-        for (route, status), n in sorted(self._counts.items()):
-            lines.append(f'netfold_requests_total{{route="{route}",status="{status}"}} {n}')
+        for (route, status), count in sorted(self._counts.items()):
+            lines.append(f'netfold_requests_total{{route="{route}",status="{status}"}} {count}')
         lines.append("# TYPE netfold_request_seconds histogram")
         for route, (*counts, n, seconds) in sorted(self._times.items()):
-            for most, count in zip((*_BUCKETS, "+Inf"), (*counts, n), strict=True):
-                lines.append(f'netfold_request_seconds_bucket{{route="{route}",le="{most}"}} {count:g}')
-            lines.append(f'netfold_request_seconds_count{{route="{route}"}} {n:g}')
+            for most, below in zip((*_BUCKETS, "+Inf"), (*counts, n), strict=True):
+                lines.append(f'netfold_request_seconds_bucket{{route="{route}",le="{most}"}} {below:.0f}')
+            lines.append(f'netfold_request_seconds_count{{route="{route}"}} {n:.0f}')
             lines.append(f'netfold_request_seconds_sum{{route="{route}"}} {seconds:.6f}')
         lines += ["# TYPE netfold_queue gauge", f"netfold_queue {self._waiting}"]
         lines += ["# TYPE netfold_unknown_nodes_total counter", f"netfold_unknown_nodes_total {self._unknown}"]

@@ -29,7 +29,6 @@ from typing import Any, Protocol
 from netfold.data.checks import check_choice
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_folder
-from netfold.io.parts import PartsFolder, is_parts, read_vector_parts, write_vector_parts
 from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
 from netfold.io.vectors.contents import Stored
 from netfold.io.vectors.delimited import read_delimited, write_delimited
@@ -59,10 +58,14 @@ class Writer(Protocol):
 
 
 def _write_parts(path: Path, stored: Stored, *, force: bool) -> None:
+    from netfold.io.parts import write_vector_parts  # which loads scipy
+
     write_vector_parts(path, stored.nodes, stored.vectors, stored.std, force=force, fitted_to=stored.fitted_to)
 
 
 def _read_parts(path: Path) -> Stored:
+    from netfold.io.parts import read_vector_parts
+
     return Stored(*read_vector_parts(path))
 
 
@@ -107,6 +110,8 @@ def write_vectors(path: Path, stored: Stored, *, force: bool = False, columns: s
 
 def write_shards(path: Path, out: Path, *, force: bool = False) -> dict[str, Any]:
     """Vectors in parts as a folder of parquet files, a part at a time: no more is in memory than one part."""
+    from netfold.io.parts import PartsFolder
+
     parts = PartsFolder.open(path, "embedding")
     with staged_folder(out, force=force) as folder:
         for i in range(len(parts)):
@@ -121,7 +126,7 @@ def write_shards(path: Path, out: Path, *, force: bool = False) -> dict[str, Any
 
 def read_vectors(path: Path) -> Stored:
     """What a file holds, by its ending, or a folder of parts; for use within `damage_named`."""
-    if is_parts(path):
+    if (path / "parts.json").exists():
         return _read_parts(path)
     return _format(path)[1](path)
 
