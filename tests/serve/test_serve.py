@@ -264,7 +264,7 @@ def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkey
     from netfold.serve import answers
 
     monkeypatch.setitem(answers.QUESTIONS, "nodes", (answers.NodesQuery, slow))
-    server = Server([Served("plain", Path("none"), embedding)], ServerSettings(queue=2, threads=1, seconds=1.5))
+    server = Server([Served("plain", Path("none"), embedding)], ServerSettings(queue=2, threads=1, seconds=3))
     with running(server) as port:
         answers_: list[int] = []
         body = {"nodes": ["b"]}
