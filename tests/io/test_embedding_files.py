@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from embeddings import FORMATS, assert_same, fast, make
 from netfold.data.embedding import Embedding
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 from netfold.io import files
 
@@ -247,3 +248,14 @@ def test_a_full_disk_leaves_what_was_there(
 def test_nowhere_to_write(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="missing is not a folder"):
         make("ab").save(tmp_path / "missing" / "e.npz")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".txt", ".npy"])
+def test_strings_picked_out_of_a_mixture_are_written_as_text(ending: str, tmp_path: Path) -> None:
+    mixed = Embedding(Nodes.of([7, "ann", "bob"]), np.eye(3, dtype=np.float32))
+    some = mixed.take(["bob", "ann"])
+    some.save(tmp_path / f"v{ending}")
+    back = Embedding.load(tmp_path / f"v{ending}")
+    assert list(back.nodes) == ["bob", "ann"] and np.array_equal(back.vectors, some.vectors)
+    with pytest.raises(InputError, match="the node 7 would become text among others"):
+        mixed.save(tmp_path / f"w{ending}")

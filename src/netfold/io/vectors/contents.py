@@ -46,8 +46,9 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 def nodes_as_text(nodes: Nodes, whole: re.Pattern[str], otherwise: str) -> list[str]:
     """The nodes as text, where the format can hold it and `nodes_from_text` makes the same nodes of it."""
     if nodes.kind == "json":
-        odd = next(x for x in nodes if not isinstance(x, str))
-        raise InputError(f"the node {odd!r} would become text among others in this format; use .parquet or .npz")
+        odd = [x for x in nodes if not isinstance(x, str)]
+        if odd:  # of some that were picked out of a mixture, all may be strings
+            raise InputError(f"the node {odd[0]!r} would become text among others in this format; use .parquet or .npz")
     texts = [str(x) for x in nodes]
     for text in texts:
         if not whole.fullmatch(text):
