@@ -229,7 +229,12 @@ def _first_names(of: Row | Base) -> dict[str, Any]:
     from netfold.embedder.options import first_names
     from netfold.models import MODELS
 
-    return first_names(MODELS[of.model], of.config) if of.model in MODELS else dict(of.config)
+    if of.model not in MODELS:
+        return dict(of.config)
+    config = dict(of.config)
+    if of.model == "depthlgp" and config.setdefault("starts", "chosen") == "given":
+        del config["starts"]  # as it always was before, when it was not said
+    return first_names(MODELS[of.model], config)
 
 
 @dataclass(frozen=True)
