@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+import tempfile
 import subprocess
 import sys
 import time
@@ -202,12 +203,20 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: Any) -> None:
         check_writable(tmp_path / "x")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_the_right_to_write(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="cannot be written"):
-        write("file", tmp_path / "x", "text")
-    tmp_path.chmod(0o700)
+def test_a_folder_without_the_right_to_write() -> None:
+    """As nobody where the tests run as root, who may write anywhere; so not in `tmp_path`, which only root may enter."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    user = os.geteuid()
+    try:
+        if user == 0:
+            os.seteuid(65534)
+        with pytest.raises(InputError, match="cannot be written"):
+            write("file", folder / "x", "text")
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o700)
+        folder.rmdir()
 
 
 @both

@@ -11,6 +11,7 @@ def test_files_spoiled_at_random_are_read_or_refused(seed: int) -> None:
     assert fuzz.campaign(seed, 250, 60) == []
 
 
-@pytest.mark.parametrize("kept", sorted(fuzz.CRASHES.glob("*")), ids=lambda path: path.name)
-def test_what_was_found_before(kept: fuzz.Path) -> None:
-    assert fuzz.again(kept) is None
+def test_what_was_found_before() -> None:
+    """Not one test a file: the folder is empty, or missing, until something is found."""
+    wrong = {path.name: fuzz.again(path) for path in sorted(fuzz.CRASHES.glob("*"))}
+    assert not any(wrong.values()), wrong
