@@ -6,9 +6,9 @@ import errno
 import json
 import os
 import stat
-import tempfile
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -204,7 +204,7 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: Any) -> None:
 
 
 def test_a_folder_without_the_right_to_write() -> None:
-    """As nobody where the tests run as root, who may write anywhere; so not in `tmp_path`, which only root may enter."""
+    """As nobody where the tests run as root, who may write anywhere (and only she may enter `tmp_path`)."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o555)
     user = os.geteuid()
