@@ -38,8 +38,10 @@ from netfold.evaluate.classes import NodeClasses, classes_of_nodes
 from netfold.evaluate.new_node_tasks import cheap_methods, extending
 
 ROWS = Path(__file__).with_suffix(".jsonl")
-CASES = ("sdne:cora dvne:cora depthlgp:cora drne:europe drne:usa sdne:dblp sdne:blogcatalog depthlgp:blogcatalog "
-         "dhne:movielens dvne:dblp depthlgp:dblp dvne:blogcatalog").split()  # fmt: skip
+CASES = [
+    *("sdne:cora", "dvne:cora", "depthlgp:cora", "drne:europe", "drne:usa", "sdne:dblp", "sdne:blogcatalog"),
+    *("depthlgp:blogcatalog", "dhne:movielens", "dvne:dblp", "depthlgp:dblp", "dvne:blogcatalog"),
+]
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
 LINKS = ("AUC", "AUC degree-matched")
@@ -250,7 +252,8 @@ def main() -> None:
     parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
     if arguments.table:
-        return table()
+        table()
+        return
     warnings.simplefilter("ignore")  # of nodes without a path: they are placed at the mean, as by every way
     first, _, last = arguments.draws.partition("-")
     options = {} if arguments.epochs is None else {"epochs": arguments.epochs}

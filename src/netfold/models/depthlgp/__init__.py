@@ -144,7 +144,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         return Problem(network, lambda epoch: of(self._generator(1, epoch)), [self._block(network)], self.schedule)
 
     def _block(self, network: DepthLGPNetwork) -> Block:
-        """What is learned. Where starts are chosen, h and g are not: they turn nodes to their places, away from links."""
+        """What is learned. Where starts are chosen, h and g are not: they turn nodes away from their links."""
         from netfold.learn.training import Block
 
         shared, tables, rate = network.shared, network.tables, self.node_lr

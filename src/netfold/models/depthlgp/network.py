@@ -109,7 +109,7 @@ class DepthLGPNetwork(Process):
         apart = []
         for value in values:
             set_to(value)
-            apart.append(1 - self.agreement(batch))
+            apart.append(max(0.0, 1 - self.agreement(batch)))
         set_to(next(value for value, x in zip(values, apart, strict=True) if WORTH * x <= min(apart)))
 
     @torch.no_grad()

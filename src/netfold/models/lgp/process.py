@@ -78,7 +78,7 @@ class Kernel(nn.Module):
 
     @torch.no_grad()
     def weigh(self, degrees: Tensor, power: float) -> None:
-        """Let a_v = σ(3) min(1, (d_0 / d_v)^power), d (n) the sums of nodes' links and d_0 one that a tenth has less of.
+        """Let a_v = σ(3) min(1, (d_0 / d_v)^power), d (n) the sums of nodes' links, of which a tenth are up to d_0.
 
         A neighbor that everybody has says little of a node; a power of 0 is where a starts, the same for all.
         """
