@@ -141,18 +141,22 @@ class Embedder(Configured, Generic[N]):
             fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
             return self
         from netfold.embedder.callbacks import listening
+        from netfold.learn.profile import part
 
         start = time.perf_counter()
-        data = self._read(self._opened(graph), embedding)
+        with part("reading"):
+            data = self._read(self._opened(graph), embedding)
         _log.info("fit %r to %r", self, data.graph)
         for chosen in ("pair_score_", "trials_"):  # on other data than these
             vars(self).pop(chosen, None)
         with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
             self._train(data, checkpoint, checkpoint_every, progress, hook)
-            vectors = self._embed(data)
-            self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+            with part("vectors"):
+                vectors = self._embed(data)
+                self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
             if "refine" in self._ways():
-                self._choose_placing(data.graph)
+                with part("placing"):
+                    self._choose_placing(data.graph)
         done, last = len(self.history_), self.history_[-1] if self.history_ else {}
         seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
         _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
@@ -168,6 +172,7 @@ class Embedder(Configured, Generic[N]):
     ) -> None:
         """Train a network for what was read: `network_`, `history_` and `graph_facts_`."""
         from netfold.learn.checkpoints import Checkpoint
+        from netfold.learn.profile import part
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
@@ -178,7 +183,8 @@ class Embedder(Configured, Generic[N]):
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
-        problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
+        with part("start"):
+            problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
         history = train(
             problem.network,  # type: ignore[arg-type]
             problem.batches,
