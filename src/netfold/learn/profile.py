@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 __all__ = ["Profile", "counted_items", "part", "profile"]
 
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 @dataclass
@@ -99,13 +99,13 @@ def part(name: str) -> Iterator[None]:
         yield
 
 
-def counted_items(items: Iterable[T], name: str) -> Iterable[T]:
+def counted_items(items: Iterable[Item], name: str) -> Iterable[Item]:
     """The same items; what it costs to make them counts under a name, where somebody asks."""
     spent = _ASKED.get()
     return items if spent is None else _timed(iter(items), name, spent)
 
 
-def _timed(items: Iterator[T], name: str, spent: Profile) -> Iterator[T]:
+def _timed(items: Iterator[Item], name: str, spent: Profile) -> Iterator[Item]:
     while True:
         with spent.part(name):
             try:
