@@ -100,10 +100,13 @@ def one_loss(folder: Path, options: dict[str, Any], dtype: Any = None, epoch: in
 
 
 def trained(folder: Path, options: dict[str, Any], checkpoint: Path | None = None, stop: int = 0) -> dict[str, Any]:
-    """`fit` on a folder, ended after epoch `stop`; the objectives, the vectors of this rank, and its peak of memory."""
+    """`fit` on a folder, ended after epoch `stop`; the objectives, and the vectors of this rank.
+
+    `options` may name a `model`; SDNE if not.
+    """
     import netfold as nf
 
-    model = nf.SDNE(**options)
+    model = nf.Embedder.models[options.get("model", "sdne")](**{k: x for k, x in options.items() if k != "model"})
     every = {"checkpoint": checkpoint, "checkpoint_every": 0.0} if checkpoint else {}
     model.fit(folder, progress=False, on_epoch=lambda record: record["epoch"] == stop, **every)  # type: ignore[arg-type]
     vectors = model.embedding_.vectors

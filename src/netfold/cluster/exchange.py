@@ -191,6 +191,11 @@ class RankGraph:
         """How many nodes this rank owns."""
         return int(self.bounds[self.ranks.rank + 1]) - self.first
 
+    def by_part(self) -> list[tuple[int, slice]]:
+        """Each own part, and which of the own rows it has."""
+        starts = self.folder.starts - self.first
+        return [(p, slice(int(starts[p]), int(starts[p + 1]))) for p in self.parts]
+
     def check(self) -> None:
         """Read the own parts once: hashes, entries, and, over all ranks, that an undirected graph is symmetric."""
         keys = np.array(self.ranks.first_says(symmetry_keys().tolist()), np.uint64)
@@ -303,6 +308,23 @@ class RankRows:
                 self._blocks.clear()
             self._blocks.update(made)
         return self._blocks[c, q]
+
+    def at_columns(self, exchange: Exchange, own: Tensor) -> Callable[[npt.NDArray[Any]], npt.NDArray[Any]]:
+        """From columns, as the graph numbers them, to a number of each, of which the own ones (m) are known."""
+        graph, me = self.graph, self.graph.ranks.rank
+        values = {q: rows[:, 0].numpy(force=True) for q, rows in exchange.fetch(own[:, None])}
+        values[me] = own.numpy(force=True)
+
+        def of(columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            out = np.empty(len(columns), values[me].dtype)
+            for q, numbers in values.items():
+                low, high = graph.bounds[q], graph.bounds[q + 1]
+                here = (columns >= low) & (columns < high)
+                at = columns[here] - low
+                out[here] = numbers[at if q == me else np.searchsorted(self.needs[q], at)]
+            return out
+
+        return of
 
     def _cut(self, c: int) -> dict[tuple[int, int], SparseRows | None]:
         rows, graph = self.csr(c), self.graph

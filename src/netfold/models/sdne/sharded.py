@@ -20,6 +20,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
@@ -65,6 +66,11 @@ class ShardedSDNE(nn.Module):
     # ---------------------------------------------------------------- the rows that are read
 
     @property
+    def facts(self) -> dict[str, float]:
+        """What is to be known of the graph after it is gone, beside its size."""
+        return {} if self.own.unit == 1 else {"unit": self.own.unit}
+
+    @property
     def symmetric(self) -> bool:
         """Whether the rows are those of a symmetric matrix, so that products with its transpose are the same."""
         damping = self.own.damping
@@ -82,7 +88,7 @@ class ShardedSDNE(nn.Module):
         damping.columns.copy_(torch.from_numpy(_powers(column_sums, damping.p)))
         damping.unit.fill_(1.0)
         of_rows = _powers(row_sums, damping.q)
-        whole = self._column_powers(damping)
+        whole = self.rows.at_columns(self.exchange, damping.columns.cpu())
         self.rows.weighed(lambda rows, first: _damped(rows, of_rows[first : first + rows.shape[0]], whole, damping))
         total = sum(float(self.rows.csr(c).data.sum(dtype=np.float64)) for c in range(len(self.rows.slices)))
         counts = torch.tensor(
@@ -115,24 +121,6 @@ class ShardedSDNE(nn.Module):
         giving.finish()
         return own, back[:, 0].numpy()
 
-    def _column_powers(self, damping: Damping) -> Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]:
-        """From columns, as the graph numbers them, to what links to them are multiplied by."""
-        graph = self._graph
-        own = damping.columns.cpu()[:, None]
-        powers = {q: rows[:, 0].numpy() for q, rows in self.exchange.fetch(own)}
-        powers[self._ranks.rank] = own[:, 0].numpy()
-
-        def of(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-            out = np.empty(len(columns))
-            for q, values in powers.items():
-                low, high = graph.bounds[q], graph.bounds[q + 1]
-                here = (columns >= low) & (columns < high)
-                at = columns[here] - low
-                out[here] = values[at if q == self._ranks.rank else np.searchsorted(self.rows.needs[q], at)]
-            return out
-
-        return of
-
     def _link_sums(self) -> Tensor:
         """Row sums of X + Xᵀ, or of X where that is symmetric: m x 1."""
         table = self.own.first.table
@@ -157,17 +145,12 @@ class ShardedSDNE(nn.Module):
         generator = self._draw(0)
         for weight in (*network.encoder.weights, *network.decoder.weights):
             xavier_(weight, generator)
-        for p, own in self._by_part():
+        for p, own in graph.by_part():
             mine = self._draw(_TABLES, p)
             xavier_(network.first.table[own], mine, fan_in=float(total) / graph.n_nodes)
             xavier_(network.last.table[own], mine, fan_in=graph.n_nodes)
         if init == "svd":
             self._start_from_svd()
-
-    def _by_part(self) -> list[tuple[int, slice]]:
-        first = self._graph.first
-        starts = self._graph.folder.starts - first
-        return [(p, slice(int(starts[p]), int(starts[p + 1]))) for p in self._graph.parts]
 
     def _start_from_svd(self) -> None:
         """As `start_from_svd`: x̂ = V Vᵀ x with V the leading right singular vectors, by subspace iteration."""
@@ -190,42 +173,18 @@ class ShardedSDNE(nn.Module):
 
     def _singular_vectors(self, rank: int, wide: int) -> Tensor:
         """V: m x rank, the own rows; a column of a singular value of 0 is 0, as any vector would do there."""
-        table = self.own.first.table
-        basis = table.new_zeros(self._graph.m, wide)
-        for p, own in self._by_part():
-            drawn = torch.randn(own.stop - own.start, wide, generator=self._draw(_SUBSPACE, p), dtype=table.dtype)
-            basis[own] = drawn.to(table.device)
-        basis = self._orthonormal(basis)
+        columns = RankColumns(self._graph, lambda part, _: self._draw(_SUBSPACE, part), self.own.first.table.detach())
+        basis = columns.orthonormal(columns.random(wide))
         for _ in range(4):
             product = torch.zeros_like(basis)
             self.rows.add_transposed(self.exchange, self.rows.matmul(self.exchange, basis), product)
-            basis = self._orthonormal(product)
+            basis = columns.orthonormal(product)
         product = self.rows.matmul(self.exchange, basis)
         squares, turn = torch.linalg.eigh(self._ranks.sum_((product.T @ product).double()))
         order = torch.argsort(squares, descending=True)[:rank]
         turn = turn[:, order] * (squares[order] > 1e-10 * squares.max())
         leading: Tensor = basis @ turn.to(basis)
         return leading
-
-    def _orthonormal(self, x: Tensor) -> Tensor:
-        """As `solvers.orthonormal`; QR is of the ranks' own triangles, one below the other."""
-        for _ in range(2):
-            factor, failed = torch.linalg.cholesky_ex(self._ranks.sum_((x.T @ x).double()))
-            if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
-                return self._qr(x)
-            x = x @ torch.linalg.inv(factor).T.to(x)
-        return x
-
-    def _qr(self, x: Tensor) -> Tensor:
-        wide = x.shape[1]
-        q, r = torch.linalg.qr(x.double())
-        padded = r.new_zeros(wide, wide)
-        padded[: len(r)] = r
-        triangles = self._ranks.stack(padded)
-        below = torch.linalg.qr(triangles.reshape(-1, wide)).Q
-        mine = below[self._ranks.rank * wide :][: len(r)]
-        basis: Tensor = (q @ mine).to(x)
-        return basis
 
     def _quantile(self, values: Tensor, share: float, largest: float) -> float:
         """The k-th smallest of all ranks' values, by halving: none of them leaves its rank."""
