@@ -43,6 +43,8 @@ def on_ranks(size: int, function: Callable[..., Any], *args: Any, timeout: float
             process.join(10)
             if process.is_alive():
                 process.kill()
+    codes = [process.exitcode for process in processes]
+    assert codes == [0] * size, f"ranks ended with {codes}"
     wrong = [text for ok, text in answers if not ok]
     assert not wrong, "\n".join(wrong)
     return [value for _, value in answers]
@@ -59,6 +61,9 @@ def _answer(pipe: Any, environment: dict[str, str], function: Callable[..., Any]
         answer = (False, traceback.format_exc())
     pipe.send(answer)
     pipe.close()
+    from netfold.cluster.ranks import end
+
+    end()  # as at the end of any process; those of multiprocessing run nothing that is registered for it
 
 
 # -------------------------------------------------------------------- SDNE
