@@ -126,3 +126,22 @@ def test_xavier_is_seeded_and_within_its_bounds():
     assert torch.equal(one, two)
     limit = (6 / 80) ** 0.5
     assert 0.95 * limit < one.abs().max() <= limit
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "leaky_relu", "linear"])
+@pytest.mark.parametrize("widths", [(4,), (4, 3), (4, 6, 2, 3)])
+def test_a_stack_goes_back_by_hand_as_autograd_does(activation, widths):
+    stack = Stack(widths, activation).double()
+    for seed, p in enumerate(stack.parameters()):
+        p.data.copy_(noise(*p.shape, seed=seed))
+    x, grad = noise(5, 4, seed=50).requires_grad_(), noise(5, widths[-1], seed=51)
+    last = stack(x)
+    wanted = torch.autograd.grad(last, [x, *stack.parameters()], grad)
+    with torch.no_grad():
+        for known in (None, last.detach()):
+            stack.zero_grad()
+            steps = stack.steps(x.detach(), known)
+            at = stack.back(steps, grad)
+            assert len(steps) == len(widths) and (known is None or len(widths) == 1 or steps[-1] is known)
+            for ours, theirs in zip([at, *(p.grad for p in stack.parameters())], wanted, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=1e-13, atol=1e-13)

@@ -66,6 +66,8 @@ class Embedder(Configured, Generic[N]):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    maps: ClassVar[bool] = False
+    """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
@@ -422,11 +424,11 @@ class Embedder(Configured, Generic[N]):
         """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
         return ()
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
         return "its tables are read in steps of random nodes, and each step would wait for the network"
 
-    def _spread(self, graph: Any, room: Any, *, resumed: bool = False) -> Problem[Any]:
+    def _spread(self, graph: Any, room: Any, progress: Any, *, resumed: bool = False) -> Problem[Any]:
         """`_problem` for the parts of a graph that a rank owns (`RankGraph`), where it can be spread."""
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
@@ -61,6 +61,8 @@ class SDNE(Embedder["SDNENetwork"]):
     >>> "e" in new
     True
     """
+
+    maps: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(
         (256,), "widths of the encoder's layers before the embedding; the decoder mirrors them", at_least=1
@@ -196,7 +198,7 @@ class SDNE(Embedder["SDNENetwork"]):
             self.patience,
         )
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         if self.output != "linear":
             return "output='sigmoid' reads all columns of a row"
         if self.overlap:
@@ -237,7 +239,7 @@ class SDNE(Embedder["SDNENetwork"]):
             changes += [{**change, "hidden": ()} for change in changes[:1] if "optimizer" in change]
         return [*changes, {"hidden": (), "dim": max(1, self.dim // 2), "optimizer": "row_adagrad", "lr": 0.1}]
 
-    def _spread(self, graph: RankGraph, room: Room, *, resumed: bool = False) -> Problem[Any]:
+    def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         import numpy as np
         import torch
 
