@@ -61,8 +61,63 @@ def test_what_cannot_be_taken_in_is_refused(model, tmp_path):
     assert "there is nothing to take in" in run("update", model, code=2)
     assert "no such file or folder" in run("update", tmp_path / "none", tmp_path / "today.csv", code=2)
     (tmp_path / "bad.csv").write_text("1,2,3\n")
-    assert "bad.csv, row 1" in run("update", model, "--gone", tmp_path / "bad.csv", code=2)
+    assert "bad.csv, line 1" in run("update", model, "--gone", tmp_path / "bad.csv", code=2)
     (tmp_path / "who.csv").write_text("777\n")
     assert "777 cannot be gone" in run("update", model, "--gone", tmp_path / "who.csv", code=2)
     assert "no version 4" in run("nearest", f"{model}@4", "1", code=2)
     assert "--how" in run("transform", "--help")
+
+
+def text_stream(tmp_path, *more):
+    names = ["node", "Smith, John", "id", "a\tb", *"abcdefgh"]
+    pairs = [(x, y) for i, x in enumerate(names) for y in names[:i]]
+    model = nf.Node2Vec(dim=4, epochs=0).fit([*pairs, *more], progress=False)
+    return nf.Evolving(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("node\na\n", ["node", "a"]),  # such a node is there: no header
+        ("name\na\n", ["a"]),
+        ('"Smith, John"\nb\n', ["Smith, John", "b"]),
+        ('source,target\n"Smith, John",a\n', [("Smith, John", "a")]),
+        ("from\tto\na\tb\n\nc\n", [("a", "b"), "c"]),
+        ("Source,id\n", [("Source", "id")]),  # id is a node, so that this is a pair, which will be refused
+        (' a , b \r\n"c"\r\n', [("a", "b"), "c"]),
+        ("", []),
+    ],
+)
+def test_a_file_of_what_is_gone_says_what_it_says(tmp_path, text, gone):
+    from netfold.cli.update import gone_in
+
+    (tmp_path / "gone.csv").write_text(text, newline="")
+    assert gone_in(str(tmp_path / "gone.csv"), text_stream(tmp_path)) == gone
+
+
+def test_placed_and_waiting_nodes_can_be_gone_too(model, tmp_path):
+    run("update", model, tmp_path / "today.csv")
+    (tmp_path / "left.csv").write_text("100\n200\n101,0\n")
+    assert "version 2: 0 placed, 2 gone" in run("update", model, "--gone", tmp_path / "left.csv")
+    (tmp_path / "names.csv").write_text("x,100\nx,0\n")
+    run("update", model, tmp_path / "names.csv")  # 100 is back, and one node is text now
+    (tmp_path / "left.csv").write_text("x\n100\n")
+    assert "version 4: 0 placed, 2 gone" in run("update", model, "--gone", tmp_path / "left.csv")
+
+
+@pytest.mark.parametrize(("text", "said"), [('"a\nb', "line 2"), ("a,,\n", "line 1"), (b"\xff\xfe", "UTF-8")])
+def test_a_file_of_what_is_gone_that_cannot_be_read_is_refused(model, tmp_path, text, said):
+    (tmp_path / "gone.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert said in run("update", model, "--gone", tmp_path / "gone.csv", code=2)
+
+
+def test_a_file_of_many_nodes_is_looked_up_once(tmp_path, monkeypatch):
+    """Where no node has a type, `--file` does not walk all nodes for each line."""
+    from netfold.cli import nearest
+
+    stream = text_stream(tmp_path, ("a", 7))
+    stream.model.save(tmp_path / "m")
+    (tmp_path / "nodes.txt").write_text("a\n7\nSmith, John\n")
+    monkeypatch.setattr(nearest, "node_typed", None)
+    run("nearest", tmp_path / "m", "--file", tmp_path / "nodes.txt", "-o", tmp_path / "near.csv", "-k", 2)
+    assert (tmp_path / "near.csv").read_text().count("\n") == 7

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import check_there, integer, later_of, model_of, reading_flags
+from netfold.cli.inputs import check_there, later_of, model_of, reading_flags
 from netfold.cli.names import spelled
 from netfold.cli.output import DRIFTED, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.data.nodes import Nodes
+    from netfold.embedder.evolving import Evolving
 
 __all__ = ["diff", "update", "versions"]
 
@@ -62,7 +64,7 @@ def update(
     alarm = None
     if edges is not None or gone is not None:
         later = None if edges is None else later_of(stream.model, (edges,), reading)
-        day = stream.update(later, None if gone is None else gone_in(gone, stream.model.embedding_.nodes))
+        day = stream.update(later, None if gone is None else gone_in(gone, stream))
         alarm = day.alarm
         facts |= {"version": day.version, "placed": len(day.placed), "gone": len(day.gone), "drift": day.drift}
         facts |= {"unreached": [spelled(x) for x in day.unreached], "alarm": alarm}
@@ -81,18 +83,47 @@ def update(
     return DRIFTED
 
 
-def gone_in(path: str, known: Nodes) -> list[Any]:
-    """The nodes, or pairs of nodes, in a file of one or two columns; a line 1 that names columns is passed over."""
+_MOST_BYTES = 1 << 28
+"""A file of what is gone has no more."""
+_HEADERS = ("node", "nodes", "name", "id")
+"""What a single column of nodes is called."""
+
+
+def gone_in(path: str, stream: Evolving) -> list[Any]:
+    """The nodes, or pairs of nodes, in a file of one or two columns, quoted as in CSV, as the stream's are spelled.
+
+    A first line that calls its columns by usual names is a header, unless one of them is a node that is there.
+    """
     check_there(path)
-    text = Path(path).read_text(encoding="utf-8-sig")
-    rows = [[cell.strip() for cell in line.replace("\t", ",").split(",")] for line in text.splitlines() if line.strip()]
-    if rows and rows[0][0].casefold() in ("node", "source", "name", "id"):
-        rows = rows[1:]
-    for number, row in enumerate(rows, 1):
-        if len(row) > 2 or not all(row):
-            raise InputError(f"{path}, row {number}: a node, or two nodes with a comma between them, is a line there")
-    typed = [[integer(cell) if known.kind == "int" else cell for cell in row] for row in rows]
-    return [row[0] if len(row) == 1 else (row[0], row[1]) for row in typed]
+    if not Path(path).is_file() or Path(path).stat().st_size > _MOST_BYTES:
+        raise InputError(f"{path} is not a file of at most {_MOST_BYTES >> 20} MiB; write a node, or two, on each line")
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a file of text in UTF-8, with a node, or two, on each line") from None
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    parse, rows = stream.embedding_.nodes.parse, []
+    try:
+        for cells in reader:
+            row = [cell.strip() for cell in cells]
+            if any(row):
+                if len(row) > 2 or not all(row):
+                    which = f"{path}, line {reader.line_num}"
+                    raise InputError(f"{which}: a node, or two nodes with a comma between them, is a line there")
+                rows.append(row)
+    except csv.Error as e:
+        raise InputError(f"{path}, line {reader.line_num}: {e}; quote names as CSV does") from None
+    nodes = [[parse(cell) for cell in row] for row in rows]
+    if rows and _is_header(rows[0]) and not any(node in stream for node in nodes[0]):
+        nodes = nodes[1:]
+    return [row[0] if len(row) == 1 else (row[0], row[1]) for row in nodes]
+
+
+def _is_header(cells: list[str]) -> bool:
+    from netfold.data.columns import names_ends
+
+    return names_ends(cells) if len(cells) == 2 else cells[0].casefold() in _HEADERS
 
 
 @click.command(epilog="Example: netfold versions sdne.netfold")

@@ -265,9 +265,9 @@ class Evolving:
         """Nodes, and links, that are no longer there."""
         nodes, cut = [], []
         for each in () if gone is None else gone:
-            if self._is_there(each):
+            if each in self:
                 nodes.append(each)
-            elif isinstance(each, tuple | list) and len(each) == 2 and all(map(self._is_there, each)):
+            elif isinstance(each, tuple | list) and len(each) == 2 and all(x in self for x in each):
                 cut += [(each[0], each[1])] if self._directed else [(each[0], each[1]), (each[1], each[0])]
             else:
                 raise InputError(f"{each!r} cannot be gone: it is not a node that is there, nor a pair of such")
@@ -277,7 +277,7 @@ class Evolving:
     def _directed(self) -> bool:
         return bool(self.model.graph_facts_["directed"])
 
-    def _is_there(self, node: Any) -> bool:
+    def __contains__(self, node: Any) -> bool:
         state = self._state
         try:
             placed = node in state.vectors or node in state.unreached
