@@ -158,7 +158,7 @@ def diff(before: str, after: str, k: int, as_json: bool) -> None:
 
     Two models are aligned first (a rotation changes nothing); two versions of one model lie in one space.
     """
-    from netfold.embedder.evolving import differences
+    from netfold.embedder.drift import differences
 
     one, two = (getattr(x, "embedding_", x) for x in (model_of(before), model_of(after)))
     facts = differences(one, two, k)
