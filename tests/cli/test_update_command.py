@@ -121,3 +121,48 @@ def test_a_file_of_many_nodes_is_looked_up_once(tmp_path, monkeypatch):
     monkeypatch.setattr(nearest, "node_typed", None)
     run("nearest", tmp_path / "m", "--file", tmp_path / "nodes.txt", "-o", tmp_path / "near.csv", "-k", 2)
     assert (tmp_path / "near.csv").read_text().count("\n") == 7
+
+
+@pytest.fixture
+def base(tmp_path):
+    path = tmp_path / "base.csv"
+    path.write_text("".join(f"{a},{b}\n" for a, b in [*EDGES, (0, 10), (10, 20)]))
+    nf.Node2Vec(dim=4, epochs=1, length=10, window=2).fit(nf.read_edges(path), progress=False).save(tmp_path / "m")
+    (tmp_path / "today.csv").write_text("100,0\n100,1\n101,100\n0,29\n200,201\n")
+    return path
+
+
+def test_settling_and_fitting_anew_from_the_command_line(base, tmp_path):
+    model = tmp_path / "m"
+    said = run("update", model, tmp_path / "today.csv", "--settle", base, "--mu", 10, "--epochs", 1)
+    assert "version 1: 2 placed" in said and "version 2: settled, 34 nodes" in said and "moved 0." in said
+    (tmp_path / "later.csv").write_text("102,100\n")
+    run("update", model, tmp_path / "later.csv")
+    whole = tmp_path / "whole.csv"
+    whole.write_text(base.read_text() + (tmp_path / "today.csv").read_text() + "102,100\n")
+    facts = json.loads(run("update", model, "--refit", whole, "--json").splitlines()[-1])
+    assert facts["version"] == 4 and facts["trained"] == "refit" and facts["drift"]["residual"] > 0
+    said = run("versions", model).splitlines()
+    assert ["settled" in x for x in said] == [False, True, False, False] and "fitted anew" in said[3]
+    assert "102" in run("nearest", model, "100", "-k", 34)
+    assert json.loads(run("diff", f"{model}@1", f"{model}@2", "--json"))["came"] == 2
+    assert "neither what the model was trained on" in run("update", model, "--settle", base, code=2)
+    assert "give one of them" in run("update", model, "--settle", base, "--refit", base, code=2)
+    assert "--mu is for --settle" in run("update", model, "--refit", base, "--mu", 1, code=2)
+    assert "no such file" in run("update", model, "--settle", tmp_path / "none.csv", code=2)
+
+
+def test_parts_are_read_and_written_and_vectors_alone_are_refused(base, tmp_path):
+    graph = nf.read_edges(base)
+    graph.save(tmp_path / "base.parts", parts=2)
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=3).fit(tmp_path / "base.parts", progress=False)
+    model.save(tmp_path / "s")
+    model.save(tmp_path / "vectors.parts")
+    nf.read_edges(tmp_path / "today.csv").save(tmp_path / "today.parts")
+    said = run("update", tmp_path / "s", tmp_path / "today.parts", "--settle", tmp_path / "base.parts", "--mu", 1e6)
+    assert "version 1: 2 placed" in said and "version 2: settled, 34 nodes" in said and "moved 0.000" in said
+    run("export", f"{tmp_path / 's'}@1", "-o", tmp_path / "out.parts")
+    assert len(nf.Embedding.load(tmp_path / "out.parts")) == 32
+    assert "no model that could place a node" in run(
+        "update", tmp_path / "vectors.parts", tmp_path / "today.csv", code=2
+    )

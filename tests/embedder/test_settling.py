@@ -67,6 +67,8 @@ def test_the_network_of_today_is_the_base_and_all_that_changed():
         stream.network(nf.Graph.from_edges([k for k in edges if "new" not in k]))
     with pytest.raises(nf.InputError, match="weigh 1 in it, not 2.5"):
         stream.network(nf.Graph.from_edges(list(edges)))
+    shuffled = GRAPH.subgraph(np.arange(30)[::-1])  # the same graph, its nodes in another order
+    assert shuffled.fingerprint != GRAPH.fingerprint and edge_weights(stream.network(shuffled)) == wanted
     untouched = nf.Evolving(fit("node2vec"))
     assert untouched.network(GRAPH) is GRAPH
 

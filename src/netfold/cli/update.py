@@ -15,7 +15,7 @@ from netfold.cli.output import DRIFTED, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
-    from netfold.embedder.evolving import Evolving
+    from netfold.embedder.evolving import Day, Evolving
 
 __all__ = ["diff", "update", "versions"]
 
@@ -29,6 +29,24 @@ __all__ = ["diff", "update", "versions"]
 @click.option(
     "--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by."
 )
+@click.option(
+    "--settle",
+    metavar="GRAPH",
+    help="Then train on, everybody held near the old place; the edges that MODEL was fitted to, or all of today.",
+)
+@click.option(
+    "--mu",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="With --settle: how fast nodes are held; 0 is a warm refit, and much is placing.  [default: 1]",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --settle: passes over all nodes.  [default: a tenth of the fit's]",
+)
+@click.option("--refit", metavar="GRAPH", help="Then fit anew, and turn the vectors into the old space.")
 @click.option("--compact", type=click.IntRange(min=1), metavar="N", help="Then keep the last N versions apart.")
 @reading_flags
 @json_flag
@@ -37,6 +55,10 @@ def update(
     edges: str | None,
     gone: str | None,
     calibrate: str | None,
+    settle: str | None,
+    mu: float | None,
+    epochs: int | None,
+    refit: str | None,
     compact: int | None,
     as_json: bool,
     **reading: Any,
@@ -44,14 +66,22 @@ def update(
     """Take a day's EDGES into a saved MODEL: new nodes, new links, changed weights; --gone takes out.
 
     What is new gets a vector, nobody else's moves by a bit, and a version is written beside the model, whole or not at
-    all. Says who could not be reached. The exit code is 3, with a sentence, where the drift is more than what two seeds
-    differ by (after --calibrate).
+    all. Says who could not be reached. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a version with vectors
+    of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or .parts. The exit code is 3,
+    with a sentence, where the drift is more than what two seeds differ by (after --calibrate).
     """
     from netfold.embedder.evolving import Evolving
 
     check_there(model)
-    if edges is None and gone is None and calibrate is None and compact is None:
-        raise InputError("there is nothing to take in; give a file of edges, --gone, --calibrate or --compact")
+    if all(x is None for x in (edges, gone, calibrate, settle, refit, compact)):
+        words = "there is nothing to take in; give a file of edges, --gone, --calibrate, --settle, --refit or --compact"
+        raise InputError(words)
+    if settle is not None and refit is not None:
+        raise InputError("--settle goes on from the vectors that there are and --refit begins anew; give one of them")
+    if settle is None and (mu is not None or epochs is not None):
+        raise InputError(
+            f"--{'mu' if mu is not None else 'epochs'} is for --settle GRAPH; give that too, or leave it out"
+        )
     stream = Evolving.open(model)
     usual = None
     if calibrate is not None:
@@ -73,6 +103,14 @@ def update(
             names = ", ".join(spelled(x) for x in day.unreached[:5])
             lines.append(f"{len(day.unreached):,} could not be reached, and wait for a link: {names}")
         lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
+    if settle is not None or refit is not None:
+        day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading)
+        alarm = day.alarm or alarm
+        done = "fitted anew and turned into the old space" if settle is None else "settled"
+        facts |= {"version": day.version, "trained": "refit" if settle is None else "settle", "drift": day.drift}
+        facts["alarm"] = alarm
+        lines.append(f"version {day.version}: {done}, {len(stream.embedding_):,} nodes")
+        lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
     if compact is not None:
         facts["versions"] = stream.compact(compact)
         lines.append(f"{facts['versions']:,} deltas are left")
@@ -81,6 +119,19 @@ def update(
         return 0
     click.echo(f"netfold: {alarm}", err=True)
     return DRIFTED
+
+
+def _trained(
+    stream: Evolving, settle: str | None, refit: str | None, mu: float, epochs: int | None, reading: dict[str, Any]
+) -> Day:
+    """Settle, or fit anew, on the network that a file says."""
+    path = settle or refit
+    assert path is not None
+    check_there(path)
+    graph: Any = path if (Path(path) / "parts.json").exists() else later_of(stream.model, (path,), reading)
+    if settle is not None:
+        return stream.settle(graph, mu=mu, epochs=epochs, progress=True)
+    return stream.refit(graph, progress=True)
 
 
 _MOST_BYTES = 1 << 28
@@ -136,15 +187,18 @@ def versions(model: str, as_json: bool) -> None:
     check_there(model)
     rows = [
         {"version": x.number, "time": x.time, "placed": len(x.placed), "gone": len(x.gone),
-         "unreached": len(x.unreached), "links": len(x.weights), "alarm": x.facts.get("alarm")}
+         "unreached": len(x.unreached), "links": len(x.weights), "how": x.how, "alarm": x.facts.get("alarm")}
         for x in deltas_of(Path(model))
     ]  # fmt: skip
-    text = "\n".join(
-        f"{x['version']:>4}  {x['time']}  {x['placed']:,} placed, {x['gone']:,} gone, {x['unreached']:,} unreached"
-        f"{'  ALARM' if x['alarm'] else ''}"
-        for x in rows
-    )
+    text = "\n".join(f"{x['version']:>4}  {x['time']}  {_did(x)}{'  ALARM' if x['alarm'] else ''}" for x in rows)
     say({"model": model, "versions": rows}, text or "version 0 alone: the model as it was fitted", as_json=as_json)
+
+
+def _did(version: dict[str, Any]) -> str:
+    """What a version did, in words."""
+    if version["how"] != "placed":
+        return "settled" if version["how"] == "settled" else "fitted anew"
+    return f"{version['placed']:,} placed, {version['gone']:,} gone, {version['unreached']:,} unreached"
 
 
 @click.command(epilog="Example: netfold diff sdne.netfold@5 sdne.netfold@7")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks, Placing
-    from netfold.embedder.settling import Codes
+    from netfold.embedder.settling import NodeCodes
     from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
@@ -408,7 +408,7 @@ class Embedder(Configured, Generic[N]):
         """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
         return ()
 
-    def _codes(self, network: N, data: Any) -> Codes:
+    def _codes(self, network: N, data: Any) -> NodeCodes:
         """For a model that can be settled: from rows of a graph to what the network makes of these nodes: m x w.
 
         w is the width of `embedding_.coordinates`; gradients are those of the network's parameters.

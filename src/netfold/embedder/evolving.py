@@ -96,6 +96,11 @@ class Evolving:
         from netfold.embedder.versions import base_folder, deltas_of, split_version, version_at
 
         folder, said = split_version(path)
+        if (folder / "parts.json").exists():
+            raise InputError(
+                f"{folder} has vectors in parts, or a graph, and no model that could place a node; give a model, as "
+                "`netfold fit` writes it to a name that does not end in .parts"
+            )
         if sum(x is not None for x in (version, at, said)) > 1:
             raise InputError("a version is said twice; give one of version=, at= and MODEL@version")
         until = version_at(folder, at) if at is not None else version if said is None else said
@@ -229,9 +234,7 @@ class Evolving:
         if edges is None:
             return None
         if isinstance(edges, str | os.PathLike):
-            from netfold.io.edges import read_edges
-
-            graph = read_edges(edges, directed=directed)
+            graph = self.model._opened(edges, directed=directed)
         elif isinstance(edges, Graph):
             graph = edges
         else:
@@ -394,11 +397,22 @@ class Evolving:
         known = self._graph(graph)
         if known is None:
             raise InputError("no graph is given; give the one that the model was fitted to, or that of today")
-        if known.fingerprint == self._base.fitted_to:
+        if self._was_trained_on(graph, known):
             now = self._changes.network_from(known)
             return now, weights_among(known, now.nodes)
         self._changes.check_network(known, {*self.embedding_.nodes, *self._changes.unreached})
         return known, self._changes.weights_before(known)
+
+    def _was_trained_on(self, source: Any, graph: Graph) -> bool:
+        """Whether the model was trained on this graph, whatever the order of its nodes, or on its `source` in parts."""
+        from netfold.io.parts import PartsFolder, is_parts
+
+        nodes, fitted_to = self._base.nodes, self._base.fitted_to
+        if isinstance(source, str | os.PathLike) and is_parts(source):
+            return fitted_to in (PartsFolder.open(source, "graph").fingerprint, graph.fingerprint)
+        if graph.n_nodes != len(nodes) or (graph.nodes.find(nodes) < 0).any():
+            return False
+        return fitted_to in (graph.fingerprint, graph.subgraph(graph.positions(nodes)).fingerprint)
 
     def settle(self, graph: Any, *, mu: float = 1.0, epochs: int | None = None, progress: bool = False) -> Day:
         """Train on from the vectors that there are, everybody held near them: a new version of model and vectors.

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
     from netfold.embedder.problem import Problem
 
-__all__ = ["Anchors", "Codes", "settled"]
+__all__ = ["Anchors", "NodeCodes", "settled"]
 
-Codes = Callable[[Tensor], Tensor]
+NodeCodes = Callable[[Tensor], Tensor]
 """From distinct rows of a graph to the coordinates that a network has for these nodes, with their gradients: m x w."""
 
 _AT_ONCE = 1 << 13
@@ -119,7 +119,7 @@ def settled(
 class _Held:
     """A network whose loss has the anchor beside its own terms; each node is held once an epoch."""
 
-    def __init__(self, problem: Problem[Any], codes: Codes, anchors: Anchors, mu: float):
+    def __init__(self, problem: Problem[Any], codes: NodeCodes, anchors: Anchors, mu: float):
         device = next(problem.network.parameters()).device
         self._problem, self._codes, self._mu = problem, codes, mu
         self._old = torch.from_numpy(anchors.coordinates).to(device)

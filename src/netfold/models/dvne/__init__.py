@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks
-    from netfold.embedder.settling import Codes
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
 
@@ -244,7 +244,7 @@ class DVNE(Embedder["DVNENetwork"]):
         check_placed("DVNE", graph.nodes, new[links == 0])
         return self._gaussians(graph.nodes.take(new), steps(out, into))
 
-    def _codes(self, network: DVNENetwork, data: _Rows) -> Codes:
+    def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
         from netfold.learn.sparse_rows import SparseRows
 
         rows = SparseRows.from_scipy(data.steps, device=network.device)

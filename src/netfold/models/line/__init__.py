@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
-    from netfold.embedder.settling import Codes
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.line.network import LINENetwork
 
@@ -138,7 +138,7 @@ class LINE(Embedder["LINENetwork"]):
         vectors, contexts = spectral_start(matrix, wide, 1, self.n_negatives, self._generator(0), network.device)
         network.start_from(vectors, contexts)
 
-    def _codes(self, network: LINENetwork, data: Input) -> Codes:
+    def _codes(self, network: LINENetwork, data: Input) -> NodeCodes:
         return network.codes
 
     def _begin(

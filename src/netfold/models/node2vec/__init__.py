@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
-    from netfold.embedder.settling import Codes
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.node2vec.network import Node2VecNetwork
 
@@ -129,7 +129,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             network.vectors.copy_(vectors)
             network.contexts.copy_(contexts)
 
-    def _codes(self, network: Node2VecNetwork, data: Input) -> Codes:
+    def _codes(self, network: Node2VecNetwork, data: Input) -> NodeCodes:
         from netfold.learn.layers import take_rows
 
         return lambda nodes: take_rows(network.vectors, nodes)

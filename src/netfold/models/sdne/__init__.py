@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.embedder.placing import KnownLinks
-    from netfold.embedder.settling import Codes
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.sdne.network import SDNENetwork
 
@@ -305,7 +305,7 @@ class SDNE(Embedder["SDNENetwork"]):
         check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
         return Embedding(graph.nodes.take(new), self.network_.embed(rows))
 
-    def _codes(self, network: SDNENetwork, data: Input) -> Codes:
+    def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
         from netfold.learn.sparse_rows import SparseRows
 
         rows = SparseRows.from_scipy(network.weighed(data.graph.adjacency), device=network.device)
