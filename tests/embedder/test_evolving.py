@@ -66,6 +66,28 @@ def test_a_node_with_links_to_fitted_ones_is_where_transform_places_it():
     np.testing.assert_allclose(day.placed["z"], (day.placed["x"] + day.placed["y"]) / 2, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["node2vec", "dvne"])
+def test_nodes_that_lead_to_one_another_end_at_the_means_of_their_neighbors(name):
+    """As a loop brings them there, one neighbor after another."""
+    model, rng = fit(name), np.random.default_rng(1)
+    pairs = [(f"n{i}", f"n{j}", float(rng.random())) for i in range(12) for j in range(i) if rng.random() < 0.4]
+    pairs += [("n0", 3, 2.0), ("n1", 14, 0.5), ("n2", 25, 1.0), *((f"n{i}", f"n{i - 1}", 1.0) for i in range(1, 12))]
+    placed = nf.Evolving(model).update(pairs).placed
+    weights = {}
+    for a, b, w in pairs:
+        weights.setdefault(a, {})[b] = weights.get(a, {}).get(b, 0) + w
+        weights.setdefault(b, {})[a] = weights[a][b]
+    own = {x for x in placed if name == "node2vec" or not any(isinstance(y, int) for y in weights[x])}
+    for node in own:
+        total = sum(weights[node].values())
+        for of in ("vectors", "std") if model.embedding_.std is not None else ("vectors",):
+            mean = 0.0
+            for y, w in weights[node].items():
+                there = model.embedding_ if isinstance(y, int) else placed
+                mean = mean + w / total * getattr(there.take([y]), of)[0].astype(float)
+            np.testing.assert_allclose(getattr(placed.take([node]), of)[0], mean, atol=1e-5)
+
+
 def test_ten_days_equal_one_batch_within_the_bound():
     """1e-4 of the usual length, where new nodes are linked with fitted ones: how many come together is then nothing."""
     model, rng = fit("sdne"), np.random.default_rng(0)

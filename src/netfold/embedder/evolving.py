@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Day", "Evolving"]
 
-_SWEEPS = 50
-"""Rounds in which nodes that only other new ones lead to are brought to the mean of their neighbors."""
+_SWEEPS, _STILL = 2000, 1e-8
+"""Rounds, at most, in which nodes that only other new ones lead to are brought to the mean of their neighbors; a round
+that moves nobody by more than such a share of the largest number is the last."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -234,7 +235,7 @@ class Evolving:
         if edges is None:
             return None
         if isinstance(edges, str | os.PathLike):
-            graph = self.model._opened(edges, directed=directed)
+            graph: Graph = self.model._opened(edges, directed=directed)
         elif isinstance(edges, Graph):
             graph = edges
         else:
@@ -294,16 +295,16 @@ class Evolving:
             assert own is not None
             codes[node] = own.vectors[i], None if own.std is None else own.std[i]
         rest = [x for x in fresh if x not in codes]
+        around = self._codes_of((y for x in rest for y in links[x]), state) | codes
         todo, order = set(rest), []
         while todo:  # outwards: who is beside somebody with a vector
-            ring = [x for x in rest if x in todo and any(self._code(y, codes, state) is not None for y in links[x])]
+            ring = [x for x in rest if x in todo and any(y in around for y in links[x])]
             if not ring:
                 break
-            codes |= {x: self._mean(links[x], codes, state) for x in ring}
+            around |= {x: _mean(links[x], around) for x in ring}
             order += ring
             todo -= set(ring)
-        for _ in range(_SWEEPS if len(order) > 1 else 0):
-            codes |= {x: self._mean(links[x], codes, state) for x in order}
+        codes |= _balanced(order, links, around)
         if base.std is not None:
             codes = {x: (v, s if s is not None else base.std.mean(axis=0)) for x, (v, s) in codes.items()}
         return codes, sorted(todo, key=str)
@@ -350,27 +351,16 @@ class Evolving:
         """Whether the way that was chosen reads the links that leave a node alone."""
         return type(self.model).__name__ == "SDNE" and self.model.placing_.how == "encode"
 
-    def _code(self, node: Any, codes: dict[Any, Any], state: Changes | None = None) -> Any:
-        """The vector and deviations that a node has, or gets today; None where it has none in a state (of before)."""
-        if node in codes:
-            return codes[node]
-        if node in self._changes.vectors:
-            return self._changes.vectors[node], self._changes.std.get(node)
-        base = self._base
-        row = int(base.nodes.find([node])[0])
-        if row < 0 or node in (state or self._changes).gone:
-            return None
-        return base.vectors[row], None if base.std is None else base.std[row]
-
-    def _mean(self, links: dict[Any, float], codes: dict[Any, Any], state: Changes) -> Any:
-        import numpy as np
-
-        there = [(w, code) for y, w in links.items() if (code := self._code(y, codes, state)) is not None]
-        weights = np.array([w for w, _ in there]) / sum(w for w, _ in there)
-        vector = np.sum([w * v for w, (v, _) in zip(weights, (c for _, c in there), strict=True)], axis=0)
-        std = [s for _, (_, s) in there]
-        spread = None if any(s is None for s in std) else np.average(std, axis=0, weights=weights).astype(np.float32)
-        return vector.astype(np.float32), spread
+    def _codes_of(self, nodes: Iterable[Any], state: Changes) -> dict[Any, Any]:
+        """The vectors and deviations of those of some nodes that have any in a state."""
+        base, some = self._base, list(dict.fromkeys(nodes))
+        codes: dict[Any, Any] = {}
+        for node, row in zip(some, base.nodes.find(some).tolist(), strict=True):
+            if node in state.vectors:
+                codes[node] = state.vectors[node], state.std.get(node)
+            elif row >= 0 and node not in state.gone:
+                codes[node] = base.vectors[row], None if base.std is None else base.std[row]
+        return codes
 
     def _delta(self, codes: dict[Any, Any], lost: list[Any], unreached: list[Any], links: list[Any]) -> Delta:
         from netfold.embedder.versions import Delta
@@ -542,8 +532,8 @@ class Evolving:
 
         from netfold.embedder.drift import unit_rows
 
-        pairs = [(a[0], b[0]) for u, v, _ in arrived if u not in codes and v not in codes
-                 if (a := self._code(u, {})) is not None and (b := self._code(v, {})) is not None]  # fmt: skip
+        old = self._codes_of((x for u, v, _ in arrived for x in (u, v) if x not in codes), self._changes)
+        pairs = [(old[u][0], old[v][0]) for u, v, _ in arrived if u in old and v in old]
         if not pairs:
             return None
         rng, base, center = (
@@ -605,6 +595,56 @@ def _links_of(graph: Graph | None) -> list[tuple[Any, Any, float]]:
     entries, nodes = graph.adjacency.tocoo(), list(graph.nodes)
     ends = zip(*(x.tolist() for x in entries.coords), entries.data.tolist(), strict=True)
     return [(nodes[u], nodes[v], w) for u, v, w in ends if u != v]
+
+
+def _mean(links: dict[Any, float], codes: dict[Any, Any]) -> tuple[Any, Any]:
+    """The mean of the neighbors that have codes, by weight: vector, and deviations where all of these have them."""
+    import numpy as np
+
+    there = [(w, *codes[y]) for y, w in links.items() if y in codes]
+    weights, vectors, std = (list(x) for x in zip(*there, strict=True))
+    vector = np.average(vectors, axis=0, weights=weights).astype(np.float32)
+    some = not any(x is None for x in std)
+    return vector, np.average(std, axis=0, weights=weights).astype(np.float32) if some else None
+
+
+def _balanced(order: list[Any], links: dict[Any, dict[Any, float]], codes: dict[Any, Any]) -> dict[Any, Any]:
+    """Nodes that lead to one another, from where each is, brought to the means of all their neighbors in some rounds.
+
+    X <- A X + B: A has the weights among them, B what others add, all divided by the sums of a node's weights.
+    """
+    import numpy as np
+    from scipy import sparse
+
+    place = {x: i for i, x in enumerate(order)}
+    among: list[tuple[int, Any, float]] = []
+    others: list[tuple[int, Any, float]] = []
+    for x in order:
+        near = [(y, w) for y, w in links[x].items() if y in codes]
+        total = sum(w for _, w in near)
+        for y, w in near:
+            (among if y in place else others).append((place[x], y, w / total))
+    start = {x: codes[x] for x in order}
+    if not among:
+        return start
+    n, dim = len(order), len(codes[order[0]][0])
+    spread = all(codes[y][1] is not None for y in {*order, *(y for _, y, _ in others)})
+
+    def joined(code: Any) -> Any:
+        return np.concatenate(code) if spread else code[0]
+
+    x = np.stack([joined(codes[node]) for node in order]).astype(np.float64)
+    fixed = np.zeros_like(x)
+    for i, y, w in others:
+        fixed[i] += w * joined(codes[y])
+    rows, columns = [i for i, _, _ in among], [place[y] for _, y, _ in among]
+    matrix = sparse.csr_array(([w for *_, w in among], (rows, columns)), shape=(n, n))
+    for _ in range(_SWEEPS):
+        before, x = x, matrix @ x + fixed
+        if np.abs(x - before).max() <= _STILL * np.abs(x).max():
+            break
+    x = x.astype(np.float32)
+    return {node: (x[i, :dim], x[i, dim:] if spread else codes[node][1]) for i, node in enumerate(order)}
 
 
 def _reached(nodes: Iterable[Any], rows: list[tuple[Any, Any, float]], known: set[Any]) -> set[Any]:
