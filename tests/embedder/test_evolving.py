@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import netfold as nf
+from netfold.embedder.drift import differences
 from netfold.embedder.versions import deltas_of, split_version
 
 BLOCKS = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
@@ -219,6 +220,8 @@ def test_a_rotation_is_undone_exactly_and_is_no_drift(seed):
     np.testing.assert_allclose(found.rotation, turn.T, atol=1e-5)
     assert found.residual < 1e-5 and found.common == 50
     np.testing.assert_allclose(found.of(new).vectors, old.vectors, atol=1e-5)
+    said = differences(old, new)
+    assert said["median"] < 1e-5 and said["kept"] == 1 and said["moved"][0]["moved"] < 1e-5
     stream = nf.Evolving(fit("node2vec"))
     own = stream.model.embedding_
     turn, _ = np.linalg.qr(rng.normal(size=(4, 4)))

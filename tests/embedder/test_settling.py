@@ -196,7 +196,11 @@ def test_the_anchor_and_its_gradient_are_the_formula(name):
     anchors = Anchors(np.arange(30), rng.normal(size=(30, w)).astype(np.float32), rng.random(30))
     codes = model._codes(problem.network, data)
     held = _Held(problem, codes, anchors, mu)
-    nodes = torch.randperm(30)[:20]
+    nodes = torch.randperm(30, generator=torch.Generator().manual_seed(0))[:20]
+    step = 1e-2
+    if name in ("node2vec", "line"):  # whose tables can be in float64: what they read is no matrix in float32
+        problem.network.double()
+        held._old, held._weights, step = held._old.double(), held._weights.double(), 1e-5
     problem.network.zero_grad()
     term = held._anchor(nodes)
     own = codes(torch.arange(30)).detach().double().numpy()
@@ -216,7 +220,7 @@ def test_the_anchor_and_its_gradient_are_the_formula(name):
     parameter = getattr(problem.network, table)
     parameter = getattr(parameter, "table", parameter)
     grad = parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
-    row, col, step = int(nodes[1]), 1, 1e-2
+    row, col = int(nodes[1]), 1
     values = []
     for sign in (1, -1):
         with torch.no_grad():
@@ -301,6 +305,7 @@ def test_a_refit_is_a_fit_turned_into_the_old_space(name):
     if name != "line":
         here = found.of(fresh.transform([("w", 21), ("w", 22)]))
         np.testing.assert_allclose(placed["w"], here["w"], atol=1e-5)
+        np.testing.assert_allclose(stream.transform([("w", 21), ("w", 22)])["w"], here["w"], atol=1e-5)
     else:
         np.testing.assert_allclose(placed["w"], stream.embedding_[[21, 22]].mean(axis=0), atol=1e-5)
     own = nf.Evolving(fit(name))

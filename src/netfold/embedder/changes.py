@@ -81,6 +81,14 @@ class Changes:
             after.link(u, v, w)
         return after
 
+    def copy(self) -> Changes:
+        """The same, which further changes leave as it is."""
+        other = Changes()
+        other.vectors, other.std = dict(self.vectors), dict(self.std)
+        other.gone, other.left, other.unreached = set(self.gone), set(self.left), set(self.unreached)
+        other.links, other.into = ({x: dict(y) for x, y in ends.items()} for ends in (self.links, self.into))
+        return other
+
     def near(self, node: Any) -> dict[Any, float]:
         """A node's neighbors by changed links in either direction, and what these weigh together."""
         out, into = self.links.get(node, {}), self.into.get(node, {})

@@ -116,6 +116,13 @@ class Evolving:
         stream._usual = read_usual(folder)
         return stream
 
+    def branch(self) -> Evolving:
+        """Another stream from here on, in memory alone: what it takes in leaves this one as it is."""
+        other = Evolving(self.model)
+        other._base, other._how, other._turn, other._usual = self._base, self._how, self._turn, self._usual
+        other._changes, other.version, other.time = self._changes.copy(), self.version, self.time
+        return other
+
     def compact(self, keep: int = 30) -> int:
         """Make one delta of all but the last `keep`, so that opening stays quick; how many versions are left.
 
@@ -178,8 +185,9 @@ class Evolving:
         return None if base.std is None else base.std[row]
 
     def transform(self, graph: Any, **how: Any) -> Embedding:
-        """As the model's: vectors of nodes that `fit` never saw; nothing is kept."""
-        return self.model.transform(graph, **how)
+        """As the model's: vectors of nodes that it was not trained on, in the stream's space; nothing is kept."""
+        new = self.model.transform(graph, **how)
+        return new if self._turn is None else self._turn.of(new)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "model" not in self.__dict__:

@@ -48,10 +48,8 @@ class _Batch:
 
 @dataclass(eq=False)
 class _Way:
-    """A way to keep vectors up, what it costs, and its vectors on the days that are measured."""
+    """What a way to keep vectors up cost, and its vectors on the days that are measured."""
 
-    step: Callable[[_Batch, bool], Embedding | None]
-    """Take a batch in and, where it is a day to train and to be measured, give all vectors."""
     seconds: float = 0.0
     vectors: list[Embedding] = field(default_factory=list)
 
@@ -94,8 +92,7 @@ def replay(
         raise InputError(f"C={C!r} is not a finite number above 0")
     batches = _batches(split, days, seed)
     possible = _possible(model)
-    ways = _ways(model, split, mu, possible if baselines else possible[:1])
-    asked = _replayed(ways, batches, every)
+    ways, asked = _replayed(model, split.known, batches, every, mu, possible if baselines else possible[:1])
     figures: dict[str, dict[str, float]] = {name: {} for name in ways}
     if classes is not None:
         of_nodes = classes_of_nodes(classes, split.whole.nodes)
@@ -169,7 +166,13 @@ def _possible(model: Any) -> tuple[str, ...]:
     return tuple(way for way in REPLAY_WAYS if way not in none)
 
 
-def _ways(model: Any, split: NodeSplit, mu: float, names: tuple[str, ...]) -> dict[str, _Way]:
+def _replayed(
+    model: Any, known: Graph, batches: list[_Batch], every: int, mu: float, names: tuple[str, ...]
+) -> tuple[dict[str, _Way], list[_Batch]]:
+    """Let every way take in all batches up to the last that is measured; and those that are measured."""
+    days = [day for day in range(1, len(batches)) if day % every == 0]
+    if not days:
+        raise InputError(f"every={every!r} leaves no day to be measured before the last of {len(batches)}; give less")
     trainings: dict[str, Callable[[Evolving, Graph], Any]] = {
         "settle": lambda stream, now: stream.settle(now, mu=mu),
         "place": lambda stream, now: None,
@@ -177,45 +180,37 @@ def _ways(model: Any, split: NodeSplit, mu: float, names: tuple[str, ...]) -> di
         "refit": lambda stream, now: stream.refit(now, align=False),
         "refit, aligned": lambda stream, now: stream.refit(now),
     }
-
-    def kept_up(train: Callable[[Evolving, Graph], Any]) -> Callable[[_Batch, bool], Embedding | None]:
-        stream = Evolving(model)
-
-        def step(batch: _Batch, measured: bool) -> Embedding | None:
-            stream.update(batch.edges)
-            if not measured:
-                return None
-            train(stream, batch.now)
-            return stream.embedding_
-
-        return step
-
-    def propagated(batch: _Batch, measured: bool) -> Embedding | None:
-        if not measured:
-            return None
-        own = model.embedding_.take(split.known.nodes)
-        new = np.flatnonzero(split.known.nodes.find(batch.now.nodes) < 0)
-        if not len(new):
-            return Embedding(own.nodes, own.vectors)
-        placed = label_propagation(NodeSplit(split.known, batch.now, new, {}), model)
-        return Embedding(Nodes.of([*own.nodes, *placed.nodes]), np.concatenate([own.vectors, placed.vectors]))
-
-    return {name: _Way(propagated if name == "LabelProp" else kept_up(trainings[name])) for name in names}
-
-
-def _replayed(ways: Mapping[str, _Way], batches: list[_Batch], every: int) -> list[_Batch]:
-    """Let every way take in all batches up to the last that is measured; those that are."""
-    days = [day for day in range(1, len(batches)) if day % every == 0]
-    if not days:
-        raise InputError(f"every={every!r} leaves no day to be measured before the last of {len(batches)}; give less")
-    for way in ways.values():
+    measured = [batches[day - 1] for day in days]
+    placing, begun = Evolving(model), time.process_time()
+    for batch in batches[: days[0]]:  # up to the first training all ways are placing
+        placing.update(batch.edges)
+    shared = time.process_time() - begun
+    ways: dict[str, _Way] = {}
+    for name in names:
+        if name == "LabelProp":
+            ways[name] = _propagated(model, known, measured)
+            continue
+        stream, ways[name] = placing.branch(), _Way(shared)
         for day, batch in enumerate(batches[: days[-1]], 1):
             begun = time.process_time()
-            vectors = way.step(batch, day in days)
-            way.seconds += time.process_time() - begun
-            if vectors is not None:
-                way.vectors.append(vectors)
-    return [batches[day - 1] for day in days]
+            if day > days[0]:
+                stream.update(batch.edges)
+            if day in days:
+                trainings[name](stream, batch.now)
+                ways[name].vectors.append(stream.embedding_)
+            ways[name].seconds += time.process_time() - begun
+    return ways, measured
+
+
+def _propagated(model: Any, known: Graph, days: list[_Batch]) -> _Way:
+    """LabelProp from the vectors of the fit, on each day for all that has come."""
+    begun, own, vectors = time.process_time(), model.embedding_.take(known.nodes), []
+    for day in days:
+        new = np.flatnonzero(known.nodes.find(day.now.nodes) < 0)
+        placed = label_propagation(NodeSplit(known, day.now, new, {}), model) if len(new) else own.take([])
+        both = np.concatenate([own.vectors, placed.vectors])
+        vectors.append(Embedding(Nodes.of([*own.nodes, *placed.nodes]), both))
+    return _Way(time.process_time() - begun, vectors)
 
 
 def _f1(
