@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks, Placing
+    from netfold.embedder.settling import NodeCodes
     from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Computed",
     "Embedder",
+    "device_named",
     "loss_curves",
     "option",
+    "threads_for",
 ]
 
 _log = logging.getLogger(__name__)
@@ -70,6 +73,9 @@ class Embedder(Configured, Generic[N]):
     """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
+
+    free_vectors: ClassVar[bool] = False
+    """Whether its vectors are parameters, each free to be anything, and not what a network makes of some."""
 
     embedding_: Embedding = dataclasses.field(
         init=False, metadata=holds("the vectors of the known nodes, a row each, by the nodes' names")
@@ -151,7 +157,7 @@ class Embedder(Configured, Generic[N]):
         _log.info("fit %r to %r", self, data.graph)
         for chosen in ("pair_score_", "trials_"):  # on other data than these
             vars(self).pop(chosen, None)
-        with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
+        with threads_for(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
             self._train(data, checkpoint, checkpoint_every, progress, hook)
             with part("vectors"):
                 vectors = self._embed(data)
@@ -178,7 +184,7 @@ class Embedder(Configured, Generic[N]):
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        device = _device(self.device)
+        device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
         renamed = functools.partial(new_names, type(self))
@@ -229,7 +235,7 @@ class Embedder(Configured, Generic[N]):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(placed), none, None if self.embedding_.std is None else none)
         way = self._way(how)
-        with _threads(later.graph):
+        with threads_for(later.graph):
             encoded = way.how == "encode"
             return self._extend(later, placed, at) if encoded else self._place(later.graph, placed, at, way)
 
@@ -424,6 +430,24 @@ class Embedder(Configured, Generic[N]):
         """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
         return ()
 
+    def _codes(self, network: N, data: Any) -> NodeCodes:
+        """For a model that can be settled: from rows of a graph to what the network makes of these nodes: m x w.
+
+        w is the width of `embedding_.coordinates`; gradients are those of the network's parameters.
+        """
+        name = type(self).__name__
+        raise InputError(
+            f"{name} has no training that could go on from where it is, so that it cannot settle; refit it"
+        )
+
+    def _begin(
+        self, network: N, known: npt.NDArray[np.int64], placed: npt.NDArray[np.float32], there: npt.NDArray[np.bool_]
+    ) -> None:
+        """Where new nodes begin when it is settled, in a network that has 0 for them: nothing but that, as a rule.
+
+        `known` has each node's row of before, or -1; of the latter `placed` has the coordinates, where `there` are any.
+        """
+
     def _unspread(self, *, directed: bool = False) -> str:
         """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
         return "its tables are read in steps of random nodes, and each step would wait for the network"
@@ -570,7 +594,8 @@ class Computed(Embedder[N], abstract=True):
         raise NotImplementedError
 
 
-def _device(name: str) -> torch.device:
+def device_named(name: str) -> torch.device:
+    """The device that the option `device` means here."""
     import torch
 
     if name == "auto":
@@ -585,7 +610,7 @@ _SMALL = 20_000
 
 
 @contextmanager
-def _threads(graph: Any) -> Iterator[None]:
+def threads_for(graph: Any) -> Iterator[None]:
     """One thread where the problem is small, unless OMP_NUM_THREADS says how many; the caller's number comes back.
 
     Where other programs want the same cores, threads of small steps mostly wait for one another. By the size alone, so

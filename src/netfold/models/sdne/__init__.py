@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.sdne.network import SDNENetwork
 
@@ -196,6 +198,7 @@ class SDNE(Embedder["SDNENetwork"]):
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
+            math.ceil(data.graph.n_nodes / (self.batch_size or data.graph.n_nodes)),
         )
 
     def _unspread(self, *, directed: bool = False) -> str:
@@ -303,6 +306,12 @@ class SDNE(Embedder["SDNENetwork"]):
         lack = f"no {'link' if graph.directed else 'links'} to any known node"
         check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
         return Embedding(graph.nodes.take(new), self.network_.embed(rows))
+
+    def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
+        from netfold.learn.sparse_rows import SparseRows
+
+        rows = SparseRows.from_scipy(network.weighed(data.graph.adjacency), device=network.device)
+        return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         return self.network_.embed(links.out)
