@@ -100,6 +100,7 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
 
