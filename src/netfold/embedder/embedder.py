@@ -191,24 +191,47 @@ class Embedder(Configured, Generic[N]):
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
+        with part("held-out links"):
+            enough, looks = self._enough(data, device, bar)
         with part("start"):
             problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
+
+        def stop(record: dict[str, float]) -> bool:
+            ended = hook(record) is True
+            return ended or (looks is not None and record["epoch"] >= enough)
+
         history = train(
             problem.network,  # type: ignore[arg-type]
             problem.batches,
             problem.blocks,
-            epochs=self.epochs,
+            epochs=self.epochs if enough else 0,
             schedule=problem.schedule,
-            tolerance=problem.tolerance,
+            tolerance=problem.tolerance if looks is None else 0.0,
             patience=problem.patience,
             rows=data.graph.n_nodes,
             checkpoint=saved,
             progress=bar,
-            on_epoch=hook,
+            on_epoch=stop,
             before=problem.history,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
+        if looks is not None:
+            self.graph_facts_ = self.graph_facts_ | {"held_out": {str(epoch): auc for epoch, auc in looks.items()}}
+
+    def _enough(self, data: Any, device: torch.device, bar: Progress) -> tuple[int, dict[int, float] | None]:
+        """After how many epochs training ends; with the AUC of held-out links by epochs, where those say so."""
+        share: float = getattr(self, "held_out", 0.0)
+        if not share or not self.epochs:
+            return self.epochs, None
+        from netfold.embedder.placing import best_epochs
+
+        looks = best_epochs(self, data.graph, share, device)
+        best = max(looks, key=lambda x: looks[x])
+        bar.note("held-out links: AUC {:.4f} at the start, {:.4f} after {} of {} epochs, which are taken")(
+            looks[0], looks[best], best, self.epochs
+        )
+        return best, looks
 
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.

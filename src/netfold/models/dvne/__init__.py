@@ -101,6 +101,7 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     embedding_: Embedding = dataclasses.field(
         init=False, metadata=holds("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")

@@ -123,6 +123,7 @@ class SDNE(Embedder["SDNENetwork"]):
     batch_size: int | None = training("batch_size")
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     def reconstruct(self, graph: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the decoder makes of these rows of a graph: x̂ over the known nodes, in the order of `embedding_.nodes`.
@@ -210,6 +211,8 @@ class SDNE(Embedder["SDNENetwork"]):
             return "only whole epochs (batch_size=None) are the same whatever the number of ranks"
         if self.init == "dbn":
             return "init='dbn' trains its layers row by row"
+        if self.held_out:
+            return "held_out asks for pairs of nodes that different ranks have"
         return ""
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
