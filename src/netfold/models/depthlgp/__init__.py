@@ -131,7 +131,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
         return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         return "its subgraphs are not spread yet; it takes 8 dim bytes a node, so that one machine goes far"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:

@@ -206,7 +206,7 @@ class DHNE(Embedder["DHNENetwork"]):
             check_types(whole, self.network_, self.embedding_.nodes)
         return _Counted(whole)
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         return "up to 128 steps an epoch would send each row as often: over 75 TB at a billion nodes, by arithmetic"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
