@@ -101,6 +101,7 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     embedding_: Embedding = dataclasses.field(
         init=False, metadata=holds("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
@@ -176,7 +177,7 @@ class DVNE(Embedder["DVNENetwork"]):
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Rows:
         return _Rows(super()._read(graph, embedding, later=later).graph)
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         return "its many steps an epoch would send each row as often: 27 to 35 TB at a billion nodes, by arithmetic"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:

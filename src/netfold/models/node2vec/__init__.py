@@ -67,6 +67,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     batch_size: int | None = skipgram("batch_size")
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
+    held_out: float = skipgram("held_out")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
