@@ -458,10 +458,7 @@ class Embedder(Configured, Generic[N]):
 
         w is the width of `embedding_.coordinates`; gradients are those of the network's parameters.
         """
-        name = type(self).__name__
-        raise InputError(
-            f"{name} has no training that could go on from where it is, so that it cannot settle; refit it"
-        )
+        raise NotImplementedError
 
     def _begin(
         self, network: N, known: npt.NDArray[np.int64], placed: npt.NDArray[np.float32], there: npt.NDArray[np.bool_]
