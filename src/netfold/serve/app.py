@@ -122,6 +122,7 @@ class Server:
         self._names = {x.lower() for x in (*_LOCAL, own, *self.settings.hosts)}
         self._groups: dict[Any, list[tuple[NearestQuery, asyncio.Future[Any]]]] = {}
         self._draining: dict[Any, asyncio.Task[None]] = {}
+        self._tidying: asyncio.TimerHandle | None = None
         self._update_decoder = msgspec.json.Decoder(UpdateQuery)
         self._waiting, self._unknown, self._reloading = 0, 0, asyncio.Lock()
         self._counts: Counter[tuple[str, int]] = Counter()
@@ -375,9 +376,11 @@ class Server:
             self._marks[name] = self._mark(name)
             loop = asyncio.get_running_loop()  # not in the pool, which answers meanwhile
             self.models[name] = await loop.run_in_executor(self._loader, self._newer, name)
-            loop.call_later(1.0, self._tidy)  # when what was asked of the version before is answered
+            if self._tidying is None:  # when what was asked of the version before is answered
+                self._tidying = loop.call_later(1.0, self._tidy)
 
     def _tidy(self) -> None:
+        self._tidying = None
         with contextlib.suppress(RuntimeError):  # it has been shut down
             self._loader.submit(_give_memory_back)
 
@@ -562,9 +565,7 @@ def _timed(seconds: float) -> Any:
 def _give_memory_back() -> None:
     """What the version before took goes back to the system, where the C library can be told so."""
     import ctypes
-    import gc
 
-    gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
