@@ -650,6 +650,11 @@ class Alignment:
             std = np.sqrt(std.astype(np.float64) ** 2 @ self.rotation**2).astype(np.float32)
         return Embedding(embedding.nodes, vectors, std, fitted_to=embedding.fitted_to)
 
+    def back(self, embedding: Embedding) -> Embedding:
+        """An embedding of the old space, in the new one."""
+        turned = Alignment(self.rotation.T, -self.shift @ self.rotation.T, self.residual, self.common)
+        return turned.of(embedding)
+
 
 def align(new: Any, old: Any) -> Alignment:
     """The rotation that brings the vectors of one fit nearest to those of another: orthogonal Procrustes.
