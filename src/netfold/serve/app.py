@@ -61,6 +61,9 @@ class ServerSettings:
     """Seconds between two looks at a watched model."""
     log_names: bool = False
     vectors_only: bool = False
+    open_routes: tuple[str, ...] = ()
+    """Routes without data that need no token: the explorer's page."""
+    log: bool = True
 
 
 class _Refusal(Exception):  # noqa: N818
@@ -175,7 +178,8 @@ class Server:
         facts |= {"ms": round(1000 * seconds, 2), **getattr(request.state, "facts", {})}
         if hasattr(request.state, "failure"):
             facts["failure"] = request.state.failure
-        print(json.dumps(facts), file=sys.stderr, flush=True)
+        if self.settings.log or "failure" in facts:
+            print(json.dumps(facts), file=sys.stderr, flush=True)
         kind = "text/plain; version=0.0.4" if route == "/metrics" and status == 200 else "application/json"
         safe = {"X-Request-Id": name, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return Response(body, status, headers | safe, kind)
@@ -190,7 +194,7 @@ class Server:
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             raise _Refusal(403, "a page of another origin may not ask this server")
-        open_ = ("/healthz", "/readyz", *(("/metrics", "/openapi.json") if is_loopback(settings.host) else ()))
+        open_ = ("/healthz", "/readyz", *settings.open_routes, *(("/metrics", "/openapi.json") if is_loopback(settings.host) else ()))
         if settings.tokens and route not in open_:
             self._check_token(request, "admin" if route.endswith("/reload") else "read")
 

@@ -35,7 +35,7 @@ class MapView {
     const home = this.camera.fitting(sheet.facts.home);
     this.camera.homeScale = home.scale;
     this.camera.look(home);
-    this.cost = sheet.facts.nodes / 4000; // milliseconds of a frame without a graphics card, until one is measured
+    this.cost = (sheet.facts.nodes + (sheet.links ? 8 * (sheet.facts.edges ?? 0) : 0)) / 4000; // milliseconds of a frame without a graphics card, until one is measured
     await this.load();
     this.move();
   }
@@ -46,6 +46,7 @@ class MapView {
     this.painter.load("at", xy);
     this.painter.load("ends", facts.links ? await block(facts.links) : null);
     this.painter.load("part", facts.ellipses ? await block(facts.ellipses.parts) : null);
+    this.painter.load("weight", this.sheet.weights);
     await this.recolor();
   }
 
