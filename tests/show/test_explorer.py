@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
+import html
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +16,14 @@ import pytest
 from scipy import sparse
 
 import netfold as nf
+from command import netfold, succeed, told
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
-from netfold.show.explore import Explorer
+from netfold.show.explore import Explorer, write_atlas
 from netfold.show.explore.groups import clustering_coefficients, linked_rows, region_names
+from netfold.show.explore.page import answered, cell_page
 from netfold.show.report import Sheet
+from netfold.show.report.points import placed
 from netfold.show.report.sheets import Classes, link_ends
 
 HOSTILE = ['quote " and , comma', "=1+1", "</script>", "Zoë", "b\u202eidi"]
@@ -74,7 +81,9 @@ def test_links_of_a_node_are_those_of_one_and_of_two_steps(directed: bool) -> No
         beside = neighbors(data, own.nodes[row])
         assert {own.nodes[i] for i in one["ends"][1::2]} == beside and set(one["ends"][::2]) == {row}
         assert two["first"] == len(beside) and not two["cut"]
-        pairs = [frozenset((own.nodes[u], own.nodes[v])) for u, v in zip(two["ends"][::2], two["ends"][1::2], strict=True)]
+        pairs = [
+            frozenset((own.nodes[u], own.nodes[v])) for u, v in zip(two["ends"][::2], two["ends"][1::2], strict=True)
+        ]
         wanted = {frozenset((x, y)) for x in [own.nodes[row], *beside] for y in neighbors(data, x)}
         assert set(pairs) == wanted and len(pairs) == len(wanted)
 
@@ -227,7 +236,10 @@ def test_versions_say_which_update_placed_whom(tmp_path: Path) -> None:
     }  # fmt: skip
     assert [(x["number"], x["placed"], x["gone"]) for x in facts["versions"]] == [(1, 2, 0), (2, 2, 1)]
     assert facts["columns"][-1]["name"] == "origin"
-    assert "versions" not in Explorer([Sheet("SDNE", nf.Evolving.open(tmp_path / "m.netfold", version=0))]).facts["sheets"][0]
+    assert (
+        "versions"
+        not in Explorer([Sheet("SDNE", nf.Evolving.open(tmp_path / "m.netfold", version=0))]).facts["sheets"][0]
+    )
 
 
 def test_regions_are_called_by_their_class_or_by_who_has_most_links() -> None:
@@ -252,3 +264,66 @@ def test_links_are_drawn_in_a_random_order_and_counted() -> None:
     assert ends.tolist() != wanted.tolist()
     matrix = linked_rows(wanted, N).toarray() > 0
     assert (matrix == matrix.T).all() and matrix.sum() == 2 * len({frozenset(x) for x in wanted.tolist()})
+
+
+# -------------------------------------------------------------------- in a notebook, and for embedding-atlas
+
+
+def test_the_kernel_answers_the_page_of_a_cell() -> None:
+    shown = explorer()
+    facts, _ = answered(shown, {"netfold": "1", "question": "facts", "body": {}})
+    assert facts == {"netfold": "1", "answer": shown.facts}
+    xy = shown.facts["sheets"][0]["xy"]["block"]
+    said, buffers = answered(shown, {"netfold": "2", "question": "block", "body": {"number": xy}})
+    assert said == {"netfold": "2"} and buffers == [shown.block(xy)]
+    near, _ = answered(shown, {"netfold": "3", "question": "near", "body": {"row": 3}})
+    assert near["answer"] == shown.ask("near", {"row": 3})
+    for bad in ({"question": "near", "body": {"row": -1}}, {"question": "block", "body": {"number": "0"}}, {"body": 1}):
+        assert answered(shown, {"netfold": "4", **bad})[0]["error"]
+    assert answered(shown, 7) == ({"error": "that is no question"}, [])
+
+
+def test_the_page_of_a_cell_holds_its_script_and_allows_no_other() -> None:
+    page = cell_page("A & <b>")
+    policy = html.unescape(re.findall(r'Content-Security-Policy" content="([^"]*)"', page)[0])
+    script = page.split('<script type="module">')[1].split("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy and "default-src 'none'" in policy and "unsafe" not in policy
+    assert "<title>A &amp; &lt;b&gt;</title>" in page and "src=" not in page.split("<body")[1].split("<script")[0]
+
+
+def test_a_notebook_shows_the_explorer_through_anywidget() -> None:
+    pytest.importorskip("anywidget")
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=1).fit(graph(), progress=False)
+    bundle = model.show(graph())._repr_mimebundle_()
+    assert {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(bundle)
+    assert "application/vnd.jupyter.widget-view+json" not in model.show(graph(), evaluate=True)._repr_mimebundle_()
+
+
+@pytest.mark.parametrize("std", [False, True])
+def test_the_file_for_embedding_atlas_has_places_and_nearest(tmp_path: Path, std: bool) -> None:
+    import duckdb
+
+    own = embedding(std)
+    write_atlas(own, tmp_path / "map.parquet", method="pca", k=4)
+    rows = duckdb.connect().execute(f"SELECT node, x, y, neighbors FROM '{tmp_path / 'map.parquet'}'").fetchall()
+    assert [row[0] for row in rows] == names()
+    for node, _, _, near in rows:
+        wanted = own.nearest(node, 4)
+        assert [own.nodes[i] for i in near["ids"]] == [x for x, _ in wanted]
+        scores = [x if std else 1 - x for _, x in wanted]
+        assert near["distances"] == pytest.approx(scores)
+    at = np.array([row[1:3] for row in rows])
+    assert np.ptp(at, axis=0).max() > 0 and at == pytest.approx(placed(own, "pca").at)
+
+
+def test_the_program_says_what_groups_have_in_common_and_writes_for_the_atlas(tmp_path: Path) -> None:
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=3).fit(nf.datasets.karate(), progress=False)
+    model.save(tmp_path / "m.netfold")
+    u, v = nf.datasets.karate().adjacency.tocoo().coords
+    (tmp_path / "edges.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(u, v, strict=True) if a < b))
+    facts = told("groups", tmp_path / "m.netfold", "-k", "2", "--edges", tmp_path / "edges.csv")
+    assert len(facts["common"]) == 2 and any(facts["common"])
+    succeed("export", tmp_path / "m.netfold", "-o", tmp_path / "a.parquet", "--for", "embedding-atlas")
+    refused = netfold("export", tmp_path / "m.netfold", "-o", tmp_path / "a.csv", "--for", "embedding-atlas")
+    assert refused.exit_code == 2 and "does not end in .parquet" in refused.stderr

@@ -9,6 +9,7 @@ import click
 from netfold.cli.inputs import embedding_at
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.data.text import counted
+from netfold.errors import InputError
 
 __all__ = ["export"]
 
@@ -29,9 +30,15 @@ __all__ = ["export"]
     show_default=True,
     help="Of parquet: a column for each number, or one list column, as vector stores want it.",
 )
+@click.option(
+    "--for",
+    "program",
+    type=click.Choice(("embedding-atlas",)),
+    help="Write parquet that this program opens: places on a map and nearest nodes, not the vectors.",
+)
 @force_flag
 @json_flag
-def export(model: str, out: str, columns: str, force: bool, as_json: bool) -> None:
+def export(model: str, out: str, columns: str, program: str | None, force: bool, as_json: bool) -> None:
     """Write the embedding of MODEL to a file of the format that its ending names.
 
     parquet and npz keep everything; npy has the nodes in a file beside it; txt and w2v are word2vec's text, bin its
@@ -47,7 +54,14 @@ def export(model: str, out: str, columns: str, force: bool, as_json: bool) -> No
 
     check_vectors_ending(Path(out))
     check_new_file(out, force=force)
+    if program is not None and Path(out).suffix != ".parquet":
+        raise InputError(f"{program} opens parquet, and {out} does not end in .parquet; give -o map.parquet")
     embedding = embedding_at(model)
-    embedding.save(out, force=force, columns=columns)
+    if program is None:
+        embedding.save(out, force=force, columns=columns)
+    else:
+        from netfold.show.explore import write_atlas
+
+        write_atlas(embedding, out)
     facts = {"nodes": len(embedding), "dim": embedding.dim, "path": out}
     say(facts, f"{counted(len(embedding), 'node')} in {counted(embedding.dim, 'dimension')}\n{out}", as_json=as_json)

@@ -194,7 +194,12 @@ class Server:
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             raise _Refusal(403, "a page of another origin may not ask this server")
-        open_ = ("/healthz", "/readyz", *settings.open_routes, *(("/metrics", "/openapi.json") if is_loopback(settings.host) else ()))
+        open_ = (
+            "/healthz",
+            "/readyz",
+            *settings.open_routes,
+            *(("/metrics", "/openapi.json") if is_loopback(settings.host) else ()),
+        )
         if settings.tokens and route not in open_:
             self._check_token(request, "admin" if route.endswith("/reload") else "read")
 

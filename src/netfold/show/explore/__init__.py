@@ -8,16 +8,18 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.checks import Floats, Ints, is_whole
+from netfold.data.checks import Ints, is_whole
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
 from netfold.data.text import as_typed
@@ -25,12 +27,13 @@ from netfold.errors import InputError
 from netfold.show.explore.groups import described_groups, linked_rows, region_names
 from netfold.show.report import Sheet
 from netfold.show.report.document import Blocks, printable_facts
+from netfold.show.report.points import placed
 from netfold.show.report.sheets import Classes, NodeNumbers, link_ends, packed_map
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
 
-__all__ = ["Explorer"]
+__all__ = ["Explorer", "write_atlas"]
 
 _DRAWN = 500_000
 """Links up to which all of them can be drawn."""
@@ -40,6 +43,7 @@ _MOST_NEAREST, _MOST_ROWS, _MOST_TYPED = 1_000, 100_000, 1_000
 _LANDING = 5
 """Nodes in whose middle a new one is drawn, where the map is not linear."""
 _NO_ROW = 0xFFFFFFFF
+_EXACT, _TOGETHER = 20_000, 64
 
 
 class Explorer:
@@ -74,13 +78,13 @@ class Explorer:
         return self.blocks.content(number)
 
     def ask(self, question: str, body: Any) -> dict[str, Any]:
-        """The answer to a question of the page: `QUESTIONS` has them. `body` says of which `sheet`."""
-        if question not in QUESTIONS:
-            raise InputError(f"the explorer answers {', '.join(QUESTIONS)}, not {question[:40]!r}")
+        """The answer to a question of the page: `_ANSWERS` has them. `body` says of which `sheet`."""
+        if question not in _ANSWERS:
+            raise InputError(f"the explorer answers {', '.join(_ANSWERS)}, not {question[:40]!r}")
         if not isinstance(body, dict):
-            raise InputError("a question is an object, as {\"sheet\": 0}")
+            raise InputError('a question is an object, as {"sheet": 0}')
         shown = self._shown[_whole(body, "sheet", 0, len(self._shown) - 1, 0)]
-        return QUESTIONS[question](shown, body)
+        return _ANSWERS[question](shown, body)
 
 
 class _Shown:
@@ -209,15 +213,15 @@ class _Shown:
         directed = bool(getattr(model, "graph_facts_", {}).get("directed", False))
         later = Graph.from_edges([(node, own.nodes[row]) for row in dict.fromkeys(rows)], directed=directed)
         with self._busy:
-            placed = model.transform(later).take([node])
-        near = own.nearest(placed.vectors[0] if placed.std is None else placed.coordinates[0], 10)
+            new = model.transform(later).take([node])
+        near = own.nearest(new.vectors[0] if new.std is None else new.coordinates[0], 10)
         nearest = own.nodes.find([x for x, _ in near])
-        at = self.points.where(placed.vectors)
+        at = self.points.where(new.vectors)
         at = self.parts[nearest[:_LANDING]].mean(axis=0)[None] if at is None else at
         exact = self.points.directions is not None
         answer = {"x": float(at[0, 0]), "y": float(at[0, 1]), "exact": exact, "rows": nearest.tolist()}
         answer |= {"scores": [x for _, x in near], "links": list(dict.fromkeys(rows))}
-        return answer | ({} if placed.std is None else {"uncertainty": float(widths(placed.std, 10)[0])})
+        return answer | ({} if new.std is None else {"uncertainty": float(widths(new.std, 10)[0])})
 
     def table(self, body: dict[str, Any]) -> dict[str, Any]:
         """The nodes at `rows` as csv: names as people type them, places on the map, and every column."""
@@ -226,7 +230,9 @@ class _Shown:
         columns = [_words_of(column) for column in self.columns]
         for row in rows:
             x, y = self.parts[row].tolist()
-            lines.append([as_typed(self.embedding.nodes[row]), f"{x:.6f}", f"{y:.6f}", *(word(row) for word in columns)])
+            lines.append(
+                [as_typed(self.embedding.nodes[row]), f"{x:.6f}", f"{y:.6f}", *(word(row) for word in columns)]
+            )
         return {"csv": _csv(lines)}
 
     def verdicts(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -251,7 +257,7 @@ class _Shown:
         return rows
 
 
-QUESTIONS: dict[str, Callable[[_Shown, dict[str, Any]], dict[str, Any]]] = {
+_ANSWERS: dict[str, Callable[[_Shown, dict[str, Any]], dict[str, Any]]] = {
     "near": _Shown.near,
     "links": _Shown.links,
     "groups": _Shown.groups,
@@ -262,8 +268,28 @@ QUESTIONS: dict[str, Callable[[_Shown, dict[str, Any]], dict[str, Any]]] = {
 """What the page asks."""
 
 
+def write_atlas(embedding: Embedding, path: str | os.PathLike[str], *, method: str = "auto", k: int = 15) -> None:
+    """A parquet file that embedding-atlas opens: node, x, y, and the k nearest as `neighbors` (ids and distances).
+
+    Ids are row numbers, as it wants them; a distance is 1 - cosine, or W2 of Gaussians. The nearest are exact up to
+    20,000 nodes, and beyond that those of an index, where faiss is installed.
+    """
+    from netfold.io.vectors.parquet import write_places
+
+    nodes, n = embedding.nodes, len(embedding)
+    search = embedding.nearest if n <= _EXACT else embedding.index().nearest
+    k = min(k, n - 1)
+    ids, distances = np.zeros((n, k), np.int64), np.zeros((n, k))
+    for start in range(0, n, _TOGETHER) if k else ():
+        rows = range(start, min(start + _TOGETHER, n))
+        for row, near in zip(rows, search([nodes[i] for i in rows], k), strict=True):
+            ids[row] = nodes.find([node for node, _ in near])
+            distances[row] = [score if embedding.std is not None else 1 - score for _, score in near]
+    write_places(Path(path), nodes, placed(embedding, method).at, ids, distances)
+
+
 def _whole(body: dict[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
-    value = body.get(name, default)
+    value: Any = body.get(name, default)
     if not is_whole(value) or not low <= value <= high:
         raise InputError(f"{name} is a whole number from {low} to {high}")
     return int(value)

@@ -96,7 +96,7 @@ def clustering_coefficients(linked: sparse.csr_array) -> Floats:
     """
     own = sparse.csr_array((np.ones(linked.nnz, np.float64), linked.indices, linked.indptr), linked.shape)
     degrees = np.diff(own.indptr).astype(np.float64)
-    triangles = np.asarray((own @ own).multiply(own).sum(axis=1)).ravel()
+    triangles: Floats = np.asarray((own @ own).multiply(own).sum(axis=1)).ravel()
     pairs = degrees * (degrees - 1)
     return np.asarray(triangles / np.where(pairs > 0, pairs, 1))
 

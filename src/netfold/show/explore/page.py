@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import html
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import printable
+from netfold.errors import InputError
 from netfold.show.report.document import filled, hashed
 
-__all__ = ["POLICY", "cell_page", "explorer_script", "explorer_style", "served_page"]
+if TYPE_CHECKING:
+    from netfold.show.explore import Explorer
+
+__all__ = ["POLICY", "answered", "cell_page", "explorer_script", "explorer_style", "notebook_widget", "served_page"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
@@ -16,7 +21,20 @@ POLICY = (
 )
 """What the page of a server may do: run its own script, wear its own style, and ask its own server."""
 
-_REPORT = ("dom", "names", "palette", "camera", "grid", "painter", "overlay", "sheet", "search", "legend", "map", "pointer")
+_REPORT = (
+    "dom",
+    "names",
+    "palette",
+    "camera",
+    "grid",
+    "painter",
+    "overlay",
+    "sheet",
+    "search",
+    "legend",
+    "map",
+    "pointer",
+)
 _OWN = ("ask", "view", "address", "nodes", "selection", "groups", "newcomers", "versions", "explore")
 """In the order in which they stand in the script; together they are one module."""
 
@@ -52,3 +70,33 @@ def explorer_style() -> str:
 def _page(title: str, head: str, script: str) -> str:
     template = (files("netfold.show.explore") / "assets" / "explore.html").read_text(encoding="utf-8")
     return filled(template, {"title": html.escape(printable(title)), "head": head, "script": script})
+
+
+def notebook_widget(explorer: Explorer) -> Any:
+    """The page in the cell of a notebook, whose kernel answers it: a widget of anywidget (the extra `notebook`)."""
+    import anywidget
+    import traitlets
+
+    class ExplorerWidget(anywidget.AnyWidget):
+        _esm = (files("netfold.show.explore") / "assets" / "widget.js").read_text(encoding="utf-8")
+        page = traitlets.Unicode(cell_page(explorer.title)).tag(sync=True)
+
+    widget = ExplorerWidget()
+    widget.on_msg(lambda _, content, __: widget.send(*answered(explorer, content)))
+    return widget
+
+
+def answered(explorer: Explorer, content: Any) -> tuple[dict[str, Any], list[bytes]]:
+    """What the kernel sends back for a question of a cell's page: the answer or an error, and the bytes of a block."""
+    if not isinstance(content, dict) or not isinstance(content.get("netfold"), str):
+        return {"error": "that is no question"}, []
+    own, question, body = {"netfold": content["netfold"]}, content.get("question"), content.get("body")
+    try:
+        if question == "facts":
+            return own | {"answer": explorer.facts}, []
+        if question == "block":
+            number = body.get("number") if isinstance(body, dict) else None
+            return dict(own), [explorer.block(number if type(number) is int else -1)]
+        return own | {"answer": explorer.ask(str(question), body)}, []
+    except InputError as e:
+        return own | {"error": str(e)}, []

@@ -118,6 +118,7 @@ def _policy(script: str, style: str) -> str:
 
 
 def hashed(text: str) -> str:
+    """A script or a style as a policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

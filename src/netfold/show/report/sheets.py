@@ -148,9 +148,7 @@ def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     return facts | {"cost": cost(sheet.model, sheet.embedding)}
 
 
-def packed_map(
-    sheet: Sheet, blocks: Blocks, method: str
-) -> tuple[dict[str, Any], Points, list[Classes | NodeNumbers]]:
+def packed_map(sheet: Sheet, blocks: Blocks, method: str) -> tuple[dict[str, Any], Points, list[Classes | NodeNumbers]]:
     """What a map needs: names, places, columns, and who is named first; and those places and columns themselves."""
     embedding, data = sheet.embedding, sheet.data
     columns = sheet_columns(sheet.model, embedding, data, sheet.classes)

@@ -66,7 +66,7 @@ async function answered(response) {
 /** To the notebook, which has the number of the question and gives it back with the answer. */
 function overFrame(question, body) {
   return new Promise((resolve, reject) => {
-    const id = `${waiting.size}-${performance.now()}`;
+    const id = `${Math.random()}-${performance.now()}`; // other cells ask the same kernel
     waiting.set(id, { resolve, reject });
     parent.postMessage({ netfold: id, question, body }, "*");
   });
