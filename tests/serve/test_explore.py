@@ -7,7 +7,9 @@ import csv
 import http.client
 import io
 import json
+import os
 import re
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -389,3 +391,29 @@ def test_an_address_that_was_opened_before_shows_a_sentence(chromium: Chromium) 
         chromium.visit(server.address(port))
         assert "run netfold explore again" in Window(chromium).text("#missing")
         chromium.complaints.clear()
+
+
+@in_a_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+def test_axe_finds_nothing_with_everything_open(tmp_path: Path, width: int, dark: bool) -> None:
+    """axe-core is fetched from npm, or is the file that NETFOLD_AXE names."""
+    named = os.environ.get("NETFOLD_AXE")
+    if named is None:
+        subprocess.run(["npm", "pack", "--silent", "axe-core@4"], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(["tar", "xzf", next(tmp_path.glob("*.tgz"))], cwd=tmp_path, check=True)
+    axe = Path(named or tmp_path / "package" / "axe.min.js").read_text(encoding="utf-8")
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=3).fit(graph(), progress=False)
+    sheets = [Sheet("SDNE", model, graph()), Sheet("Gaussians", gaussians(), graph())]
+    with Chromium(width, 800, dark=dark, seconds=30) as browser, opened(browser, sheets) as window:
+        window.find("node 20")
+        window.ask("for (const x of document.querySelectorAll('#panel > details')) x.open = true")
+        window.act("#unlinked", "document.querySelectorAll('.accept').length")
+        window.put("new-links", "node 7")
+        for button in (".accept", "#seen", "#newcomer [type=submit]", "#grouping [type=submit]"):
+            window.ask(f"document.querySelector({button!r}).click()")
+        browser.wait(
+            "document.querySelectorAll('#groups li').length && document.querySelectorAll('#newcomers li').length"
+        )
+        browser.call("Runtime.evaluate", expression=axe)
+        assert window.ask("axe.run().then((x) => x.violations.map((y) => [y.id, y.nodes.map((z) => z.html)]))") == []

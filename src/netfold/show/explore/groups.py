@@ -181,7 +181,8 @@ def _region(rows: Ints, classes: Classes | None, named: Ints, nodes: Nodes) -> s
     if classes is not None:
         counts = np.bincount(classes.codes[rows], minlength=len(classes.names) + 1)[: len(classes.names)]
         if counts.max() >= _SHARE * len(rows):
-            return classes.names[int(counts.argmax())]
+            name = classes.names[int(counts.argmax())]
+            return f"{classes.name} {name}" if name.isdecimal() else name
     inside = named[np.isin(named, rows)]
     return f"around {node_line(nodes[int(inside[0])])}" if len(inside) else ""
 

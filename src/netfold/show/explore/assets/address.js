@@ -33,10 +33,12 @@ function cameraWords({ x, y, zoom }) {
   return home ? "" : [x.toFixed(4), y.toFixed(4), zoom.toPrecision(4)].join(",");
 }
 
-function lookAs(camera, words) {
+function lookAs(map, words) {
+  const { camera } = map;
   const [x, y, zoom] = (words ?? "").split(",").map(Number);
   if (![x, y, zoom].every(Number.isFinite) || !(zoom > 0)) return;
   camera.look({ x: between(x, -0.2, 1.2), y: between(y, -0.2, 1.2), scale: camera.homeScale * between(zoom, 0.4, CLOSEST) });
+  map.move();
 }
 
 /** A line around nodes as numbers, thinned to what an address holds. */

@@ -78,9 +78,8 @@ class Page {
   async drawLinks() {
     for (const view of this.views) {
       const own = view.row >= 0 && ["one", "two"].includes(this.links) && view.sheet.facts.edges;
-      view.sheet.links = this.links === "all" && Boolean(view.sheet.facts.links);
       view.ownLinks = own ? await ask("links", { sheet: view.index, row: view.row, steps: this.links === "two" ? 2 : 1 }) : { ends: [], first: 0 };
-      view.map.render();
+      view.map.render(false);
     }
   }
 
@@ -192,14 +191,19 @@ class Page {
     if (line && this.views[Number(index)] && lineOfWords(line)) await this.take(this.views[Number(index)], lineOfWords(line));
     const view = this.views.find(({ sheet }) => said("node") && sheet.names.row(said("node")) >= 0);
     if (view) await this.select(view, view.sheet.names.row(said("node")), false);
-    this.views.forEach((each, i) => lookAs(each.map.camera, said(`view${i + 1}`)));
-    for (const each of this.views) each.map.move();
+    this.views.forEach((each, i) => lookAs(each.map, said(`view${i + 1}`)));
   }
 
   setLinks(how) {
     this.links = how;
     byId("links").value = how;
-    for (const view of this.views) view.sheet.links = how === "all" && Boolean(view.sheet.facts.links);
+    for (const { sheet, map } of this.views) {
+      const before = sheet.links;
+      sheet.links = how === "all" && Boolean(sheet.facts.links);
+      if (!map || sheet.links === before) continue;
+      map.cost = Math.max(map.cost, sheet.links ? sheet.facts.edges / 100 : 0); // until it is measured
+      map.render();
+    }
   }
 
   showCertain() {
@@ -302,14 +306,14 @@ async function begin() {
   page.setLinks(page.usual);
   byId("stages").classList.toggle("two", page.views.length > 1);
   byId("stages").replaceChildren(...page.views.map(({ stage }) => stage));
-  const largest = Math.max(...page.views.map(({ sheet }) => sheet.facts.nodes));
+  const largest = Math.max(...page.views.map(({ sheet: { facts } }) => facts.nodes + 5 * (facts.links ? facts.edges : 0)));
   await Promise.all(page.views.map((view) => view.start(largest <= 100000)));
   await framesShown();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
   for (const view of page.views) await view.sheet.words(); // after the first frame, which a large map's words would delay
   page.color = page.views[0].sheet.facts.columns[0]?.name ?? "";
   page.fillColumns();
-  page.colorBy(page.color);
+  page.drawLegend();
   listenToPage(page);
   listenToSelection(page);
   listenToNewcomers(page);

@@ -18,6 +18,7 @@ async function showVersion(page, number) {
     const rows = [];
     for (let i = 0; i < born.length && number > 0 && rows.length < RINGED; i++) if (born[i] === number) rows.push(i);
     each.ringed = rows;
+    each.map.render(false);
   }
   await weigh(page);
 }

@@ -49,6 +49,7 @@ class View {
 
   /** Gives the map the weights of its nodes: null where all are as usual. */
   reweigh(weights) {
+    if (!weights && !this.sheet.weights) return;
     this.sheet.weights = weights;
     this.map.painter.load("weight", weights);
     this.map.render();

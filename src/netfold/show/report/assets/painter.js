@@ -165,8 +165,25 @@ class Painter {
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.counts.part / 3);
   }
 
+  /** Calls back once all that was asked for has been drawn, without waiting for it. */
+  whenDrawn(callback) {
+    const { gl } = this;
+    const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    const look = () => {
+      if (gl.isContextLost()) return;
+      if (gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) {
+        setTimeout(look, 8);
+        return;
+      }
+      gl.deleteSync(fence);
+      callback();
+    };
+    setTimeout(look, 0);
+  }
+
   /** With a stride of s, the first s-th part of the links. */
-  drawLinks({ tint, stride }) {
+  drawLinks({ tint, linkStride: stride }) {
     const { gl, line } = this;
     gl.useProgram(line.program);
     gl.uniform4fv(line.view, this.view);
