@@ -9,7 +9,9 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,7 +23,9 @@ import pytest
 
 import netfold as nf
 from chromium import Chromium, program
+from command import refuse
 from netfold.data.embedding import Embedding
+from netfold.errors import InputError
 from netfold.show.explore import Explorer
 from netfold.show.report import Sheet
 
@@ -152,6 +156,58 @@ def test_the_token_of_the_address_opens_one_session() -> None:
         assert ask(port, "POST", "/explore/ask/nothing", {}, **own)[0] == 400
         assert ask(port, "POST", "/explore/ask/near", [1], **own)[0] == 400
         assert ask(port, "POST", "/v1/models/points/reload", {}, **own)[0] == 403
+
+
+def test_the_command_prints_an_address_that_opens_and_ends_by_a_signal(tmp_path: Path) -> None:
+    nf.Spectral(dim=4).fit(nf.datasets.karate(), progress=False).save(tmp_path / "m.netfold")
+    command = [sys.executable, "-m", "netfold", "explore", str(tmp_path / "m.netfold"), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/explore/#token=([\w-]{40,})\n", process.stdout.readline())
+            assert found is not None
+            port, token = int(found[1]), found[2]
+            end = time.monotonic() + 30
+            while True:
+                try:
+                    session = ask(port, "POST", "/explore/session", {"token": token})[1]["session"]
+                    break
+                except ConnectionError:
+                    assert time.monotonic() < end
+                    time.sleep(0.05)
+            facts = ask(port, "GET", "/explore/facts", Authorization=f"Bearer {session}")[1]
+            assert facts["title"] == "Spectral" and facts["sheets"][0]["nodes"] == 34
+            placed = {"name": "new", "links": [0, 1]}
+            assert (
+                len(ask(port, "POST", "/explore/ask/place", placed, Authorization=f"Bearer {session}")[1]["rows"]) == 10
+            )
+        finally:
+            process.send_signal(signal.SIGTERM)
+        errors = process.communicate(timeout=30)[1]
+        assert "Traceback" not in errors and token not in errors and "the address opens once" in errors
+
+
+def test_the_command_refuses_three_models_and_paths_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "one model, or two side by side" in refuse("explore", "a", "b", "c", "--no-browser")
+    assert "no such file or folder" in refuse("explore", tmp_path / "none.netfold", "--no-browser")
+
+
+def test_hyperedges_are_explored_without_links_and_place_nobody() -> None:
+    tuples = [(("user", u), ("film", f)) for u in range(6) for f in range(5) if (u + f) % 2]
+    hypergraph = nf.Hypergraph.from_tuples(tuples, {x: x[0] for edge in tuples for x in edge})
+    model = nf.DHNE(dim=4, epochs=1).fit(hypergraph, progress=False)
+    explorer = Explorer([Sheet("DHNE", model, hypergraph)], method="pca")
+    facts = explorer.facts["sheets"][0]
+    assert "edges" not in facts and not facts["places"] and facts["columns"][0]["name"] == "type"
+    near = explorer.ask("near", {"row": 0, "k": 3})
+    own = model.embedding_
+    assert [own.nodes[i] for i in near["rows"]] == [x for x, _ in own.nearest(own.nodes[0], 3)]
+    assert explorer.ask("table", {"rows": [0]})["csv"].splitlines()[1].startswith("user:")
+    with pytest.raises(InputError, match="no way to place"):
+        explorer.ask("place", {"name": "new", "links": [0]})
 
 
 # -------------------------------------------------------------------- in a browser
