@@ -66,6 +66,9 @@ class ServerSettings:
     """Seconds between two looks at a watched model."""
     log_names: bool = False
     vectors_only: bool = False
+    open_routes: tuple[str, ...] = ()
+    """Routes without data that need no token: the explorer's page."""
+    log: bool = True
 
 
 class _Refusal(Exception):  # noqa: N818
@@ -117,7 +120,8 @@ class Server:
         self._pool = ThreadPoolExecutor(self.settings.threads, "netfold")
         self._loader = ThreadPoolExecutor(1, "netfold-load")  # one, so that memory is taken from one place
         local = is_loopback(self.settings.host)
-        self._open = {"/healthz", "/readyz", *(("/metrics", "/openapi.json") if local else ())}
+        self._open = {"/healthz", "/readyz", *self.settings.open_routes}
+        self._open |= {"/metrics", "/openapi.json"} if local else set()
         own = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
         self._names = {x.lower() for x in (*_LOCAL, own, *self.settings.hosts)}
         self._groups: dict[Any, list[tuple[NearestQuery, asyncio.Future[Any]]]] = {}
@@ -190,7 +194,8 @@ class Server:
         facts |= {"ms": round(1000 * seconds, 2), **getattr(request.state, "facts", {})}
         if hasattr(request.state, "failure"):
             facts["failure"] = request.state.failure
-        _log(facts)
+        if self.settings.log or "failure" in facts:
+            _log(facts)
         kind = "text/plain; version=0.0.4" if route == "/metrics" and status == 200 else "application/json"
         if status == 200 and getattr(request.state, "arrow", False):
             kind = _ARROW

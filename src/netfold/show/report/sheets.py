@@ -25,7 +25,7 @@ from netfold.show.report.points import Points, lengths_of, packed_vectors, place
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["Classes", "NodeNumbers", "packed_sheet", "sheet_columns"]
+__all__ = ["Classes", "NodeNumbers", "degrees_of", "link_ends", "packed_map", "packed_sheet", "sheet_columns"]
 
 
 _MOST = 60_000
@@ -138,22 +138,32 @@ _LINKS = 30_000
 
 def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     """Everything that the page shows of a model, its arrays put into blocks."""
+    facts, points, columns = packed_map(sheet, blocks, method)
+    named = _by_weight(sheet.embedding, sheet.data)
+    facts["still"] = _still(sheet.name, sheet.embedding, points, columns, named)
+    facts["vectors"] = packed_vectors(sheet.embedding, blocks)
+    if isinstance(sheet.data, Graph) and 0 < sheet.data.n_edges <= _LINKS:
+        facts["links"] = blocks.add(link_ends(sheet.embedding, sheet.data))
+    facts |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
+    return facts | {"cost": cost(sheet.model, sheet.embedding)}
+
+
+def packed_map(sheet: Sheet, blocks: Blocks, method: str) -> tuple[dict[str, Any], Points, list[Classes | NodeNumbers]]:
+    """What a map needs: names, places, columns, and who is named first; and those places and columns themselves."""
     embedding, data = sheet.embedding, sheet.data
-    named = np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
     columns = sheet_columns(sheet.model, embedding, data, sheet.classes)
     facts: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
     facts |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
     facts["names"] = blocks.add_text(node_lines(embedding.nodes))
     points = placed(embedding, method)
     facts |= points.packed(blocks)
-    facts["still"] = _still(sheet.name, embedding, points, columns, named)
     facts["columns"] = [column.packed(blocks) for column in columns]
-    facts["named"] = blocks.add(named.astype(np.uint32))
-    facts["vectors"] = packed_vectors(embedding, blocks)
-    if isinstance(data, Graph) and 0 < data.n_edges <= _LINKS:
-        facts["links"] = blocks.add(_links(embedding, data))
-    facts |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
-    return facts | {"cost": cost(sheet.model, embedding)}
+    facts["named"] = blocks.add(_by_weight(embedding, data).astype(np.uint32))
+    return facts, points, columns
+
+
+def _by_weight(embedding: Embedding, data: Any) -> npt.NDArray[np.int64]:
+    return np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
 
 
 _STILL_NAMES = 24
@@ -196,7 +206,7 @@ def _weights(embedding: Embedding, data: Any) -> npt.NDArray[np.float64]:
     return lengths_of(embedding.vectors) if data is None else degrees_of(embedding, data)
 
 
-def _links(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:
+def link_ends(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:
     """The rows of both ends of each edge, self-loops and unknown nodes left out; each undirected edge once."""
     matrix = graph.adjacency.tocoo()
     u, v = matrix.coords
