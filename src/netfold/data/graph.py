@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
+from netfold.data.attributes import Attributes
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
 from netfold.data.edges import adjacency, entry_times, in_float32
@@ -62,6 +63,8 @@ class Graph:
     """When each edge was first there, a number for each stored entry of `adjacency`; None where nothing said so."""
     reading: Reading | None = field(default=None, kw_only=True)
     """Which columns of a table became what, and what was passed over; None where the graph is not from a table."""
+    attributes: Attributes | None = field(default=None, kw_only=True)
+    """What is known about each node beside its links, a row a node; None where nothing is."""
 
     def __post_init__(self) -> None:
         own = sparse.csr_array(self.adjacency)  # shares arrays that fit already
@@ -85,6 +88,7 @@ class Graph:
         object.__setattr__(self, "nodes", nodes)
         if self.times is not None:
             object.__setattr__(self, "times", _checked_times(self.times, own, matrix))
+        _check_attributes(self.attributes, len(nodes))
 
     # ---------------------------------------------------------------- made from
 
@@ -325,11 +329,12 @@ class Graph:
         rows = np.asarray(rows, dtype=np.int64)
         chosen = self.adjacency[rows][:, rows]
         times = None if self.times is None else self._entries(self.times)[rows][:, rows]
+        attributes = None if self.attributes is None else self.attributes.rows(rows)
         if times is None:
-            return Graph(chosen, nodes, directed=self.directed)
+            return Graph(chosen, nodes, directed=self.directed, attributes=attributes)
         for matrix in (chosen, times):
             matrix.sort_indices()
-        return Graph(chosen, nodes, directed=self.directed, times=times.data)
+        return Graph(chosen, nodes, directed=self.directed, times=times.data, attributes=attributes)
 
     def _entries(self, values: npt.NDArray[np.float64]) -> sparse.csr_array:
         """A matrix of one value for each edge, where the adjacency matrix has weights."""
@@ -338,11 +343,13 @@ class Graph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of nodes, edges and weights: equal for equal graphs, wherever they came from."""
+        """A hash of nodes, edges, weights and attributes: equal for equal graphs, wherever they came from."""
         a, digest = self.adjacency, hashlib.sha256()
         digest.update(f"{self.n_nodes} {self.directed} {self.nodes.kind}".encode())
         for array in (a.indptr.astype(np.int64), a.indices.astype(np.int64), a.data, *self.nodes.arrays().values()):
             digest.update(np.ascontiguousarray(array).data)
+        if self.attributes is not None:
+            digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
 
     # ---------------------------------------------------------------- made into
@@ -400,11 +407,13 @@ def unchecked(
     *,
     times: npt.NDArray[np.float64] | None = None,
     reading: Reading | None = None,
+    attributes: Attributes | None = None,
 ) -> Graph:
     """A graph of a float32 matrix known to be sorted, free of duplicates and zeros, and symmetric where it must be."""
     graph = object.__new__(Graph)
     values = {"adjacency": _read_only(matrix), "nodes": nodes, "directed": directed, "times": times, "reading": reading}
-    for name, value in values.items():
+    _check_attributes(attributes, len(nodes))
+    for name, value in {**values, "attributes": attributes}.items():
         object.__setattr__(graph, name, value)
     return graph
 
@@ -416,6 +425,16 @@ def _checked_times(times: Any, before: sparse.csr_array, matrix: sparse.csr_arra
         raise InputError(f"times has the shape {array.shape}; it needs one for each of {matrix.nnz:,} sorted entries")
     array.flags.writeable = False
     return array
+
+
+def _check_attributes(attributes: Any, n: int) -> None:
+    if attributes is None:
+        return
+    if not isinstance(attributes, Attributes):
+        what = type_in_words(attributes)
+        raise InputError(f"attributes is {what}; say graph.with_attributes(...), which reads tables and dicts")
+    if attributes.n_nodes != n:
+        raise InputError(f"attributes of {counted(attributes.n_nodes, 'node')} do not fit a graph of {n:,}")
 
 
 def _ends_of(reading: Reading | None) -> list[str]:

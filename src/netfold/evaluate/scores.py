@@ -241,7 +241,8 @@ def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:
     links = graph.adjacency.tocoo()
     ends = (at[links.coords[0]], at[links.coords[1]])
     over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
-    decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed))
+    known = None if graph.attributes is None else graph.attributes.aligned(graph.nodes, nodes)
+    decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed, attributes=known))
     return lambda rows: torch.from_numpy(decoded(at[rows])[:, at])
 
 
