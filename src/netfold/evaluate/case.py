@@ -219,7 +219,8 @@ def known_of(whole: Hypergraph, share: Any, seed: int) -> Hypergraph:
         (kind.roles, kind.types, kind.rows[np.isin(numbers, chosen)])
         for kind, numbers in zip(whole.kinds, whole.edge_numbers(), strict=True)
     ]
-    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
+    same: Any = {"node_types": whole.type_codes, "types": whole.types, "attributes": whole.attributes}
+    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, **same)
 
 
 def tested_of(
