@@ -431,6 +431,8 @@ _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
     ("reconstruction", "per_positive"): (_COUNT, "AUC too, against so many for each edge."),
     ("visualization", "nodes"): (_COUNT, "Map so many random nodes of larger graphs.  [default: 10000]"),
     ("calibration", "negatives"): (click.Choice(NEGATIVES[:2]), _FLAGS["negatives"][1]),
+    ("cold-start", "by"): (click.Choice(["random", "walk"]), "How they are drawn.  [default: random]"),
+    ("cold-start", "score"): (click.Choice(SCORES_OF_VECTORS), "How a pair is scored.  [default: cosine]"),
     ("out-of-sample", "score"): (click.Choice(SCORES_OF_VECTORS), "How a pair is scored.  [default: cosine]"),
     ("hyperedges", "per_positive"): (_COUNT, "So many for each hyperedge.  [default: 5]"),
     ("hyperedges", "negatives"): (

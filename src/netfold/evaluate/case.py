@@ -94,6 +94,11 @@ class _Question:
         if not isinstance(self.graph, tuple(kinds[kind] for kind in self.task.reads)):
             names = " or a ".join(kinds[kind].__name__ for kind in self.task.reads)
             raise InputError(f"{self.task.function} is for a {names}, and the data are {type_in_words(self.graph)}")
+        if self.task.needs_attributes and getattr(self.graph, "attributes", None) is None:
+            raise InputError(
+                f"{self.task.function} asks about attributes of nodes, and the graph has none; read them with it "
+                "(attributes=, --attributes FILE)"
+            )
         return self.graph
 
     def part(self, name: str = "", **options: Any) -> Any:

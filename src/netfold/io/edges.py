@@ -20,7 +20,7 @@ from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
 from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
-from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
+from netfold.io.ends import Collected, Ends, IntegerEnds, NotIntegersError, Positions, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format
 from netfold.io.layout import layout_of
@@ -339,7 +339,9 @@ def _repeats(text: bytes) -> bool:
     return text.find(probe, at + 1, at + _NEAR) >= 0 and text.count(probe) >= _OFTEN
 
 
-def _merged(u: Column, v: Column, weights: Weights, times: Weights) -> tuple[Column, Column, Weights, Weights]:
+def _merged(
+    u: Positions, v: Positions, weights: Weights, times: Weights
+) -> tuple[Positions, Positions, Weights, Weights]:
     """The same edges, each once, its weights summed and its first time: a small file that unpacks to a huge one."""
     order = np.lexsort((v, u))
     u, v = u[order], v[order]
