@@ -361,7 +361,7 @@ class Graph:
         Attributes(2 nodes; age: number)
         """
         if attributes is None:
-            return replace(self, attributes=None)
+            return self if self.attributes is None else self._with(None)
         if isinstance(attributes, (str, os.PathLike)):
             from netfold.io.attributes import read_attributes
 
@@ -369,8 +369,12 @@ class Graph:
         else:
             table = attribute_table(attributes, columns=columns, kinds=kinds)
         if table.nodes is None:
-            return replace(self, attributes=table.attributes)
+            return self._with(table.attributes)
         return self._joined_with(Nodes.of(table.nodes), table.attributes)
+
+    def _with(self, attributes: Attributes | None) -> Graph:
+        more: dict[str, Any] = {"times": self.times, "reading": self.reading, "attributes": attributes}
+        return unchecked(self.adjacency, self.nodes, self.directed, **more)
 
     def _joined_with(self, named: Nodes, attributes: Attributes) -> Graph:
         """The graph with attributes of some of its nodes, and of others, which it gets without links."""
@@ -420,6 +424,10 @@ class Graph:
         if self.attributes is not None:
             digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
+
+    def has_fingerprint(self, fingerprint: str | None) -> bool:
+        """Whether a fingerprint is of this graph, or of this graph without its attributes."""
+        return fingerprint is not None and fingerprint in (self.fingerprint, self.with_attributes(None).fingerprint)
 
     # ---------------------------------------------------------------- made into
 

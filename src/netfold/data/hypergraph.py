@@ -262,6 +262,8 @@ class Hypergraph:
         >>> tuples.with_attributes({"film": {7: {"year": 1999}}}).attributes
         Attributes(2 nodes; film.year: number; 1 value missing)
         """
+        if attributes is None and self.attributes is None:
+            return self
         known = _known_of(self, attributes)
         if known is not None and known.n_nodes != self.n_nodes:
             raise InputError(f"attributes of {counted(known.n_nodes, 'node')} do not fit {self.n_nodes:,} nodes")
@@ -369,6 +371,10 @@ class Hypergraph:
         if self.attributes is not None:
             digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
+
+    def has_fingerprint(self, fingerprint: str | None) -> bool:
+        """Whether a fingerprint is of this hypergraph, or of this hypergraph without its attributes."""
+        return fingerprint is not None and fingerprint in (self.fingerprint, self.with_attributes(None).fingerprint)
 
 
 def _freeze(
