@@ -239,10 +239,9 @@ def graph(
 
 
 def _check_attributes(dataset: Dataset, file: str) -> None:
-    having = ", ".join(
-        x.name for x in known().values() if x.has(_FEATURES) or (x.kind == "hypergraph" and x.has(_CLASSES))
-    )
     if not dataset.has(file):
+        files = {"graph": _FEATURES, "hypergraph": _CLASSES}
+        having = ", ".join(x.name for x in known().values() if x.has(files.get(x.kind, "")))
         raise InputError(f"nothing is known of the nodes of {dataset.name!r}; attributes=True is for {having}")
 
 
