@@ -34,6 +34,7 @@ EXTRA = {
     "visualization": ["--perplexity", "5", "--classes", "labels.csv"],
     "noise-robustness": ["--fractions", "0.5"],
     "out-of-sample": ["--new", "3", "--classes", "labels.csv"],
+    "cold-start": ["--new", "5", "--classes", "labels.csv", "--attributes", "words.csv"],
     "uncertainty": ["--bins", "3"],
     "calibration": ["--bins", "3"],
     "hyperedges": [],
@@ -50,6 +51,7 @@ FIGURES = {
     "visualization": {"KL", "accuracy of 5 neighbors in the plane"},
     "noise-robustness": {"AUC", "decline@50%"},
     "out-of-sample": {"micro-F1", "macro-F1", "AUC", "AP"},
+    "cold-start": {"micro-F1", "macro-F1", "AUC", "AP", "AUC degree-matched"},
     "uncertainty": {"Spearman"},
     "calibration": {"ECE", "Brier", "AUC", "AUC certain"},
     "hyperedges": {"AUC", "AP"},
@@ -66,6 +68,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_edges("edges.csv", BLOCKS)
     Path("labels.csv").write_text("node,label\n" + "".join(f"{i},block {c}\n" for i, c in CLASSES.items()))
+    words = "".join(f"{i},w{c}\n{i},w{2 + i % 3}\n" for i, c in CLASSES.items())
+    Path("words.csv").write_text("node,word\n" + words)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -311,3 +312,81 @@ def test_a_graph_carries_its_attributes_along() -> None:
         nf.Graph(sparse.csr_array((2, 2)), Nodes.of(["a", "b"]), attributes=mixed())
     with pytest.raises(InputError, match=r"attributes is a dict; say graph.with_attributes"):
         nf.Graph(graph.adjacency, graph.nodes, attributes={"a": 1})  # type: ignore[arg-type]
+
+
+# -------------------------------------------------------------------- saved graphs
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_saved_graph_has_its_attributes(tmp_path: Path, parts: int) -> None:
+    graph = nf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
+    whole = nf.Graph(graph.adjacency, graph.nodes, attributes=mixed())
+    whole.save(tmp_path / "g.parts", parts=parts)
+    again = nf.Graph.load(tmp_path / "g.parts")
+    assert again.attributes is not None
+    assert again.attributes.aligned(again.nodes, whole.nodes) == mixed()
+    assert parts > 1 or again.fingerprint == whole.fingerprint
+    graph.save(tmp_path / "plain.parts", parts=parts)
+    assert not (tmp_path / "plain.parts" / "attributes.safetensors").exists()
+
+
+def test_a_changed_file_of_attributes_is_refused(tmp_path: Path) -> None:
+    graph = nf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
+    nf.Graph(graph.adjacency, graph.nodes, attributes=mixed()).save(tmp_path / "g.parts")
+    path = tmp_path / "g.parts" / "attributes.safetensors"
+    data = path.read_bytes()
+    for changed in (data[:-1] + bytes([data[-1] ^ 1]), data[:-1], b""):
+        path.write_bytes(changed)
+        with pytest.raises(InputError, match="g.parts"):
+            nf.Graph.load(tmp_path / "g.parts")
+    path.unlink()
+    with pytest.raises(InputError, match="g.parts"):
+        nf.Graph.load(tmp_path / "g.parts")
+
+
+def test_a_graph_in_parts_with_attributes_is_not_spread(tmp_path: Path) -> None:
+    from netfold.embedder.parts import is_spread
+
+    graph = nf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
+    for name, own in (("plain", None), ("known", mixed())):
+        nf.Graph(graph.adjacency, graph.nodes, attributes=own).save(tmp_path / f"{name}.parts", parts=2)
+    model = nf.SDNE(dim=2)
+    assert is_spread(model, tmp_path / "plain.parts") and not is_spread(model, tmp_path / "known.parts")
+
+
+# -------------------------------------------------------------------- hypergraphs
+
+
+def test_attributes_of_typed_nodes() -> None:
+    types = {("user", 1): "user", ("user", 2): "user", ("film", 7): "film", ("film", 8): "film"}
+    edges = [{"user": ("user", 1), "film": ("film", 7)}, {"user": ("user", 2), "film": ("film", 8)}]
+    tuples = nf.Hypergraph.from_named(edges, node_types=types)
+    known = tuples.with_attributes({"film": {8: {"year": 1999}, 7: {"year": 2000}}, "user": {1: {"age": 17}}})
+    assert known.attributes is not None and known.attributes.names == ("film.year", "user.age")
+    at = [list(known.nodes).index(x) for x in (("film", 7), ("film", 8), ("user", 1))]
+    assert known.attributes["film.year"].values[at[:2]].tolist() == [2000, 1999]
+    assert known.attributes.known.sum(axis=0).tolist() == [2, 1]
+    assert known.fingerprint != tuples.fingerprint and tuples.attributes is None
+    assert nf.evaluate.split_hyperedges(known, 0.5).train.attributes == known.attributes
+    with pytest.warns(UserWarning, match="attributes of film: 1 node is in no edge, and passed over"):
+        tuples.with_attributes({"film": {8: {"year": 1999}, 99: {"year": 2000}}})
+    with pytest.raises(InputError, match="say which type the attributes in films.csv are of"):
+        tuples.with_attributes("films.csv")
+    with pytest.raises(InputError, match="do not fit 4 nodes"):
+        tuples.with_attributes(mixed())
+    assert known.with_attributes(None).attributes is None
+
+
+# -------------------------------------------------------------------- colours
+
+
+def test_colors_by_attribute() -> None:
+    graph = nf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
+    known = nf.Graph(graph.adjacency, graph.nodes, attributes=mixed())
+    assert nf.plot.by_attribute(known, "topic") == {"a": "art", "b": "law", "c": "law", "e": "art"}
+    years = nf.plot.by_attribute(known, "year")
+    assert {node: str(x) for node, x in years.items()}["d"] == "year 2,010" and "c" not in years
+    with pytest.raises(InputError, match="word is of the kind words"):
+        nf.plot.by_attribute(known, "word")
+    with pytest.raises(InputError, match="has no attributes"):
+        nf.plot.by_attribute(graph, "word")

@@ -215,7 +215,9 @@ def _within(data: Hypergraph, rows: npt.NDArray[np.int64]) -> Hypergraph:
         inside = np.isin(kind.rows, rows).all(axis=1)
         kinds.append((kind.roles, kind.types, np.searchsorted(rows, kind.rows[inside])))
     codes = np.asarray(data.type_codes)[rows]
-    return Hypergraph.from_kinds(kinds, nodes=data.nodes.take(rows), node_types=codes, types=data.types)
+    known = None if data.attributes is None else data.attributes.rows(rows)
+    nodes = data.nodes.take(rows)
+    return Hypergraph.from_kinds(kinds, nodes=nodes, node_types=codes, types=data.types, attributes=known)
 
 
 def choose(
