@@ -17,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts"]
+__all__ = ["PIECE", "DenseBeside", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts"]
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -133,6 +133,32 @@ class SparseRows:
         return out[:, 0]
 
 
+@dataclass(frozen=True, eq=False)
+class DenseBeside(SparseRows):
+    """Sparse rows whose last columns are dense: numbers that (nearly) all nodes have, multiplied by plain products."""
+
+    dense: Tensor
+    """m x a: the last a of the `width` columns, of which `col` has none."""
+
+    @staticmethod
+    def beside(rows: SparseRows, dense: Tensor) -> DenseBeside:
+        """Rows (of which `width` counts the dense columns already) with these beside them."""
+        return DenseBeside(rows.crow, rows.col, rows.values, rows.width, rows.by_column, rows.touched, dense)
+
+    def take(self, rows: Tensor) -> SparseRows:
+        """These rows, in this order."""
+        return DenseBeside.beside(super().take(rows), self.dense[rows])
+
+    def matmul(self, dense: Tensor) -> Tensor:
+        """X D: (m x n) times (n x h), in O((nnz + m a) h)."""
+        return super().matmul(dense).addmm_(self.dense, dense[self.width - self.dense.shape[1] :])
+
+    def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
+        """out += Xᵀ D with D m x h and out n x h."""
+        super().add_transposed_matmul(dense, out)
+        out[self.width - self.dense.shape[1] :].addmm_(self.dense.t(), dense)
+
+
 def _by_column(col: Tensor, owner: Tensor, width: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor | None]:
     """`by_column` and `touched` of entries in these columns and rows."""
     in_column, order = col.sort(stable=True)
@@ -193,6 +219,9 @@ def dropped(rows: SparseRows, share: float, generator: torch.Generator, *, sum_t
     what is left of each row sums to 1 again.
     """
     coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
+    if isinstance(rows, DenseBeside):
+        others = torch.empty_like(rows.dense).bernoulli_(1 - share, generator=generator)
+        rows = replace(rows, dense=rows.dense * others.div_(1 - share))
     if not sum_to_one:
         return rows.with_values(rows.values * coins.div_(1 - share))
     left = rows.values * coins

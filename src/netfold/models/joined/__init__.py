@@ -160,8 +160,10 @@ class Joined(Computed["SideBySide"]):
 
     def _extend(self, data: _Several, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         from netfold.data.embedding import Embedding
+        from netfold.embedder.placing import Placing
 
-        blocks = [part._extend(read, new, known).vectors for part, read in zip(self.parts_, data.reads, strict=True)]
+        way, parts = Placing(), zip(self.parts_, data.reads, strict=True)
+        blocks = [part._placed_rows(read, new, known, way).vectors for part, read in parts]
         return Embedding(data.graph.nodes.take(new), self._side_by_side(blocks))
 
 
