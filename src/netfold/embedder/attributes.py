@@ -50,11 +50,11 @@ def attribute_rows(model: Embedder[Any], graph: Graph) -> AttributeRows | None:
 
     if graph.attributes is None or getattr(model, "attribute_weight", 1.0) == 0:
         return None
-    if not model.reads_attributes:
+    if not model._reads_attributes():
         name, columns = type(model).__name__, listed(list(graph.attributes.names))
         warnings.warn(
             f"{name} reads links alone, and not what is known about nodes ({columns}); SDNE reads both, and "
-            f"nf.Joined([nf.{name}(), nf.Spectral(matrix='attributes')]) sets them side by side",
+            f"nf.Joined([nf.{name}(), nf.Spectral(matrix='smoothed')]) sets them side by side",
             stacklevel=5,
         )
         return None

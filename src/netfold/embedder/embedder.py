@@ -66,8 +66,6 @@ class Embedder(Configured, Generic[N]):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
-    reads_attributes: ClassVar[bool] = False
-    """Whether it reads what is known about nodes beside their links."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
@@ -362,6 +360,10 @@ class Embedder(Configured, Generic[N]):
         if later and known.n_edges:
             self._check_direction(known)
         return Input(known, attributes=rows if later else attribute_rows(self, known))
+
+    def _reads_attributes(self) -> bool:
+        """Whether it reads, with these options, what is known about nodes beside their links."""
+        return False
 
     def _read_attributes(self, graph: Graph) -> Input[Any]:
         """A later graph, and of it what the model reads beside its links; its links may be any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
@@ -163,9 +163,10 @@ class SDNE(Embedder["SDNENetwork"]):
         block = self._read_attributes(whole).block
         return self.network_.pair_decoder(whole.adjacency, block, both_ways=not whole.directed)
 
-    reads_attributes: ClassVar[bool] = True
-
     # ---------------------------------------------------------------- what an Embedder asks
+
+    def _reads_attributes(self) -> bool:
+        return True
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
         read = super()._read(graph, embedding, later=later)
