@@ -12,15 +12,18 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from scipy import sparse
+    from torch import Tensor
 
     from netfold.data.graph import Graph
     from netfold.data.scaling import Block, Scaling
     from netfold.embedder.embedder import Embedder
     from netfold.learn.layers import Tables
+    from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
-    "AttributeRows", "attribute_rows", "later_attribute_rows", "regress", "regressed", "scaling_tables", "taken",
-    "width_of",
+    "AttributeRows", "attribute_rows", "joint_rows", "later_attribute_rows", "regress", "regressed", "row_squares",
+    "scaling_tables", "side_by_side", "taken", "width_of",
 ]  # fmt: skip
 
 
@@ -169,3 +172,39 @@ def regressed(tables: Tables, block: Block) -> npt.NDArray[np.float32]:
 def taken(block: Block, rows: npt.NDArray[np.int64] | slice) -> Block:
     """The attributes of these rows."""
     return dataclasses.replace(block, values=block.values[rows], known=block.known[rows])
+
+
+def side_by_side(rows: sparse.csr_array, block: Block) -> sparse.csr_array:
+    """[s_i | x_i], where x_i is sparse; room for x_i, where it is dense: m x (n + a)."""
+    import numpy as np
+    from scipy import sparse
+
+    m, n = rows.shape
+    if isinstance(block.values, np.ndarray):
+        return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(m, n + block.width))
+    whole = sparse.csr_array(sparse.hstack([rows, block.values], format="csr"))
+    whole.sort_indices()
+    return whole
+
+
+def joint_rows(rows: sparse.csr_array, block: Block | None, like: Tensor) -> SparseRows:
+    """[s_i | x_i] as tensors of another's type and where it is; s_i alone where there is no block."""
+    import numpy as np
+    import torch
+
+    from netfold.learn.sparse_rows import DenseBeside, SparseRows
+
+    if block is None:
+        return SparseRows.from_scipy(rows, dtype=like.dtype, device=like.device)
+    joint = SparseRows.from_scipy(side_by_side(rows, block), dtype=like.dtype, device=like.device)
+    if not isinstance(block.values, np.ndarray):
+        return joint
+    return DenseBeside.beside(joint, torch.tensor(block.values, dtype=like.dtype, device=like.device))
+
+
+def row_squares(values: Any) -> float:
+    """The mean over rows of the sum of a row's squares."""
+    import numpy as np
+
+    data = values if isinstance(values, np.ndarray) else values.data
+    return float(np.square(data, dtype=np.float64).sum() / values.shape[0])

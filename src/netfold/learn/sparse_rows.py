@@ -70,6 +70,11 @@ class SparseRows:
     def __len__(self) -> int:
         return len(self.crow) - 1
 
+    @property
+    def entries(self) -> SparseRows:
+        """The rows as their entries alone say them."""
+        return self
+
     def with_values(self, values: Tensor) -> SparseRows:
         """The same pattern with other values."""
         return replace(self, values=values)
@@ -145,6 +150,11 @@ class DenseBeside(SparseRows):
         """Rows (of which `width` counts the dense columns already) with these beside them."""
         return DenseBeside(rows.crow, rows.col, rows.values, rows.width, rows.by_column, rows.touched, dense)
 
+    @property
+    def entries(self) -> SparseRows:
+        """The sparse columns alone; the width stays."""
+        return SparseRows(self.crow, self.col, self.values, self.width, self.by_column, self.touched)
+
     def take(self, rows: Tensor) -> SparseRows:
         """These rows, in this order."""
         return DenseBeside.beside(super().take(rows), self.dense[rows])
@@ -212,11 +222,13 @@ def parts(n: int, size: int) -> Iterator[slice]:
         yield slice(n * i // count, n * (i + 1) // count)
 
 
-def dropped(rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False) -> SparseRows:
+def dropped(
+    rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
+) -> SparseRows:
     """The rows without a random share of their entries, drawn where the rows are.
 
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
-    what is left of each row sums to 1 again.
+    what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities.
     """
     coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
     if isinstance(rows, DenseBeside):
@@ -225,9 +237,11 @@ def dropped(rows: SparseRows, share: float, generator: torch.Generator, *, sum_t
     if not sum_to_one:
         return rows.with_values(rows.values * coins.div_(1 - share))
     left = rows.values * coins
-    sums = rows.with_values(left).row_sums()
+    own = left if columns is None else torch.where(rows.col < columns, left, 0)
+    sums = rows.entries.with_values(own).row_sums()
     sums[sums == 0] = 1  # nothing is left: an empty row
-    return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))
+    sums = sums.repeat_interleave(rows.crow.diff())
+    return rows.with_values(left / (sums if columns is None else torch.where(rows.col < columns, sums, 1 - share)))
 
 
 def generator_on(device: torch.device, generator: torch.Generator) -> torch.Generator:

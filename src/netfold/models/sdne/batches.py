@@ -15,7 +15,7 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold.data.scaling import Block
-from netfold.embedder.attributes import taken
+from netfold.embedder.attributes import side_by_side, taken
 from netfold.errors import InputError
 from netfold.learn.sparse_rows import DenseBeside, SparseRows, dropped, generator_on, parts
 
@@ -33,8 +33,6 @@ __all__ = [
     "gaps_of",
     "in_units",
     "overlap",
-    "row_squares",
-    "side_by_side",
 ]
 
 
@@ -295,16 +293,6 @@ def _chunks(
     return chunks
 
 
-def side_by_side(rows: sparse.csr_array, block: Block) -> sparse.csr_array:
-    """[s_i | x_i], where x_i is sparse; room for x_i, where it is dense: m x (n + a)."""
-    m, n = rows.shape
-    if isinstance(block.values, np.ndarray):
-        return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(m, n + block.width))
-    whole = sparse.csr_array(sparse.hstack([rows, block.values], format="csr"))
-    whole.sort_indices()
-    return whole
-
-
 def gaps_of(block: Block, n: int) -> list[slice]:
     """The columns, after n of links, of each wide attribute that some nodes lack; none of dense ones."""
     if isinstance(block.values, np.ndarray):
@@ -333,12 +321,6 @@ def beside(block: Block, gaps: Sequence[slice], n: int, *, dtype: Any, device: A
     entries = sparse.csr_array((np.zeros(len(r), np.float32), (r, n + c)), shape=(len(missing), n + block.width))
     entries.sort_indices()
     return Beside(None, None, rows, SparseRows.from_scipy(entries, dtype=dtype, device=device))
-
-
-def row_squares(values: Any) -> float:
-    """The mean over rows of the sum of a row's squares."""
-    data = values if isinstance(values, np.ndarray) else values.data
-    return float(np.square(data, dtype=np.float64).sum() / values.shape[0])
 
 
 def _is_twice(a: sparse.csr_array, b: sparse.csr_array) -> bool:

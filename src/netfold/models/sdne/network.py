@@ -14,23 +14,13 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold.data.scaling import Block
-from netfold.embedder.attributes import taken
+from netfold.embedder.attributes import joint_rows, row_squares, side_by_side, taken
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
 from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
-from netfold.models.sdne.batches import (
-    Beside,
-    Damping,
-    RowBatch,
-    RowChunk,
-    beside,
-    gaps_of,
-    in_units,
-    row_squares,
-    side_by_side,
-)  # fmt: skip
+from netfold.models.sdne.batches import Beside, Damping, RowBatch, RowChunk, beside, gaps_of, in_units
 
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 
@@ -366,13 +356,9 @@ class SDNENetwork(nn.Module):
         if block is None or not self.n_attributes:
             yield from in_chunks(matrix, self.chunk_rows(), self.first.table)
             return
-        own, like = self.scaled(block), self.first.table
+        own = self.scaled(block)
         for part in parts(matrix.shape[0], self.chunk_rows()):
-            more = taken(own, part)
-            rows = SparseRows.from_scipy(side_by_side(matrix[part], more), dtype=like.dtype, device=like.device)
-            if self.dense:
-                rows = DenseBeside.beside(rows, torch.tensor(more.values, dtype=like.dtype, device=like.device))
-            yield rows
+            yield joint_rows(matrix[part], taken(own, part), self.first.table)
 
     @property
     def device(self) -> torch.device:

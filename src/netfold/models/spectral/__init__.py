@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.scaling import Block
     from netfold.learn.progress import Progress
-    from netfold.models.spectral.network import AttributeTable, SpectralNetwork
+    from netfold.models.spectral.network import AttributeBasis, SpectralNetwork
 
 __all__ = ["Spectral"]
 
@@ -57,7 +57,7 @@ class _Linked(Input):
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Spectral(Computed["SpectralNetwork | AttributeTable"]):
+class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     """Vectors that cost seconds: the leading eigenvectors of a matrix M of the graph, each times |λ|^power.
 
     The matrix is the adjacency A, its logarithm, positive pointwise mutual information, the normalised adjacency
@@ -130,15 +130,15 @@ class Spectral(Computed["SpectralNetwork | AttributeTable"]):
     def _two_sided(self, directed: bool) -> bool:
         return directed and self.matrix in _WITH_DIRECTIONS
 
-    def _network(self, facts: dict[str, Any]) -> SpectralNetwork | AttributeTable:
-        from netfold.models.spectral.network import AttributeTable, SpectralNetwork
+    def _network(self, facts: dict[str, Any]) -> SpectralNetwork | AttributeBasis:
+        from netfold.models.spectral.network import AttributeBasis, SpectralNetwork
 
         if self._reads_attributes():
             from netfold.embedder.attributes import scaling_tables, width_of
 
             width_of(facts["attributes"])
             widths = [column[2] for column in facts["attributes"]["columns"]]
-            table = AttributeTable(
+            table = AttributeBasis(
                 facts["n_nodes"],
                 self.dim,
                 widths,
@@ -158,9 +158,9 @@ class Spectral(Computed["SpectralNetwork | AttributeTable"]):
         )
 
     def _compute(
-        self, network: SpectralNetwork | AttributeTable, data: _Linked, progress: Progress
+        self, network: SpectralNetwork | AttributeBasis, data: _Linked, progress: Progress
     ) -> list[dict[str, float]]:
-        from netfold.models.spectral.network import AttributeTable, Settings
+        from netfold.models.spectral.network import AttributeBasis, Settings
 
         records: list[dict[str, float]] = []
         show, clock = progress.note("round {}: residual {:.3g}"), time.perf_counter()
@@ -171,7 +171,7 @@ class Spectral(Computed["SpectralNetwork | AttributeTable"]):
             show(number, residual)
 
         settings = Settings(self._generator(0), self.tolerance, self.rounds, self.steps, report)
-        if isinstance(network, AttributeTable):
+        if isinstance(network, AttributeBasis):
             assert data.attributes is not None
             data.attributes.fill(network)
             solved = network.solve(data.links, data.attributes.block, self.attribute_weight, settings)
@@ -194,9 +194,9 @@ class Spectral(Computed["SpectralNetwork | AttributeTable"]):
     def _vectors(
         self, sides: list[sparse.csr_array], block: Block | None, *, known: bool = False
     ) -> npt.NDArray[np.float32]:
-        from netfold.models.spectral.network import AttributeTable
+        from netfold.models.spectral.network import AttributeBasis
 
-        if not isinstance(self.network_, AttributeTable):
+        if not isinstance(self.network_, AttributeBasis):
             return self.network_.embed(sides)
         assert block is not None
         return self.network_.embed(sides[0], block, known=known)

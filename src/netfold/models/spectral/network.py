@@ -18,7 +18,7 @@ from netfold.learn.layers import Tables
 from netfold.learn.solvers import Eigenpairs, leading_eigenpairs, signs, truncated_svd
 from netfold.learn.sparse_rows import SparseRows, in_chunks
 
-__all__ = ["AttributeTable", "Settings", "SpectralNetwork"]
+__all__ = ["AttributeBasis", "Settings", "SpectralNetwork"]
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
@@ -234,7 +234,7 @@ class SpectralNetwork(Tables):
         self._write(smooth @ _half_whitening(sums * walk.matmul(smooth)), 0)
 
 
-class AttributeTable(Tables):
+class AttributeBasis(Tables):
     """A table B (columns x d) with the vectors m B of rows m of [N | γ X] or of PᵏX, X being attributes of nodes.
 
     N = D^-½ A D^-½ with regularised degrees, and γ lets attributes have so many times the part of links in a row.
