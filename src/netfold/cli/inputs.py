@@ -490,6 +490,8 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
         flag, words = other.replace("_", "-"), f"{type_in_words(model)} reads {source.noun}"
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: flags[name] for name in source.names if name in flags}
+    if not paths:
+        return named_as(_without_edges(model, flags.get("attributes")), known)
     if model.reads == "hypergraph":
         return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
@@ -497,6 +499,16 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
     if not (Path(paths[0]) / "graph.json").exists():
         reading["directed"] = bool(model.graph_facts_["directed"])
     return named_as(graph_of(paths[0], known, **reading), known)
+
+
+def _without_edges(model: Embedder, attributes: Sequence[str] | None) -> Graph:
+    """A graph of nodes of which attributes alone are known."""
+    from netfold.data.graph import Graph
+
+    if not attributes or model.reads == "hypergraph":
+        also = "" if model.reads == "hypergraph" else ", or --attributes FILE for nodes without links"
+        raise InputError(f"no file of edges is given; name one{also}")
+    return with_attributes(Graph.from_edges([], directed=bool(model.graph_facts_["directed"])), attributes)
 
 
 CLASSES_HELP = (
