@@ -63,6 +63,21 @@ def test_maps_and_reports_are_coloured_by_them(folder: Path) -> None:
     assert '"name":"topic"' in page and "year: number, topic: category of 2" in page
 
 
+def test_nodes_without_a_link_are_placed_by_attributes_alone(folder: Path) -> None:
+    options = ("--dim", "2", "--hidden", "4", "--epochs", "5", "-q")
+    run("fit", "sdne", "edges.csv", "--attributes", "papers.csv", *options, "-o", "m.netfold")
+    Path("new.csv").write_text("node,year,topic\nnew,2000,x\nother,,y\n")
+    output = run("transform", "m.netfold", "--attributes", "new.csv", "-o", "new.csv.parquet")
+    assert "vectors of 2 new nodes (2 nodes in all)" in output
+    assert list(nf.Embedding.load("new.csv.parquet").nodes) == ["new", "other"]
+    assert "no file of edges is given" in run("transform", "m.netfold", "-o", "n.parquet", code=2)
+    said = run("transform", "m.netfold", "edges.csv", "-o", "n.parquet", code=2)
+    assert "was fitted with attributes" in said and "--attributes FILE" in said
+    Path("strange.csv").write_text("node,year,topic\nnew,2000,z\n")
+    said = run("transform", "m.netfold", "--attributes", "strange.csv", "-o", "n.parquet", code=2)
+    assert "the node 'new' has 'z' as topic, which no node had" in said
+
+
 def test_nodes_of_a_type(folder: Path) -> None:
     Path("tags.csv").write_text("user,film,tag\n1,7,slow\n2,8,slow\n1,8,loud\n")
     Path("films.csv").write_text("film,year\n7,1999\n8,2001\n")

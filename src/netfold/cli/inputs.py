@@ -212,7 +212,8 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Gr
     """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
-    if reading is not None and (not quiet or reading.undecided or bool(getattr(reading, "shared", False))):
+    uncertain = any(getattr(reading, fact, False) for fact in ("undecided", "shared", "direction_lost"))
+    if reading is not None and (uncertain or not quiet):
         click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
 
 
@@ -490,6 +491,8 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
         flag, words = other.replace("_", "-"), f"{type_in_words(model)} reads {source.noun}"
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: flags[name] for name in source.names if name in flags}
+    if not paths:
+        return named_as(_without_edges(model, flags.get("attributes")), known)
     if model.reads == "hypergraph":
         return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
@@ -497,6 +500,16 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
     if not (Path(paths[0]) / "graph.json").exists():
         reading["directed"] = bool(model.graph_facts_["directed"])
     return named_as(graph_of(paths[0], known, **reading), known)
+
+
+def _without_edges(model: Embedder, attributes: Sequence[str] | None) -> Graph:
+    """A graph of nodes of which attributes alone are known."""
+    from netfold.data.graph import Graph
+
+    if not attributes or model.reads == "hypergraph":
+        also = "" if model.reads == "hypergraph" else ", or --attributes FILE for nodes without links"
+        raise InputError(f"no file of edges is given; name one{also}")
+    return with_attributes(Graph.from_edges([], directed=bool(model.graph_facts_["directed"])), attributes)
 
 
 CLASSES_HELP = (

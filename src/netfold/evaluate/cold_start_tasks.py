@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -137,7 +138,10 @@ def _vectors(model: Any, split: NodeSplit) -> Embedding:
     if not hasattr(model, "transform"):
         raise InputError("cold_start needs a fitted model with transform, or the vectors of all nodes")
     known = known_vectors(model, None, split)
-    return all_vectors(split, known, model.transform(without_links_of_new(split)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that these nodes have no links, which is what is asked about
+        new = model.transform(without_links_of_new(split))
+    return all_vectors(split, known, new)
 
 
 class _Links:

@@ -315,6 +315,7 @@ _ALL = (
         score="cosine",
         baselines="own",
         needs_attributes=True,
+        purpose="nodes that arrive without a link",
     ),
     Task(
         "hyperedges",

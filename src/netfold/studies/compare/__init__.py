@@ -119,7 +119,7 @@ def readable(model: Embedder, graph: Any) -> Any:
     True
     """
     known = getattr(graph, "attributes", None)
-    return graph if known is None or getattr(model, "reads_attributes", False) else graph.with_attributes(None)
+    return graph if known is None or model._reads_attributes() else graph.with_attributes(None)
 
 
 def fit_choosing_score(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:

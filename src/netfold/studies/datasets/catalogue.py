@@ -226,23 +226,21 @@ def graph(
     with what `features.csv.gz` says of nodes (cora's papers have words).
     """
     directed = dataset.directed if directed is None else directed
+    if attributes:
+        _check_attributes(dataset, _FEATURES)
     if until is not None:
         if attributes:
             raise InputError(f"until={until!r} and attributes=True are not to be had together; leave one out")
         return _until(dataset, directed, until)
     read = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
     read = read if read.n_nodes == dataset.nodes else _with_all_nodes(read, dataset)
-    if not attributes:
-        return read
-    _check_attributes(dataset, _FEATURES)
-    return read.with_attributes(checked(dataset, _FEATURES))
+    return read.with_attributes(checked(dataset, _FEATURES)) if attributes else read
 
 
 def _check_attributes(dataset: Dataset, file: str) -> None:
-    having = ", ".join(
-        x.name for x in known().values() if x.has(_FEATURES) or (x.kind == "hypergraph" and x.has(_CLASSES))
-    )
     if not dataset.has(file):
+        files = {"graph": _FEATURES, "hypergraph": _CLASSES}
+        having = ", ".join(x.name for x in known().values() if x.has(files.get(x.kind, "")))
         raise InputError(f"nothing is known of the nodes of {dataset.name!r}; attributes=True is for {having}")
 
 
@@ -251,6 +249,8 @@ def hypergraph(dataset: Dataset, *, part: str = "train", attributes: bool = Fals
 
     `attributes`: with the classes of nodes as words (films' genres): for links, where they are not what is asked.
     """
+    if attributes:
+        _check_attributes(dataset, _CLASSES)
     whole = table(dataset.name, _HYPEREDGES)
     split = whole.pop("split")
     if part == "test_negatives" and dataset.has(_NEGATIVES):
@@ -267,7 +267,6 @@ def hypergraph(dataset: Dataset, *, part: str = "train", attributes: bool = Fals
     whole_graph = Hypergraph.from_kinds(kinds, nodes=typed_nodes(of_role), node_types=node_types, types=roles)
     if not attributes:
         return whole_graph
-    _check_attributes(dataset, _CLASSES)
     role, of = dataset.file(_CLASSES).columns
     own = {node[1]: {of: list(map(str, several))} for node, several in (stored_classes(dataset) or {}).items()}
     return whole_graph.with_attributes({role: {i: own[i] for i in own if i in of_role[role]}})
