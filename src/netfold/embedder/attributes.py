@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import listed
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
-    "AttributeRows", "attribute_rows", "joint_rows", "later_attribute_rows", "regress", "regressed", "row_squares",
-    "scaling_tables", "side_by_side", "taken", "width_of",
+    "AttributeRows", "attribute_rows", "joint_rows", "later_attribute_rows", "regress", "regressed", "ridge",
+    "row_squares", "scaling_tables", "side_by_side", "taken", "width_of",
 ]  # fmt: skip
 
 
@@ -132,29 +133,44 @@ def regress(tables: Tables, block: Block, codes: npt.NDArray[np.float32]) -> Non
     import numpy as np
     import torch
 
-    from netfold.learn.solvers import conjugate_gradients
-    from netfold.learn.sparse_rows import SparseRows
-
     rows = np.flatnonzero(block.known.any(axis=1))
-    own, device = taken(block, rows), tables.get_buffer("slope").device
     center = codes[rows].mean(axis=0, dtype=np.float64)
-    away = torch.from_numpy((codes[rows] - center).astype(np.float32)).to(device)
-    if isinstance(own.values, np.ndarray):
-        x = torch.from_numpy(own.values).to(device)
-        squares = x.square().sum(0)
-        products: tuple[Any, Any] = x.matmul, x.t().matmul
-    else:
-        sparse_rows = SparseRows.from_scipy(own.values, device=device)
-        products = sparse_rows.matmul, sparse_rows.transposed_matmul
-        squares = sparse_rows.with_values(sparse_rows.values.square()).column_sums()
-    forth, back = products
-    right = back(away)
-    slope, _ = conjugate_gradients(
-        lambda c: back(forth(c)) + _PENALTY * c, right, (squares + _PENALTY)[:, None], steps=_ROUNDS
-    )
-    lengths = [float(x.norm(dim=1).median()) for x in (forth(slope), away)]
+    away = torch.from_numpy((codes - center).astype(np.float32)).to(tables.get_buffer("slope").device)
+    slope = ridge(block, away, rows, _PENALTY)
+    said = block.values[rows] @ slope.numpy(force=True)
+    lengths = [float(np.median(np.linalg.norm(x, axis=1))) for x in (said, codes[rows] - center)]
     scale = min(4.0, max(0.25, lengths[1] / lengths[0])) if lengths[0] > 0 else 1.0
     tables.fill(slope=slope * scale, center=torch.from_numpy(center))
+
+
+def ridge(block: Block, codes: Tensor, rows: npt.NDArray[np.int64], penalty: float) -> Tensor:
+    """C of the least Σ_i ‖c_i - x_i C‖² + penalty ‖C‖² over some rows; x_i of m columns and c_i of d: m x d."""
+    import torch
+
+    from netfold.learn.solvers import conjugate_gradients
+
+    forth, back, squares = _products(taken(block, rows), codes)
+
+    def product(c: Tensor) -> Tensor:
+        return back(forth(c)) + penalty * c
+
+    right = back(codes[torch.from_numpy(rows).to(codes.device)])
+    return conjugate_gradients(product, right, (squares + penalty)[:, None], steps=_ROUNDS)[0]
+
+
+def _products(block: Block, like: Tensor) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor], Tensor]:
+    """w ↦ X w, x ↦ Xᵀ x and the sums of squares of the columns of X, of another's type and where it is."""
+    import numpy as np
+    import torch
+
+    from netfold.learn.sparse_rows import SparseRows
+
+    if isinstance(block.values, np.ndarray):
+        x = torch.tensor(block.values, dtype=like.dtype, device=like.device)
+        return x.matmul, x.t().matmul, x.square().sum(0)
+    rows = SparseRows.from_scipy(block.values, dtype=like.dtype, device=like.device)
+    squares = rows.with_values(rows.values.square()).column_sums()
+    return lambda w: rows.matmul(w.contiguous()), rows.transposed_matmul, squares
 
 
 _ROUNDS = 30

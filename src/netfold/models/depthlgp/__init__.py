@@ -108,7 +108,10 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Linked:
         data = super()._read(graph, later=later)
-        return data if later else _Embedded(data.graph, data.unit, self._checked_embedding(data.graph, embedding))
+        if later:
+            return data
+        own = self._checked_embedding(data.graph, embedding)
+        return _Embedded(data.graph, data.unit, own, attributes=data.attributes)
 
     def _checked_embedding(self, graph: Graph, embedding: Any) -> Embedding:
         """The embedding that is to be extended, of the nodes of this graph, in order."""
@@ -205,7 +208,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         from netfold.models.depthlgp.network import DepthLGPNetwork
 
         size = facts["n_nodes"], facts["dim"], self._entries(facts)
-        return DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
+        return self._keep_attributes(DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden), facts)
 
     def _embed(self, data: _Embedded) -> Embedding:
         if self.starts == "chosen" and self.history_:
