@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from netfold.data.nodes import Nodes
     from netfold.data.scaling import Block
     from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
 
@@ -110,6 +111,7 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     embedding_: Embedding = dataclasses.field(
         init=False, metadata=holds("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
@@ -190,7 +192,7 @@ class DVNE(Embedder["DVNENetwork"]):
     def _reads_attributes(self) -> bool:
         return True
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         return "its many steps an epoch would send each row as often: 27 to 35 TB at a billion nodes, by arithmetic"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
@@ -203,7 +205,7 @@ class DVNE(Embedder["DVNENetwork"]):
         from netfold.embedder.attributes import joint_rows
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dvne.batches import Triplets, batches
+        from netfold.models.dvne.batches import Triplets, batches, step_count
 
         graph = data.graph
         with large_on(device, graph.n_nodes):
@@ -229,6 +231,7 @@ class DVNE(Embedder["DVNENetwork"]):
             self.schedule,
             self.tolerance,
             self.patience,
+            step_count(count if len(triplets) else graph.n_nodes, self.batch_size),
         )
 
     def _check(self, graph: Graph, links: int, triplets: int) -> None:
@@ -268,6 +271,12 @@ class DVNE(Embedder["DVNENetwork"]):
         links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
         check_placed("DVNE", graph.nodes, new[(links == 0) & ~data.has_attributes(new)])
         return self._gaussians(graph.nodes.take(new), steps(out, into), data.block_of(new))
+
+    def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
+        from netfold.learn.sparse_rows import SparseRows
+
+        rows = SparseRows.from_scipy(data.steps, device=network.device)
+        return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps
