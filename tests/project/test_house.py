@@ -41,7 +41,7 @@ def test_1_there_are_at_most_12_names_at_the_top() -> None:
     assert len(names | {"serve"}) <= 12
 
 
-MOST_FILES = 206
+MOST_FILES = 212
 """Of modules. The plan is about 130; new rooms bring new ones, and the rest is not to grow."""
 
 
@@ -138,6 +138,7 @@ def test_2_a_module_that_is_no_surface_has_two_importers() -> None:
 
 DEFINED_TWICE = {
     "Batch": "what a step of a model reads: every model that has batches has its own",
+    "Block": "columns of attributes that a model reads, and parameters that training takes turns with",
     "batches": "the function of a model that makes them",
     "auto": "the verb is called as the function that it calls",
     "choose": "the verb is called as the function that it calls",

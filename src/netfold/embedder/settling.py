@@ -92,6 +92,10 @@ def settled(
         raise InputError(f"epochs={epochs!r} is not a number of passes; give 0 or more")
     copy = type(model)(**model.get_params())
     data = copy._read(graph)
+    if data.attributes is not None:
+        raise InputError(
+            f"this {type(model).__name__} was fitted with attributes, and settling moves links alone; fit anew"
+        )
     if data.facts.get("unit") != model.graph_facts_.get("unit"):
         raise InputError("the weights of today are of another scale than those that were fitted; refit the model")
     bar = Progress(type(model).__name__) if progress else Progress.silent()
@@ -114,7 +118,7 @@ def settled(
             vectors = _between(vectors, anchors, mu)
         copy.embedding_ = dataclasses.replace(vectors, fitted_to=graph.fingerprint)
         if "refine" in copy._ways():
-            copy._choose_placing(graph)
+            copy._choose_placing(data)
     if hasattr(model, "pair_score_"):
         copy.pair_score_ = model.pair_score_
     return copy

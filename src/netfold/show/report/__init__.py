@@ -168,6 +168,6 @@ def _data(sheets: list[Sheet]) -> list[dict[str, Any]]:
             entry["facts"] = entry["facts"] or data_facts(sheet.data)
             entry["of"].append(sheet.name)
             fitted = getattr(sheet.model, "graph_facts_", {}).get("fingerprint")
-            if fitted not in (None, sheet.data.fingerprint):
+            if fitted is not None and not sheet.data.has_fingerprint(fitted):
                 entry["notes"].append(f"{sheet.name} was fitted to other edges than these.")
     return list(by_data.values())

@@ -17,7 +17,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import counted
 from netfold.errors import InputError
-from netfold.show.plot import by_type
+from netfold.show.plot import by_attribute, by_type
 from netfold.show.report.document import CLASS_COLORS, STILL_RATIO, Blocks, still_picture
 from netfold.show.report.facts import cost, losses, node_line, node_lines, parameters
 from netfold.show.report.points import Points, lengths_of, packed_vectors, placed
@@ -31,6 +31,8 @@ __all__ = ["Classes", "NodeNumbers", "degrees_of", "link_ends", "packed_map", "p
 _MOST = 60_000
 """Classes that have a number of their own."""
 _LEVELS = 65_535
+_ATTRIBUTES = 12
+"""Attributes that nodes can be coloured by."""
 _LARGEST = 10
 """Variances whose mean is a node's uncertainty, as `Embedding.uncertainty` has it."""
 _WIDE = 20
@@ -101,8 +103,21 @@ def sheet_columns(
         columns.append(NodeNumbers("uncertainty", widths(embedding.std, _LARGEST)))
     if data is not None:
         columns.append(NodeNumbers("degree", degrees_of(embedding, data)))
+        columns += _of_attributes(embedding, data)
     lengths = NodeNumbers("length of the vector", lengths_of(embedding.vectors))
     return [x for x in (*columns, lengths) if isinstance(x, Classes) or _spread(x.values)]
+
+
+def _of_attributes(embedding: Embedding, data: Graph | Hypergraph) -> list[Classes | NodeNumbers]:
+    """The first attributes that are numbers, in ranges, or categories."""
+    named = [] if data.attributes is None else data.attributes.columns
+    chosen = [x.name for x in named if x.kind in ("number", "category") and x.known.any()][:_ATTRIBUTES]
+    values = {name: by_attribute(data, name) for name in chosen}
+    return [
+        Classes.of(name, embedding, {node: str(x) for node, x in own.items()})
+        for name, own in values.items()
+        if any(node in embedding.nodes for node in own)
+    ]
 
 
 def degrees_of(embedding: Embedding, data: Graph | Hypergraph) -> npt.NDArray[np.float64]:
