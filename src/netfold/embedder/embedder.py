@@ -66,6 +66,8 @@ class Embedder(Configured, Generic[N]):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    counted: ClassVar[bool] = False
+    """Whether `_bytes` counts all that it takes, within a quarter of what is measured; if not, its tables alone."""
     maps: ClassVar[bool] = False
     """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"

@@ -62,6 +62,7 @@ class SDNE(Embedder["SDNENetwork"]):
     True
     """
 
+    counted: ClassVar[bool] = True
     maps: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(

@@ -6,7 +6,7 @@ import dataclasses
 import time
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
@@ -77,6 +77,8 @@ class Spectral(Computed["SpectralNetwork"]):
     >>> model.embedding_.nearest(new["e"], k=1)[0][0] in "abcd"
     True
     """
+
+    counted: ClassVar[bool] = True
 
     matrix: str = option(
         "laplacian",
