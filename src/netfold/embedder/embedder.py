@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 from netfold._version import version
 from netfold.data.html import html_box, html_facts, svg_curves
 from netfold.data.text import counted, listed
-from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
+from netfold.embedder.options import Configured, config_to_json, holds, new_names, option
 from netfold.embedder.problem import Input, N, Problem, check_placed
 from netfold.errors import InputError
 
@@ -73,21 +73,35 @@ class Embedder(Configured, Generic[N]):
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
-    embedding_: Embedding = attribute("the vectors of the known nodes, a row each, by the nodes' names")
-    history_: list[dict[str, float]] = attribute(
-        "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+    embedding_: Embedding = dataclasses.field(
+        init=False, metadata=holds("the vectors of the known nodes, a row each, by the nodes' names")
     )
-    network_: N = attribute("the trained network, on the device that it was trained on")
-    graph_facts_: dict[str, Any] = attribute(
-        "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+    history_: list[dict[str, float]] = dataclasses.field(
+        init=False,
+        metadata=holds(
+            "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+        ),
+    )
+    network_: N = dataclasses.field(
+        init=False, metadata=holds("the trained network, on the device that it was trained on")
+    )
+    graph_facts_: dict[str, Any] = dataclasses.field(
+        init=False,
+        metadata=holds(
+            "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+        ),
     )
 
-    pair_score_: str = attribute(
-        "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); every "
-        "later command scores them so"
+    pair_score_: str = dataclasses.field(
+        init=False,
+        metadata=holds(
+            "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); "
+            "every later command scores them so"
+        ),
     )
-    trials_: Trials = attribute(
-        "what was tried before this model was chosen (auto), as a table; not set by `fit` alone"
+    trials_: Trials = dataclasses.field(
+        init=False,
+        metadata=holds("what was tried before this model was chosen (auto), as a table; not set by `fit` alone"),
     )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:

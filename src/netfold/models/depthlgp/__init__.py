@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.data.text import listed, type_in_words
-from netfold.embedder.options import attribute, option
+from netfold.embedder.options import holds, option
 from netfold.embedder.problem import Problem
 from netfold.embedder.training_options import training
 from netfold.errors import InputError
@@ -100,7 +100,9 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         choices=("chosen", "given"),
     )
 
-    embedding_: Embedding = attribute("the vectors that `fit` was given, as they are")
+    embedding_: Embedding = dataclasses.field(
+        init=False, metadata=holds("the vectors that `fit` was given, as they are")
+    )
 
     # ---------------------------------------------------------------- what an Embedder asks
 

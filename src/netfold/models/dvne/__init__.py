@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
-from netfold.embedder.options import attribute, option
+from netfold.embedder.options import holds, option
 from netfold.embedder.problem import Input, Problem, check_placed, over_known
 from netfold.embedder.training_options import training
 from netfold.errors import InputError
@@ -103,7 +103,9 @@ class DVNE(Embedder["DVNENetwork"]):
     tolerance: float = training("tolerance")
     patience: int = training("patience")
 
-    embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
+    embedding_: Embedding = dataclasses.field(
+        init=False, metadata=holds("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
+    )
 
     def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
         """W2 of the Gaussians of known nodes: two nodes, a node and a list of them, or two lists of one length.
