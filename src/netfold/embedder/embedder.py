@@ -443,6 +443,13 @@ class Embedder(Configured, Generic[N]):
         """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
         return 0
 
+    def _in_flight(self, *, directed: bool) -> float:
+        """Bytes that a rank holds for each row that it needs of one peer, at its peak.
+
+        Of that peer and the next, rows that come, rows that go, and gradients: of SDNE six widths, where it sends five.
+        """
+        return 1.2 * self._sent(directed=directed)
+
     def _smaller(self) -> list[dict[str, Any]]:
         """Options that would take less memory, the mildest first."""
         return [{"dim": self.dim // 2}] if self.dim and self.dim > 1 else []

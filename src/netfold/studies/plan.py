@@ -126,8 +126,7 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
     needed = needed_rows(degrees, ranks)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
-    # of a peer and the next, rows that come, rows that go, and gradients: six of the five and a half parts of `sent`
-    flight = round(1.2 * sent / (ranks - 1)) if ranks > 1 else 0
+    flight = round(needed * model._in_flight(directed=directed) / (ranks - 1)) if ranks > 1 else 0
     return Plan(
         nodes, arcs, ranks,
         memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs if why else 0),
