@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 import netfold as nf
 from netfold.io.parts import PartsFolder
-from netfold.studies.plan import arcs_of_nodes, needed_rows, plan, suggestions
-from several import on_ranks, one_loss, peak_of_fit
+from netfold.studies.choose.facts import LinkCounts, estimated_cost
+from netfold.studies.plan import arcs_of_nodes, computing, counted_memory, needed_rows, plan, suggestions
+from several import added_by_fit, on_ranks, one_loss, peak_of_fit
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,67 @@ def test_memory_is_within_a_quarter_of_what_is_measured(size: int, more: dict[st
     peak = max(on_ranks(size, peak_of_fit, folder, options))
     counted = plan(PartsFolder.open(folder, "graph"), nf.SDNE(**options), ranks=size).memory
     assert counted == pytest.approx(peak, rel=0.25)
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """So many nodes that a block of columns is memory that goes back to the system when it is freed."""
+    rng = np.random.default_rng(0)
+    place = tmp_path_factory.mktemp("larger") / "g.parts"
+    nf.Graph.from_edges(rng.integers(0, 60_000, (300_000, 2))).save(place, parts=8)
+    return place
+
+
+@pytest.mark.slow
+def test_memory_of_spectral_is_within_a_quarter_of_what_is_measured(larger: Path) -> None:
+    peak = max(on_ranks(1, peak_of_fit, larger, {"model": "spectral", "device": "cpu"}))
+    counted = plan(PartsFolder.open(larger, "graph"), nf.Spectral(), ranks=1).memory
+    assert counted == pytest.approx(peak, rel=0.25)
+
+
+COUNTED = sorted(name for name, cls in nf.MODELS.items() if cls.counted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_a_fit_to_a_graph_adds_is_within_a_quarter_of_what_is_measured(
+    name: str, folder: Path, larger: Path
+) -> None:
+    """By the same count that `choose` gives."""
+    folder = larger if name == "spectral" else folder
+    (added,) = on_ranks(1, added_by_fit, name, folder)
+    opened = PartsFolder.open(folder, "graph")
+    assert counted_memory(nf.MODELS[name](), opened.n_nodes, opened.n_arcs) == pytest.approx(added, rel=0.25)
+
+
+def test_rows_in_flight_are_those_of_one_product_or_step() -> None:
+    assert nf.Spectral(dim=9)._in_flight(directed=False) == 3 * 4 * (9 + 16)
+    sdne = nf.SDNE(dim=5, hidden=(7,))
+    assert sdne._in_flight(directed=False) == 1.2 * sdne._sent(directed=False)
+
+
+def test_choose_and_plan_count_alike() -> None:
+    """Of a graph that is larger than its probes; a model that is not counted is measured by them."""
+    counts = LinkCounts(np.full(50_000, 10), np.full(50_000, 10))
+
+    def pretend(model: Any, data: Any) -> None:
+        model.history_ = [{"seconds": 0.01}] * model.epochs
+
+    for model in (nf.SDNE(), nf.DRNE(), nf.LINE(dim=16)):
+        cost = estimated_cost(pretend, model, counts, budget=0)
+        assert cost.bytes == counted_memory(model, 50_000, 500_000) == model._bytes(50_000, 500_000)
+        assert cost.epoch == pytest.approx(0.01 * 50_000 / 600, rel=1)
+    assert counted_memory(nf.DepthLGP(), 50_000, 500_000) is None and COUNTED == [
+        "drne", "dvne", "line", "sdne", "spectral",
+    ]  # fmt: skip
+
+
+def test_the_seconds_of_an_epoch_are_those_of_short_fits(folder: Path) -> None:
+    opened = PartsFolder.open(folder, "graph")
+    model = nf.SDNE(dim=4, hidden=(), device="cpu")
+    one, two = computing(opened, model), computing(opened, model, ranks=4)
+    assert 0 < two < one < 60 and not hasattr(model, "embedding_")
+    assert "computing: about 0.5 s an epoch" in str(dataclasses.replace(plan(opened, model), epoch=0.5))
 
 
 @pytest.mark.parametrize("directed", [True, False])

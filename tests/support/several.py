@@ -159,6 +159,23 @@ def peak_of_fit(folder: Path, options: dict[str, Any]) -> int:
     import netfold as nf
 
     Path("/proc/self/clear_refs").write_text("5")
-    nf.SDNE(**options).fit(folder, progress=False)
+    model = nf.MODELS[options.get("model", "sdne")](**{k: x for k, x in options.items() if k != "model"})
+    model.fit(folder, progress=False)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) << 10
+
+
+def added_by_fit(name: str, folder: Path) -> int:
+    """The bytes by which one epoch of a model's fit to the whole graph of a folder raises this process's memory."""
+    import netfold as nf
+    from netfold.studies.machine import Meter
+
+    def model() -> Any:
+        cls = nf.MODELS[name]
+        return cls(device="cpu", **({"epochs": 1} if "epochs" in cls().get_params() else {}))
+
+    model().fit(nf.Graph.from_edges([(i, (i + k) % 50) for i in range(50) for k in (1, 2)]), progress=False)
+    graph = nf.Graph.load(folder)
+    with Meter() as meter:
+        model().fit(graph, progress=False)
+    return meter.bytes

@@ -82,20 +82,30 @@ def prepare(files: tuple[str, ...], out: str, memory: int, quiet: bool, as_json:
 @click.option("--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Processes: GPUs, as a rule.")
 @click.option("--memory", type=Size(), help="What a rank has, as 141GB or 80GiB; options that fit are suggested.")
 @click.option("--wire", type=Size(), help="Bytes a second that a rank can send: 50GB for 400 Gb/s, 1.25GB for 10 Gb/s.")
+@click.option(
+    "--time", "timed", is_flag=True, help="Estimate the seconds of an epoch, too: by some 10 s of short fits."
+)
 @json_flag
 @click.pass_context
 def plan(
-    ctx: click.Context, parts: str, model: str, ranks: int, memory: int | None, wire: int | None, as_json: bool
+    ctx: click.Context,
+    parts: str,
+    model: str,
+    ranks: int,
+    memory: int | None,
+    wire: int | None,
+    timed: bool,
+    as_json: bool,
 ) -> None:
     """Say what fitting MODEL to a folder of PARTS takes: memory a rank, bytes an epoch, seconds on a wire, disk.
 
     Options of the model are given as to `netfold fit` (--dim, --hidden, ...). It is arithmetic on what `fit` allocates;
-    nothing is trained.
+    nothing is trained, unless --time asks for short fits to small graphs with such degrees.
     """
     import dataclasses
 
     from netfold.io.parts import PartsFolder
-    from netfold.studies.plan import gib, suggestions
+    from netfold.studies.plan import computing, gib, suggestions
     from netfold.studies.plan import plan as planned
 
     cls = MODELS[model]
@@ -104,6 +114,8 @@ def plan(
     chosen = cls(**hyper_parameters(inner, cls, {**inner.params, "config": None}))
     folder = PartsFolder.open(Path(parts), "graph")
     answer = planned(folder, chosen, ranks=ranks, wire=wire)
+    if timed:
+        answer = dataclasses.replace(answer, epoch=computing(folder, chosen, ranks=ranks))
     facts: dict[str, Any] = {"path": parts, "model": cls.__name__, **dataclasses.asdict(answer)}
     lines = [str(answer)]
     if ranks > len(folder) and not answer.why:

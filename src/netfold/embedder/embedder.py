@@ -69,6 +69,8 @@ class Embedder(Configured, Generic[N]):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    counted: ClassVar[bool] = False
+    """Whether `_bytes` counts all that it takes, within a quarter of what is measured; if not, its tables alone."""
     maps: ClassVar[bool] = False
     """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
@@ -506,6 +508,13 @@ class Embedder(Configured, Generic[N]):
     def _sent(self, *, directed: bool) -> int:
         """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
         return 0
+
+    def _in_flight(self, *, directed: bool) -> float:
+        """Bytes that a rank holds for each row that it needs of one peer, at its peak.
+
+        Of that peer and the next, rows that come, rows that go, and gradients: of SDNE six widths, where it sends five.
+        """
+        return 1.2 * self._sent(directed=directed)
 
     def _smaller(self) -> list[dict[str, Any]]:
         """Options that would take less memory, the mildest first."""

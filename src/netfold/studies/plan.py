@@ -1,7 +1,8 @@
-"""`plan`: what training on a folder of parts will take, counted before it is begun: memory, bytes on the wire, disk.
+"""`plan`: what training on a folder of parts will take, before it is begun: memory, bytes on the wire, disk, time.
 
-Everything here is arithmetic on the sizes of arrays, which `fit` makes as they are counted; only the number of rows
-that travel is an expectation, over orders of nodes by their hashes.
+Everything but time is arithmetic on the sizes of arrays, which `fit` makes as they are counted; only the number of rows
+that travel is an expectation, over orders of nodes by their hashes. `choose` and the check before a save read the same
+counts; the time is of the short fits of `choose`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from netfold.io.parts import PartsFolder
 if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
 
-__all__ = ["Plan", "arcs_of_nodes", "needed_rows", "plan"]
+__all__ = ["Plan", "arcs_of_nodes", "computing", "counted_memory", "needed_rows", "plan"]
 
 _BASE = 350 << 20
 """What a process has taken when torch and netfold are imported, and its arrays have found their place."""
+_LOADED = 8
+"""Bytes of an arc of a graph that is read whole."""
 _RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -42,15 +45,21 @@ class Plan:
     """Bytes of the vectors on the disk, without names."""
     why: str
     """Why it cannot be spread over ranks; empty where it can."""
+    counted: bool = True
+    """Whether memory is all that it takes; if not, that of tables, arcs and the process itself."""
+    epoch: float | None = None
+    """Seconds that a rank computes in an epoch, if its machine is this one; None where nothing was tried."""
 
     def __str__(self) -> str:
         lines = [f"{self.nodes:,} nodes, {self.arcs:,} arcs, {_ranks(self.ranks)}"]
         if self.why:
             lines.append(f"not spread over ranks: {self.why}; one process, the whole graph in its memory")
-        lines.append(f"memory of a rank: {gib(self.memory)}")
+        lines.append(f"memory of a rank: {'' if self.counted else 'at least '}{gib(self.memory)}")
         if self.ranks > 1:
             wire = "" if self.seconds is None else f", {self.seconds:.3g} s on the wire"
             lines.append(f"sent by a rank in an epoch: {gib(self.sent)}{wire}")
+        if self.epoch is not None:
+            lines.append(f"computing: about {self.epoch:.3g} s an epoch, estimated from short fits here")
         lines.append(f"on disk: {gib(self.vectors)} of vectors, {gib(self.state)} a checkpoint (two are kept)")
         return "\n".join(lines)
 
@@ -84,6 +93,28 @@ def needed_rows(degrees: Any, ranks: int) -> float:
     return float((1 - share) * (1 - (1 - share) ** np.asarray(degrees, np.float64)).sum())
 
 
+def counted_memory(model: Embedder, nodes: int, arcs: int, ranks: int = 1) -> int | None:
+    """Bytes that `fit` adds at its peak on a rank with so many nodes and arcs; None where a model's are not counted."""
+    return model._bytes(nodes, arcs, ranks) if model.counted else None
+
+
+def computing(folder: PartsFolder, model: Embedder, *, ranks: int = 1) -> float:
+    """Seconds that a rank computes in an epoch (or in all, where nothing is trained), by short fits on this machine."""
+    from netfold.studies.choose.facts import LinkCounts, estimated_cost
+
+    leaving = arcs_of_nodes(folder)
+    entering = leaving
+    if folder.directed:
+        entering = np.zeros(folder.n_nodes, np.int64)
+        for i in range(len(folder)):
+            entering += np.bincount(folder.arrays(i)["indices"], minlength=folder.n_nodes)
+    own = type(model)(**model.get_params())
+    cost = estimated_cost(
+        lambda one, graph: one.fit(graph, progress=False), own, LinkCounts(leaving, entering, folder.directed)
+    )
+    return (cost.epoch or cost.seconds) / (1 if model._unspread(directed=folder.directed) else ranks)
+
+
 def plan(folder: PartsFolder, model: Embedder, *, ranks: int = 1, wire: float | None = None) -> Plan:
     """What training a model on a folder takes, on so many ranks with a wire of so many bytes a second each."""
     return _plan(folder.n_nodes, folder.n_arcs, arcs_of_nodes(folder), folder.directed, model, ranks, wire)
@@ -95,13 +126,13 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
     needed = needed_rows(degrees, ranks)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
-    # of a peer and the next, rows that come, rows that go, and gradients: six of the five and a half parts of `sent`
-    flight = round(1.2 * sent / (ranks - 1)) if ranks > 1 else 0
+    flight = round(needed * model._in_flight(directed=directed) / (ranks - 1)) if ranks > 1 else 0
     return Plan(
         nodes, arcs, ranks,
-        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight,
+        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs if why else 0),
         sent=sent, seconds=None if wire is None or ranks == 1 else sent / wire,
         state=model._state_bytes(nodes), vectors=4 * (model.dim or 0) * nodes, why=why,
+        counted=model.counted,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
@@ -60,6 +60,8 @@ class DRNE(Embedder["DRNENetwork"]):
     'center'
     """
 
+    counted: ClassVar[bool] = True
+
     dim: int = option(16, "numbers per node: the width of the embedding, k; 16 is the paper's", at_least=1)
     epochs: int = option(100, "passes over all nodes, at most", at_least=0)
     lambda_: float = option(1.0, "weight of L_reg, the error in the degree", at_least=0)
@@ -104,7 +106,8 @@ class DRNE(Embedder["DRNENetwork"]):
         return "its steps are not spread yet; it takes 16 dim bytes a node, so that one machine goes far"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        return nodes * (16 * self.dim + 64) + 24 * arcs
+        """X with its gradient and Adam's state, 16 a width; the rest, of colors, sequences and states, as measured."""
+        return nodes * (26 * self.dim + 1040) + 69 * arcs
 
     def _problem(
         self, data: _Neighbors, device: torch.device, progress: Progress, *, resumed: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import holds, option
@@ -68,6 +68,8 @@ class DVNE(Embedder["DVNENetwork"]):
     >>> model.distance("a", "b") < model.distance("a", "z")
     True
     """
+
+    counted: ClassVar[bool] = True
 
     dim: int = option(64, "width of the mean, and again of the deviation: half of the chapter's L", at_least=1)
     epochs: int = option(50, "how often as many triplets are drawn as there are links, at most", at_least=0)
@@ -196,7 +198,8 @@ class DVNE(Embedder["DVNENetwork"]):
         return "its many steps an epoch would send each row as often: 27 to 35 TB at a billion nodes, by arithmetic"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        return nodes * (32 * self.hidden + 64) + 24 * arcs
+        """Two tables with gradients and Adam's state, 32 a width; of rows, triplets and steps as measured."""
+        return nodes * (45 * self.hidden + 64) + 208 * arcs
 
     def _problem(
         self, data: _Rows, device: torch.device, progress: Progress, *, resumed: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
@@ -50,6 +50,8 @@ class LINE(Embedder["LINENetwork"]):
     ['b', 'c']
     """
 
+    counted: ClassVar[bool] = True
+
     epochs: int = option(20, "in each of which `samples` links are drawn", at_least=0)
     order: str = option(
         "both",
@@ -84,6 +86,13 @@ class LINE(Embedder["LINENetwork"]):
         if self.order == "both" and self.dim % 2:
             raise InputError(f"dim={self.dim} does not halve; order='both' needs an even one, or take order='second'")
         return super()._read(graph, embedding, later=later)
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """Two tables and the vectors, 12 a width; of links and of a step's rows as measured, up to 100,000 nodes."""
+        from netfold.learn.skipgram import batch_by_size
+
+        step = self.batch_size or batch_by_size(4096, nodes, 2)
+        return nodes * (12 * self.dim + 64) + 34 * arcs + 73 * self.dim * step
 
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False

@@ -68,6 +68,7 @@ class SDNE(Embedder["SDNENetwork"]):
     True
     """
 
+    counted: ClassVar[bool] = True
     maps: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(

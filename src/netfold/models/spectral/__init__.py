@@ -6,7 +6,7 @@ import dataclasses
 import time
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
@@ -84,6 +84,8 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     >>> model.embedding_.nearest(new["e"], k=1)[0][0] in "abcd"
     True
     """
+
+    counted: ClassVar[bool] = True
 
     matrix: str = option(
         "laplacian",
@@ -230,6 +232,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         """The table, the vectors, of the solver what has converged and six copies of its block; rows of the matrix.
 
         48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made.
+        Blocks below 32 MiB, which the C library does not give back at once, can take half as much again.
         """
         return nodes * (4 * (3 * self.dim + 6 * self._block()) + 32) + 48 * arcs
 
@@ -239,6 +242,10 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     def _sent(self, *, directed: bool) -> int:
         """Of a round at most: 26 products with the block (propagation: all of its steps)."""
         return 4 * self._block() * (self.steps if self.matrix == "propagation" else 26)
+
+    def _in_flight(self, *, directed: bool) -> float:
+        """Of a product: rows that go, those that come, and the next peer's."""
+        return 12.0 * self._block()
 
     def _embed(self, data: _Linked) -> Embedding:
         from netfold.data.embedding import Embedding

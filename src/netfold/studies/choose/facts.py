@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.attributes import Attributes
 from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
@@ -18,8 +19,9 @@ from netfold.data.nodes import Nodes
 from netfold.data.text import counted, printable
 from netfold.embedder.embedder import Embedder
 from netfold.studies.machine import Meter
+from netfold.studies.plan import counted_memory
 
-__all__ = ["Cost", "Facts", "estimated_cost", "facts_of", "stand_in"]
+__all__ = ["Cost", "Facts", "LinkCounts", "estimated_cost", "facts_of", "stand_in"]
 
 
 _NAMED = 5
@@ -137,7 +139,40 @@ def _closed(links: Any, neighbors: Any, rng: np.random.Generator) -> bool:
     return at < len(row) and bool(row[at] == neighbors[second])
 
 
-def stand_in(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
+@dataclass(frozen=True)
+class LinkCounts:
+    """How many links nodes have: all that a stand-in needs of a graph, which may be too large to be read."""
+
+    leaving: npt.NDArray[Any]
+    """n"""
+    entering: npt.NDArray[Any]
+    """n"""
+    directed: bool = False
+    weights: npt.NDArray[Any] | None = None
+    """Some weights as they are, where edges have them."""
+    attributes: Attributes | None = None
+    """Those of the nodes."""
+
+    @property
+    def n_nodes(self) -> int:
+        """n"""
+        return len(self.leaving)
+
+    @property
+    def arcs(self) -> int:
+        """An edge of an undirected graph is two."""
+        return int(self.leaving.sum())
+
+    @staticmethod
+    def of(graph: Graph) -> LinkCounts:
+        """Those of a graph."""
+        leaving = graph.degrees
+        entering = np.bincount(graph.adjacency.indices, minlength=graph.n_nodes) if graph.directed else leaving
+        weights = graph.adjacency.data if graph.is_weighted else None
+        return LinkCounts(leaving, entering, graph.directed, weights, graph.attributes)
+
+
+def stand_in(data: Graph | Hypergraph | LinkCounts, nodes: int, seed: int = 0) -> Any:
     """A random graph of so many nodes with degrees and weights as these data have; the data, where no larger.
 
     What a fit costs goes with how many links a node has, which a part of the graph would not keep: of the neighbors of
@@ -148,16 +183,17 @@ def stand_in(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:
     >>> small.n_nodes, bool(5.5 < small.degrees.mean() <= 6.1)
     (200, True)
     """
+    rng = np.random.default_rng(seed)
+    if isinstance(data, LinkCounts):
+        return _graph(data, min(nodes, data.n_nodes), rng)
     if nodes >= data.n_nodes:
         return data
-    rng = np.random.default_rng(seed)
-    return _hypergraph(data, nodes, rng) if isinstance(data, Hypergraph) else _graph(data, nodes, rng)
+    return _hypergraph(data, nodes, rng) if isinstance(data, Hypergraph) else _graph(LinkCounts.of(data), nodes, rng)
 
 
-def _graph(graph: Graph, nodes: int, rng: np.random.Generator) -> Graph:
+def _graph(graph: LinkCounts, nodes: int, rng: np.random.Generator) -> Graph:
     """Each of some nodes sends half of its links (all that leave it, where directed) to nodes drawn by degree."""
-    leaving = graph.degrees
-    entering = np.bincount(graph.adjacency.indices, minlength=graph.n_nodes) if graph.directed else leaving
+    leaving, entering = graph.leaving, graph.entering
     picked = _spread_over(leaving, nodes)
     sent = leaving[picked] if graph.directed else (leaving[picked] + rng.integers(0, 2, nodes)) // 2
     u = np.repeat(np.arange(nodes), np.minimum(sent, nodes - 1))
@@ -165,7 +201,7 @@ def _graph(graph: Graph, nodes: int, rng: np.random.Generator) -> Graph:
     u, v = (
         np.append(x[u != v], nodes - k) for x, k in ((u, 1), (v, 2))
     )  # the largest two are linked: one edge at least
-    weights = rng.choice(graph.adjacency.data, len(u)) if graph.is_weighted else None
+    weights = None if graph.weights is None else rng.choice(graph.weights, len(u))
     small = Graph.from_codes(u, v, weights, nodes=Nodes.of(range(nodes)), directed=graph.directed)
     return small if graph.attributes is None else small.with_attributes(graph.attributes.rows(picked))
 
@@ -226,6 +262,8 @@ class Cost:
     probed: tuple[int, ...]
     """The nodes of each probe."""
     nodes: int
+    epoch: float = 0.0
+    """Seconds of one epoch among them."""
 
     def __str__(self) -> str:
         on = "all" if self.probed[-1] >= self.nodes else f"{self.probed[-1]:,}"
@@ -250,7 +288,8 @@ def estimated_cost(
     """The cost of `fit(model, data)`, by fits of a few epochs to stand-ins that grow while the budget lasts.
 
     Where the data themselves fit into the budget, the last probe is of them, and only epochs are extrapolated;
-    otherwise the line through the last two sizes is followed: costs are linear in nodes of given degrees.
+    otherwise the line through the last two sizes is followed: costs are linear in nodes of given degrees. Memory is
+    then counted (`netfold.studies.plan.counted_memory`), as `netfold plan` counts it, where the model's is.
     """
     end = time.perf_counter() + budget
     _probe(fit, model, stand_in(data, _WARM_UP, seed), epochs=1)
@@ -263,7 +302,15 @@ def estimated_cost(
         probes.append(_probe(fit, model, stand_in(data, size, seed), epochs))
     if len(probes) == 1 and probes[0].nodes < data.n_nodes:  # no time for a larger one: the line needs a second point
         probes.insert(0, _probe(fit, model, stand_in(data, _FIRST // _GROWTH, seed)))
-    return _cost(probes, model.epochs, data.n_nodes)
+    cost = _cost(probes, model.epochs, data.n_nodes)
+    counted = None if probes[-1].nodes >= data.n_nodes else counted_memory(model, data.n_nodes, _arcs(data))
+    return cost if counted is None else replace(cost, bytes=counted)
+
+
+def _arcs(data: Graph | Hypergraph | LinkCounts) -> int:
+    if isinstance(data, LinkCounts):
+        return data.arcs
+    return int(data.n_edges if isinstance(data, Hypergraph) else data.adjacency.nnz)
 
 
 @dataclass(frozen=True)
@@ -290,7 +337,7 @@ def _probe(fit: Callable[[Embedder, Any], object], model: Embedder, data: Any, e
 def _cost(probes: list[_Probe], epochs: int, nodes: int) -> Cost:
     one, two = (probes[0], probes[-1]) if len(probes) < 3 else (probes[-2], probes[-1])
     epoch, rest, held = (_line(one, two, name, nodes) for name in ("epoch", "rest", "bytes"))
-    return Cost(epochs * epoch + rest, round(held), tuple(x.nodes for x in probes), nodes)
+    return Cost(epochs * epoch + rest, round(held), tuple(x.nodes for x in probes), nodes, epoch)
 
 
 def _line(one: _Probe, two: _Probe, name: str, nodes: int) -> float:
