@@ -94,6 +94,12 @@ class Spectral(Computed["SpectralNetwork"]):
         at_least=0,
     )
     steps: int = option(16, "averages over neighbors, for propagation", at_least=1)
+    window: int = option(
+        1,
+        "steps of a random walk within which two nodes are seen together, for ppmi: NetMF's T; above 1 entries are as "
+        "many as nodes that likely walks reach, and new nodes get the mean of their neighbors",
+        at_least=1,
+    )
     tolerance: float = option(
         0.01,
         "eigenvectors have converged when the length of M u - λ u is below this share of the least λ, for each",
@@ -120,6 +126,7 @@ class Spectral(Computed["SpectralNetwork"]):
             power=self.power,
             regularization=self.regularization,
             two_sided=self._two_sided(facts["directed"]),
+            window=self.window if self.matrix == "ppmi" else 1,
         )
 
     def _compute(self, network: SpectralNetwork, data: _Linked, progress: Progress) -> list[dict[str, float]]:
@@ -156,4 +163,8 @@ class Spectral(Computed["SpectralNetwork"]):
         sides = [over_known(rows[new], known, len(self.embedding_)) for rows in data.sides]
         isolated = np.all([np.diff(rows.indptr) == 0 for rows in sides], axis=0)
         check_placed("Spectral", data.graph.nodes, new[isolated])
+        if self.network_.window > 1:  # whose rows say more than the links of a node do
+            from netfold.embedder.placing import mean_of_neighbors
+
+            return Embedding(data.graph.nodes.take(new), mean_of_neighbors(sides[0], self.embedding_))
         return Embedding(data.graph.nodes.take(new), self.network_.embed(sides))
