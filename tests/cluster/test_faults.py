@@ -40,6 +40,40 @@ def torchrun(*arguments: str, restarts: int = 0, size: int = 2) -> list[str]:
     return [*start, "--max-restarts", str(restarts), *arguments]
 
 
+def late(rank: int) -> tuple[float, float]:
+    """Leave with one rank half a second behind the others; when this one had left, and by which clock."""
+    from netfold.cluster.ranks import end, start
+
+    ranks = start("cpu")
+    ranks.barrier()
+    began = time.monotonic()
+    time.sleep(0.5 if ranks.rank == rank else 0)
+    end()
+    return began, time.monotonic()
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ranks_leave_together(rank: int) -> None:
+    """Whoever is late, nobody leaves before that one, and rank 0, which keeps the store, is the last."""
+    answers = on_ranks(3, late, rank)
+    latest = max(began for began, _ in answers)
+    assert all(latest + 0.4 < left < latest + 10 for _, left in answers)
+    assert answers[0][1] >= max(left for _, left in answers[1:]) - 0.05
+
+
+def test_a_rank_that_fails_keeps_nobody_long() -> None:
+    began = time.monotonic()
+    with pytest.raises(AssertionError, match=r"ranks ended with|division"):
+        on_ranks(2, only_the_second_fails)
+    assert time.monotonic() - began < 60
+
+
+def only_the_second_fails() -> int:
+    from netfold.cluster.ranks import start
+
+    return 1 // (1 - start("cpu").rank)
+
+
 # -------------------------------------------------------------------- torchrun
 
 

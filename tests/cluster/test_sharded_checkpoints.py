@@ -126,6 +126,42 @@ def test_a_state_that_was_being_written_is_swept(folder: Path) -> None:
     assert again["objectives"] == whole["objectives"] and not list(checkpoint.glob("*.part"))
 
 
+@pytest.mark.parametrize(
+    "mine",
+    ["state-000002/notes.txt", "state-000004.part/notes.txt", "state-000004.part/rank-00000/notes.txt", "state-000009"],
+)
+def test_what_netfold_did_not_write_is_never_removed(mine: str, folder: Path) -> None:
+    """Not a folder of such a name, nor a state that holds something of somebody else's."""
+    checkpoint = folder.with_name("ck")
+    trained(folder, OPTIONS, checkpoint, 3)
+    (checkpoint / mine).parent.mkdir(parents=True, exist_ok=True)
+    (checkpoint / mine).write_text("mine")
+    for options in (OPTIONS, OPTIONS | {"dim": 3}):
+        with pytest.raises(InputError, match=r"holds 'state-.*', which netfold did not write; move that"):
+            trained(folder, options, checkpoint)
+    assert (checkpoint / mine).read_text() == "mine"
+
+
+def test_what_comes_while_it_trains_is_not_removed_either(folder: Path) -> None:
+    checkpoint, note = folder.with_name("ck"), folder.with_name("ck") / "state-000001" / "notes.txt"
+    beside = checkpoint / "state-of-the-art.part" / "mine.txt"
+    beside.parent.mkdir(parents=True)
+    beside.write_text("mine")
+    model = nf.SDNE(**OPTIONS)
+    put = {2: note, 5: checkpoint / "state-000007.part" / "mine.txt"}
+
+    def on_epoch(record: dict[str, float]) -> bool:
+        if path := put.get(int(record["epoch"])):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("mine")
+        return False
+
+    with pytest.raises(InputError, match="holds 'state-000007.part/mine.txt'"):
+        model.fit(folder, progress=False, checkpoint=checkpoint, checkpoint_every=0.0, on_epoch=on_epoch)
+    assert all(x.read_text() == "mine" for x in (*put.values(), beside))
+    assert (note.parent / "manifest.json").exists()  # that state is left whole
+
+
 @pytest.mark.slow
 def test_rank_0_speaks_for_all(folder: Path) -> None:
     """Of a damaged state, of which another rank finds out, and of a damaged part of the graph."""

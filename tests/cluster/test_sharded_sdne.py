@@ -36,6 +36,8 @@ CASES: dict[str, tuple[str, int, dict[str, Any]]] = {
     "no first order": ("undirected", 8, {"alpha": 0.0}),
     "no hidden layer": ("hub", 8, {"hidden": ()}),
     "two hidden layers": ("undirected", 8, {"hidden": (11, 7), "activation": "sigmoid"}),
+    "three hidden layers": ("undirected", 8, {"hidden": (11, 8, 7), "activation": "leaky_relu"}),
+    "linear layers": ("directed", 8, {"activation": "linear"}),
     "fewer parts than ranks": ("undirected", 2, {}),
 }
 

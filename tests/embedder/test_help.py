@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import netfold as nf
-from netfold.embedder.options import Configured, attribute, option, options
+from netfold.embedder.options import Configured, holds, option, options
 from netfold.models import MODELS
 from netfold.models.lgp import LGPEmbedder
 
@@ -90,7 +90,7 @@ def test_classes_of_users_are_explained_too() -> None:
         """Short."""
 
         rate: float | None = option(None, "how fast it goes", type=float, above=0, below=1)
-        made_: int = attribute("how many there are")
+        made_: int = dataclasses.field(init=False, metadata=holds("how many there are"))
 
     assert Plain.__doc__ == (
         "Short.\n\nParameters\n----------\nrate : float, above 0 and below 1, or None, default None\n"

@@ -116,7 +116,9 @@ def test_columns_are_named_or_counted(tmp_path: Path) -> None:
 
 def test_published_layouts_without_a_header(tmp_path: Path) -> None:
     konect = "% asym weighted\n1 2 5 1082040961\n2 3 7 1082155839\n"
-    graph = read_edges(write(tmp_path, konect))
+    with pytest.warns(UserWarning, match=r"edges have a direction \(asym\), read without it: directed=True"):
+        graph = read_edges(write(tmp_path, konect))
+    assert read_edges(write(tmp_path, konect), directed=True).directed
     assert graph.adjacency.data.max() == 7 and graph.times is not None and graph.times.min() == 1082040961
     signed = read_edges(write(tmp_path, "6,2,4,1289241911.72836\n6,5,-2,1289241941.53378\n"), weighted=False)
     assert signed.n_edges == 2 and signed.times is not None and not signed.is_weighted

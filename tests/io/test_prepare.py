@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -197,3 +198,32 @@ def test_a_stage_of_other_files_is_not_taken_up(tmp_path: Path) -> None:
     (tmp_path / "g.parts.stage" / "prepare.json").write_text("{}")
     with pytest.raises(InputError, match="left of another preparation"):
         prepare(tmp_path / "a.csv", tmp_path / "g.parts", memory="256MiB")
+
+
+def test_a_folder_of_somebody_else_is_not_worked_in(tmp_path: Path) -> None:
+    """It would be removed with all that it holds, or a file in it with the stage."""
+    (tmp_path / "a.csv").write_text("1,2\n")
+    stage = tmp_path / "g.parts.stage"
+    for names in (["thesis.tex"], ["names.parquet"], ["parts/mine.txt"]):
+        for name in names:
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            (stage / name).write_text("mine")
+        with pytest.raises(InputError, match="which it did not write; move that, or give another name"):
+            prepare(tmp_path / "a.csv", tmp_path / "g.parts", memory="256MiB")
+        assert all((stage / name).read_text() == "mine" for name in names)
+        assert not (tmp_path / "g.parts").exists() and not (stage / "prepare.json").exists()
+        shutil.rmtree(stage)
+    stage.mkdir()
+    (stage / "prepare.json.part").write_text("{")  # killed in its first write
+    (stage / ".lock").write_text("")
+    prepare(tmp_path / "a.csv", tmp_path / "g.parts", memory="256MiB", parts=2)
+    assert not stage.exists()
+
+
+def test_a_file_put_into_the_stage_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2\n")
+    note = tmp_path / "g.parts.stage" / "note.txt"
+    prepare(
+        tmp_path / "a.csv", tmp_path / "g.parts", memory="256MiB", parts=2, report=lambda _: note.write_text("mine")
+    )
+    assert note.read_text() == "mine" and [x.name for x in note.parent.iterdir()] == ["note.txt"]

@@ -128,6 +128,25 @@ def test_xavier_is_seeded_and_within_its_bounds():
     assert 0.95 * limit < one.abs().max() <= limit
 
 
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "leaky_relu", "linear"])
+@pytest.mark.parametrize("widths", [(4,), (4, 3), (4, 6, 2, 3)])
+def test_a_stack_goes_back_by_hand_as_autograd_does(activation, widths):
+    stack = Stack(widths, activation).double()
+    for seed, p in enumerate(stack.parameters()):
+        p.data.copy_(noise(*p.shape, seed=seed))
+    x, grad = noise(5, 4, seed=50).requires_grad_(), noise(5, widths[-1], seed=51)
+    last = stack(x)
+    wanted = torch.autograd.grad(last, [x, *stack.parameters()], grad)
+    with torch.no_grad():
+        for known in (None, last.detach()):
+            stack.zero_grad()
+            steps = stack.steps(x.detach(), known)
+            at = stack.back(steps, grad)
+            assert len(steps) == len(widths) and (known is None or len(widths) == 1 or steps[-1] is known)
+            for ours, theirs in zip([at, *(p.grad for p in stack.parameters())], wanted, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=1e-13, atol=1e-13)
+
+
 def test_a_product_in_chunks_is_that_of_sparse_rows_to_the_bit() -> None:
     matrix = sparse.csr_array(sparse.random(50, 30, density=0.2, format="csr", rng=np.random.default_rng(0)))
     dense = torch.randn(30, 4, generator=torch.Generator().manual_seed(0))

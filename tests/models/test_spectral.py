@@ -274,3 +274,8 @@ def test_too_many_pairs_for_a_window_are_refused(monkeypatch):
     monkeypatch.setattr(spectral, "_MOST_ENTRIES", 100)
     with pytest.raises(nf.InputError, match="window=2 makes more than 100 pairs"):
         fit(zoo.karate(), matrix="ppmi", window=2)
+
+
+def test_a_window_is_not_spread_over_ranks():
+    assert "neighbors of neighbors" in nf.Spectral(matrix="ppmi", window=2)._unspread()
+    assert nf.Spectral(matrix="ppmi")._unspread() == "" == nf.Spectral(window=2)._unspread()

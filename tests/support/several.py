@@ -43,6 +43,8 @@ def on_ranks(size: int, function: Callable[..., Any], *args: Any, timeout: float
             process.join(10)
             if process.is_alive():
                 process.kill()
+    codes = [process.exitcode for process in processes]
+    assert codes == [0] * size, f"ranks ended with {codes}"
     wrong = [text for ok, text in answers if not ok]
     assert not wrong, "\n".join(wrong)
     return [value for _, value in answers]
@@ -59,6 +61,9 @@ def _answer(pipe: Any, environment: dict[str, str], function: Callable[..., Any]
         answer = (False, traceback.format_exc())
     pipe.send(answer)
     pipe.close()
+    from netfold.cluster.ranks import end
+
+    end()  # as at the end of any process; those of multiprocessing run nothing that is registered for it
 
 
 # -------------------------------------------------------------------- SDNE
@@ -100,10 +105,13 @@ def one_loss(folder: Path, options: dict[str, Any], dtype: Any = None, epoch: in
 
 
 def trained(folder: Path, options: dict[str, Any], checkpoint: Path | None = None, stop: int = 0) -> dict[str, Any]:
-    """`fit` on a folder, ended after epoch `stop`; the objectives, the vectors of this rank, and its peak of memory."""
+    """`fit` on a folder, ended after epoch `stop`; the objectives, and the vectors of this rank.
+
+    `options` may name a `model`; SDNE if not.
+    """
     import netfold as nf
 
-    model = nf.SDNE(**options)
+    model = nf.Embedder.models[options.get("model", "sdne")](**{k: x for k, x in options.items() if k != "model"})
     every = {"checkpoint": checkpoint, "checkpoint_every": 0.0} if checkpoint else {}
     model.fit(folder, progress=False, on_epoch=lambda record: record["epoch"] == stop, **every)  # type: ignore[arg-type]
     vectors = model.embedding_.vectors

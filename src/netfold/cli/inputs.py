@@ -164,7 +164,8 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Gr
     """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
-    if reading is not None and (not quiet or reading.undecided or bool(getattr(reading, "shared", False))):
+    uncertain = any(getattr(reading, fact, False) for fact in ("undecided", "shared", "direction_lost"))
+    if reading is not None and (uncertain or not quiet):
         click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
 
 
@@ -442,7 +443,7 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
         return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
         raise InputError(f"{paths[1]} is one file too many; {type(model).__name__} reads its edges from one")
-    if not (Path(paths[0]) / "graph.json").exists():
+    if not any((Path(paths[0]) / name).exists() for name in ("graph.json", "parts.json")):
         reading["directed"] = bool(model.graph_facts_["directed"])
     return named_as(graph_of(paths[0], known, **reading), known)
 

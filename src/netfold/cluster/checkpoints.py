@@ -14,7 +14,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,11 @@ from netfold.learn.checkpoints import check_same_run, is_finite
 __all__ = ["ShardedCheckpoint", "whole_states"]
 
 _STATE = re.compile("state-[0-9]{6,}")
+_PART = re.compile(r"state-[0-9]{6,}\.part")
+_FILE = re.compile(r"manifest\.json|shared\.safetensors|part-[0-9]{5,}\.safetensors")
+_RANK = re.compile("rank-[0-9]{5,}")
+_SHARD = re.compile(r"(shard-[0-9]+-)?model-[0-9]+-of-[0-9]+\.safetensors")
+"""As DCP names what a rank writes."""
 _KEPT = 2
 """States: while a new one is written the one before is whole, and after that it may be gone back to."""
 _SHARE = 9
@@ -61,6 +66,9 @@ class ShardedCheckpoint:
                 raise InputError(f"{self._folder} cannot be made: {e.strerror}") from None
             if (self._folder / "manifest.json").exists():
                 raise InputError(f"{self._folder} is the checkpoint of a run without parts; give another folder")
+            for x in self._folder.iterdir():
+                if _STATE.fullmatch(x.name) or _PART.fullmatch(x.name):
+                    _check_ours(x)  # before hours of training, not after
 
     def _see(self) -> None:
         """Whether the folder that rank 0 made is here, too."""
@@ -93,9 +101,7 @@ class ShardedCheckpoint:
     def restore(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> Records:
         """Load the newest state, where there is one, and give the records of the epochs that led to it."""
         states = self._ranks.first_says(self._states())
-        if self._ranks.first:
-            for left in self._folder.glob("state-*.part"):
-                shutil.rmtree(left, ignore_errors=True)
+        self._ranks.together(self._swept)
         if not states:
             self._ranks.barrier()
             return []
@@ -106,6 +112,12 @@ class ShardedCheckpoint:
         history: Records = manifest["history"]
         self._saved = len(history)
         return history
+
+    def _swept(self) -> None:
+        """Remove what was being written when a run was killed."""
+        for left in self._folder.iterdir() if self._ranks.first else ():
+            if _PART.fullmatch(left.name):
+                _remove(left)
 
     def _manifest(self, folder: Path) -> dict[str, Any]:
         manifest = read_facts(folder / "manifest.json", FORMAT, "checkpoint")
@@ -183,7 +195,7 @@ class ShardedCheckpoint:
 
     def _made(self, part: Path) -> None:
         if self._ranks.first:
-            shutil.rmtree(part, ignore_errors=True)
+            _remove(part)
             part.mkdir()
 
     def _written(self, part: Path, state: Mapping[str, Tensor]) -> list[dict[str, Any]]:
@@ -219,10 +231,11 @@ class ShardedCheckpoint:
             json.dump(manifest, file)
             file.flush()
             os.fsync(file.fileno())
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.rename(part, folder)
         for old in self._states()[_KEPT:]:
-            shutil.rmtree(self._folder / old, ignore_errors=True)
+            with suppress(InputError):  # somebody put something into it, and the run goes on
+                _remove(self._folder / old)
 
     def _state(self, network: Any, optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
         """Every tensor by name; those with a row for each node by part, as `name|part`: views, which are read into."""
@@ -251,6 +264,32 @@ def whole_states(folder: Path) -> list[str]:
     """The states that are whole, the newest first: a state has its name when its manifest is on the disk."""
     names = [x.name for x in folder.iterdir() if _STATE.fullmatch(x.name)] if folder.is_dir() else []
     return sorted((x for x in names if (folder / x / "manifest.json").exists()), key=lambda x: -int(x[6:]))
+
+
+def _check_ours(folder: Path) -> None:
+    """Refuse a folder with the name of a state that holds anything else than a state does."""
+    if folder.is_symlink() or not folder.is_dir():
+        other = folder.name
+    else:
+        other = next((f"{folder.name}/{x.name}" for x in folder.iterdir() if not _is_of_a_state(x)), "")
+    if other:
+        what = f"{other!r}, which netfold did not write"
+        raise InputError(f"{folder.parent} holds {what}; move that, or give another folder")
+
+
+def _is_of_a_state(x: Path) -> bool:
+    """Whether a name in a state is ours: a file of it, or the folder in which a rank was writing when killed."""
+    if x.is_symlink() or not x.is_dir():
+        return bool(_FILE.fullmatch(x.name)) and x.is_file() and not x.is_symlink()
+    inside = x.iterdir() if _RANK.fullmatch(x.name) else ()
+    return bool(_RANK.fullmatch(x.name)) and all(_SHARD.fullmatch(y.name) and y.is_file() for y in inside)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a state, where there is one, and nothing else."""
+    if os.path.lexists(folder):
+        _check_ours(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make_slots(

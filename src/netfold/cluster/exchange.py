@@ -39,6 +39,7 @@ class Exchange:
         self.needs = [x.to(ranks.device, torch.int64) for x in needs]
         self.sent = 0
         """Bytes that this rank has sent to others since it was made, what it told them of its needs left out."""
+        self._space: dict[tuple[str, torch.dtype], Tensor] = {}
         self.wanted = self._told()
 
     @property
@@ -64,24 +65,42 @@ class Exchange:
         self.sent = 0
         return wanted
 
-    def fetch(self, table: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """Each other rank and the rows of its table that are needed here: |needs[q]| x width."""
-        return self._rounds(table, [self._ask(q, table) for q in self.order[:1]])  # on their way at once
+    def fetch(self, table: Tensor, *, lent: bool = False) -> Iterator[tuple[int, Tensor]]:
+        """Each other rank and the rows of its table that are needed here: |needs[q]| x width.
 
-    def _rounds(self, table: Tensor, coming: list[tuple[Any, Tensor]]) -> Iterator[tuple[int, Tensor]]:
+        Rows that are `lent` are good until the next ones are asked for, and of one such fetch at a time: the memory is
+        used again, as new memory of this size has the system clear it page by page.
+        """
+        return self._rounds(table, [self._ask(q, table, 0, lent) for q in self.order[:1]], lent)  # on their way at once
+
+    def _rounds(self, table: Tensor, coming: list[tuple[Any, Tensor]], lent: bool) -> Iterator[tuple[int, Tensor]]:
         order = self.order
         for i, q in enumerate(order):
             work, rows = coming.pop()
             self._wait(work)
-            coming += [self._ask(other, table) for other in order[i + 1 : i + 2]]
+            coming += [self._ask(other, table, i + 1, lent) for other in order[i + 1 : i + 2]]
             yield q, rows
 
-    def _ask(self, q: int, table: Tensor) -> tuple[Any, Tensor]:
+    def _ask(self, q: int, table: Tensor, turn: int, lent: bool) -> tuple[Any, Tensor]:
         """Have the rows of q come, and send those that the rank as far on the other side wants."""
         to = (2 * self._ranks.rank - q) % self._ranks.size
-        own = table.index_select(0, self.wanted[to])
-        rows = table.new_empty(len(self.needs[q]), *table.shape[1:])
+        if lent:
+            own = self.space("wanted", len(self.wanted[to]), table)
+            torch.index_select(table, 0, self.wanted[to], out=own)
+            rows = self.space(f"rows {turn % 2}", len(self.needs[q]), table)
+        else:
+            own = table.index_select(0, self.wanted[to])
+            rows = table.new_empty(len(self.needs[q]), *table.shape[1:])
         return (self._both(to, own, q, rows, _FETCH), own), rows
+
+    def space(self, name: str, count: int, like: Tensor) -> Tensor:
+        """So many rows as wide as those of a table, of anything: always the same memory for a name."""
+        width = int(np.prod(like.shape[1:]))
+        key, size = (name, like.dtype), count * width
+        if key not in self._space or self._space[key].numel() < size:
+            self._space.pop(key, None)
+            self._space[key] = like.new_empty(size)
+        return self._space[key][:size].view(count, *like.shape[1:])
 
     def giving(self, out: Tensor) -> Giving:
         """Rows for others, and theirs for this rank, which are added to `out`."""
@@ -115,15 +134,21 @@ class Giving:
     def __init__(self, exchange: Exchange, out: Tensor):
         self._exchange, self._out = exchange, out
         self._last: tuple[Any, Tensor, int, Tensor] | None = None
+        self._turn = 0
+
+    def zeros(self, q: int) -> Tensor:
+        """Where to put what is for rank q, before it is sent: |needs[q]| x width, good until the one after the next."""
+        self._turn = 1 - self._turn
+        return self._exchange.space(f"given {self._turn}", len(self._exchange.needs[q]), self._out).zero_()
 
     def send(self, q: int, rows: Tensor) -> None:
         """Give rank q what belongs to its rows: |needs[q]| x width."""
         exchange = self._exchange
         source = (2 * exchange._ranks.rank - q) % exchange._ranks.size
-        back = self._out.new_empty(len(exchange.wanted[source]), *self._out.shape[1:])
+        self.finish()
+        back = exchange.space("back", len(exchange.wanted[source]), self._out)
         rows = rows.contiguous()
         work = exchange._both(q, rows, source, back, _GIVE)
-        self.finish()
         self._last = work, rows, source, back
 
     def finish(self) -> None:
@@ -165,6 +190,11 @@ class RankGraph:
     def m(self) -> int:
         """How many nodes this rank owns."""
         return int(self.bounds[self.ranks.rank + 1]) - self.first
+
+    def by_part(self) -> list[tuple[int, slice]]:
+        """Each own part, and which of the own rows it has."""
+        starts = self.folder.starts - self.first
+        return [(p, slice(int(starts[p]), int(starts[p + 1]))) for p in self.parts]
 
     def check(self) -> None:
         """Read the own parts once: hashes, entries, and, over all ranks, that an undirected graph is symmetric."""
@@ -279,6 +309,23 @@ class RankRows:
             self._blocks.update(made)
         return self._blocks[c, q]
 
+    def at_columns(self, exchange: Exchange, own: Tensor) -> Callable[[npt.NDArray[Any]], npt.NDArray[Any]]:
+        """From columns, as the graph numbers them, to a number of each, of which the own ones (m) are known."""
+        graph, me = self.graph, self.graph.ranks.rank
+        values = {q: rows[:, 0].numpy(force=True) for q, rows in exchange.fetch(own[:, None])}
+        values[me] = own.numpy(force=True)
+
+        def of(columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            out = np.empty(len(columns), values[me].dtype)
+            for q, numbers in values.items():
+                low, high = graph.bounds[q], graph.bounds[q + 1]
+                here = (columns >= low) & (columns < high)
+                at = columns[here] - low
+                out[here] = numbers[at if q == me else np.searchsorted(self.needs[q], at)]
+            return out
+
+        return of
+
     def _cut(self, c: int) -> dict[tuple[int, int], SparseRows | None]:
         rows, graph = self.csr(c), self.graph
         made: dict[tuple[int, int], SparseRows | None] = {}
@@ -341,7 +388,7 @@ class RankRows:
         return out
 
     def _sources(self, exchange: Exchange, table: Tensor, me: int) -> Iterator[tuple[int, Tensor]]:
-        coming = exchange.fetch(table)
+        coming = exchange.fetch(table, lent=True)
         yield me, table
         yield from coming
 
@@ -352,7 +399,7 @@ class RankRows:
         block = block or self.block
         giving = exchange.giving(out)
         for q in exchange.order:
-            product = rows.new_zeros(len(self.needs[q]), rows.shape[1])
+            product = giving.zeros(q)
             self._add_to(product, rows, q, block)
             giving.send(q, product)
         self._add_to(out, rows, self.graph.ranks.rank, block)

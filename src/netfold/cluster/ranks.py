@@ -21,7 +21,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from netfold.errors import InputError, TrainingError
 
-__all__ = ["TORCH_FLOOR", "Ranks", "rank_of", "start"]
+__all__ = ["TORCH_FLOOR", "Ranks", "end", "rank_of", "start"]
 
 TORCH_FLOOR = (2, 11)
 """The oldest torch that several ranks were run with: its checkpoints without pickles are young."""
@@ -147,6 +147,8 @@ class Ranks:
 
 
 _started: Ranks | None = None
+_store: Any = None
+"""By which ranks found each other: on rank 0 a server, with a thread of its own."""
 
 
 def start(device: str = "auto") -> Ranks:
@@ -158,6 +160,7 @@ def start(device: str = "auto") -> Ranks:
 
 
 def _start(device: str) -> Ranks:
+    global _store
     rank, size = rank_of()
     if size == 1:
         return Ranks(device=_device(device, 0))
@@ -183,7 +186,8 @@ def _start(device: str) -> Ranks:
         raise InputError(
             f"{me} cannot reach {', '.join(sorted(set(hosts)))} (interface: {way}): {_reason(e)}"
         ) from None
-    atexit.register(_end)
+    _store = store
+    atexit.register(end)
     ranks = Ranks(rank, size, tuple(hosts), own)
     if ranks.first and os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and not _is_on(_SHARED_STORE):
         said = f"set {_SHARED_STORE}=1 before torchrun: without it a restarted rank finds the addresses of dead ones"
@@ -231,12 +235,30 @@ def _device(name: str, local: int) -> torch.device:
     return own
 
 
-def _end() -> None:
-    """Leave together: a rank that tears its connections down under another's hands can abort that one."""
-    with suppress(Exception):
-        dist.monitored_barrier(timeout=timedelta(seconds=3))
+_LEAVING = timedelta(seconds=3)
+"""That a rank which has done its work waits for others at the end: one that failed never comes."""
+
+
+def end() -> None:
+    """Leave, all together, while Python still stands; `start` registers it for the end of the process.
+
+    A rank that closes its connections under another's hands can abort that one, and so can the store that rank 0 keeps
+    for all, where it ends first: so all meet, all take the group down, and rank 0 is the last to go.
+    """
+    global _started, _store
+    ranks, store = _started, _store
+    _started = _store = None
+    if ranks is None or store is None:
+        return
+    with suppress(Exception):  # by the store, which says nothing of those that never come
+        store.set(f"netfold/done/{ranks.rank}", "")
+        store.wait([f"netfold/done/{q}" for q in range(ranks.size)], _LEAVING)
     with suppress(Exception):
         dist.destroy_process_group()
+    with suppress(Exception):
+        store.set(f"netfold/left/{ranks.rank}", "")
+        if ranks.first:
+            store.wait([f"netfold/left/{q}" for q in range(ranks.size)], _LEAVING)
 
 
 def _reason(e: Exception) -> str:

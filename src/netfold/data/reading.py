@@ -45,6 +45,8 @@ amount; line 1 is a header
     """Whether the two columns were read as two sides, each node called after its column (user:1)."""
     shared: int = 0
     """Nodes that both columns name and that are one node each, where the columns look like two sides."""
+    direction_lost: bool = False
+    """Whether the file says that its edges have a direction (KONECT's asym), and they were read without."""
 
     @staticmethod
     def of(names: Sequence[str] | None, roles: Roles, width: int, **facts: Any) -> Reading:
@@ -75,6 +77,8 @@ amount; line 1 is a header
         parts = [self._columns(), self._rows()]
         if self.shared:
             parts.append(self.sides_said)
+        if self.direction_lost:
+            parts.append(self.direction_said)
         if self.unused:
             parts.append(f"passed over: {', '.join(self.unused)}")
         if self.undecided:
@@ -90,6 +94,11 @@ amount; line 1 is a header
         count = counted(self.shared, "node is", "nodes are")
         how = "bipartite=True (--bipartite) keeps two sides apart, bipartite=False (--no-bipartite) says they are one"
         return f"{count} in both {ends}, taken for the same: {how}"
+
+    @property
+    def direction_said(self) -> str:
+        """That a direction was not kept, and how to keep it."""
+        return "the file says that edges have a direction (asym), read without it: directed=True (--directed) keeps it"
 
     def _columns(self) -> str:
         ends = " - ".join(self.roles[role] for role in ("source", "target"))
@@ -114,9 +123,8 @@ amount; line 1 is a header
             "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
             "undecided": self.undecided, "files": self.files, "format": self.format,
         }  # fmt: skip
-        return (
-            facts | ({"bipartite": True} if self.bipartite else {}) | ({"shared": self.shared} if self.shared else {})
-        )
+        seldom = {"bipartite": self.bipartite, "shared": self.shared, "direction_lost": self.direction_lost}
+        return facts | {name: value for name, value in seldom.items() if value}
 
     @staticmethod
     def from_dict(facts: Any) -> Reading:
@@ -127,7 +135,7 @@ amount; line 1 is a header
             values |= {x: bool(facts[x]) for x in ("summed", "undecided")}
             values["header"] = None if facts["header"] is None else bool(facts["header"])
             values |= {"format": str(facts["format"]), "bipartite": bool(facts.get("bipartite", False))}
-            values["shared"] = int(facts.get("shared", 0))
+            values |= {"shared": int(facts.get("shared", 0)), "direction_lost": bool(facts.get("direction_lost"))}
             reading = Reading(roles, tuple(map(str, facts["passed_over"])), **values)
             str(reading)
         except (KeyError, TypeError, AttributeError) as e:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 from netfold._version import version
 from netfold.data.html import html_box, html_facts, svg_curves
 from netfold.data.text import counted, listed
-from netfold.embedder.options import Configured, attribute, config_to_json, new_names, option
+from netfold.embedder.options import Configured, config_to_json, holds, new_names, option
 from netfold.embedder.problem import Input, N, Problem, check_placed
 from netfold.errors import InputError
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks, Placing
+    from netfold.embedder.settling import NodeCodes
     from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Computed",
     "Embedder",
+    "device_named",
     "loss_curves",
     "option",
+    "threads_for",
 ]
 
 _log = logging.getLogger(__name__)
@@ -66,24 +69,43 @@ class Embedder(Configured, Generic[N]):
     """What it is fitted to: "graph" or "hypergraph"."""
     extends: ClassVar[bool] = False
     """Whether `fit` is given an embedding, which the model extends to new nodes."""
+    maps: ClassVar[bool] = False
+    """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
-    embedding_: Embedding = attribute("the vectors of the known nodes, a row each, by the nodes' names")
-    history_: list[dict[str, float]] = attribute(
-        "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+    free_vectors: ClassVar[bool] = False
+    """Whether its vectors are parameters, each free to be anything, and not what a network makes of some."""
+
+    embedding_: Embedding = dataclasses.field(
+        init=False, metadata=holds("the vectors of the known nodes, a row each, by the nodes' names")
     )
-    network_: N = attribute("the trained network, on the device that it was trained on")
-    graph_facts_: dict[str, Any] = attribute(
-        "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+    history_: list[dict[str, float]] = dataclasses.field(
+        init=False,
+        metadata=holds(
+            "one record an epoch: its number, each term of the loss by its name, their sum `objective`, and seconds"
+        ),
+    )
+    network_: N = dataclasses.field(
+        init=False, metadata=holds("the trained network, on the device that it was trained on")
+    )
+    graph_facts_: dict[str, Any] = dataclasses.field(
+        init=False,
+        metadata=holds(
+            "what must be known of the graph after it is gone: its fingerprint, its size, and what the model adds"
+        ),
     )
 
-    pair_score_: str = attribute(
-        "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); every "
-        "later command scores them so"
+    pair_score_: str = dataclasses.field(
+        init=False,
+        metadata=holds(
+            "how pairs of nodes are scored, where that was chosen on the data (auto, compare, fit --choose-score); "
+            "every later command scores them so"
+        ),
     )
-    trials_: Trials = attribute(
-        "what was tried before this model was chosen (auto), as a table; not set by `fit` alone"
+    trials_: Trials = dataclasses.field(
+        init=False,
+        metadata=holds("what was tried before this model was chosen (auto), as a table; not set by `fit` alone"),
     )
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
@@ -127,18 +149,22 @@ class Embedder(Configured, Generic[N]):
             fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
             return self
         from netfold.embedder.callbacks import listening
+        from netfold.learn.profile import part
 
         start = time.perf_counter()
-        data = self._read(self._opened(graph), embedding)
+        with part("reading"):
+            data = self._read(self._opened(graph), embedding)
         _log.info("fit %r to %r", self, data.graph)
         for chosen in ("pair_score_", "trials_"):  # on other data than these
             vars(self).pop(chosen, None)
-        with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
+        with threads_for(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
             self._train(data, checkpoint, checkpoint_every, progress, hook)
-            vectors = self._embed(data)
-            self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+            with part("vectors"):
+                vectors = self._embed(data)
+                self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
             if "refine" in self._ways():
-                self._choose_placing(data.graph)
+                with part("placing"):
+                    self._choose_placing(data.graph)
         done, last = len(self.history_), self.history_[-1] if self.history_ else {}
         seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
         _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
@@ -154,18 +180,21 @@ class Embedder(Configured, Generic[N]):
     ) -> None:
         """Train a network for what was read: `network_`, `history_` and `graph_facts_`."""
         from netfold.learn.checkpoints import Checkpoint
+        from netfold.learn.profile import part
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        device = _device(self.device)
+        device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
         renamed = functools.partial(new_names, type(self))
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
-        enough, looks = self._enough(data, device, bar)
-        problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
+        with part("held-out links"):
+            enough, looks = self._enough(data, device, bar)
+        with part("start"):
+            problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
 
         def stop(record: dict[str, float]) -> bool:
             ended = hook(record) is True
@@ -229,7 +258,7 @@ class Embedder(Configured, Generic[N]):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(placed), none, None if self.embedding_.std is None else none)
         way = self._way(how)
-        with _threads(later.graph):
+        with threads_for(later.graph):
             encoded = way.how == "encode"
             return self._extend(later, placed, at) if encoded else self._place(later.graph, placed, at, way)
 
@@ -424,11 +453,29 @@ class Embedder(Configured, Generic[N]):
         """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
         return ()
 
-    def _unspread(self) -> str:
+    def _codes(self, network: N, data: Any) -> NodeCodes:
+        """For a model that can be settled: from rows of a graph to what the network makes of these nodes: m x w.
+
+        w is the width of `embedding_.coordinates`; gradients are those of the network's parameters.
+        """
+        name = type(self).__name__
+        raise InputError(
+            f"{name} has no training that could go on from where it is, so that it cannot settle; refit it"
+        )
+
+    def _begin(
+        self, network: N, known: npt.NDArray[np.int64], placed: npt.NDArray[np.float32], there: npt.NDArray[np.bool_]
+    ) -> None:
+        """Where new nodes begin when it is settled, in a network that has 0 for them: nothing but that, as a rule.
+
+        `known` has each node's row of before, or -1; of the latter `placed` has the coordinates, where `there` are any.
+        """
+
+    def _unspread(self, *, directed: bool = False) -> str:
         """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
         return "its tables are read in steps of random nodes, and each step would wait for the network"
 
-    def _spread(self, graph: Any, room: Any, *, resumed: bool = False) -> Problem[Any]:
+    def _spread(self, graph: Any, room: Any, progress: Any, *, resumed: bool = False) -> Problem[Any]:
         """`_problem` for the parts of a graph that a rank owns (`RankGraph`), where it can be spread."""
         raise NotImplementedError
 
@@ -570,7 +617,8 @@ class Computed(Embedder[N], abstract=True):
         raise NotImplementedError
 
 
-def _device(name: str) -> torch.device:
+def device_named(name: str) -> torch.device:
+    """The device that the option `device` means here."""
     import torch
 
     if name == "auto":
@@ -585,7 +633,7 @@ _SMALL = 20_000
 
 
 @contextmanager
-def _threads(graph: Any) -> Iterator[None]:
+def threads_for(graph: Any) -> Iterator[None]:
     """One thread where the problem is small, unless OMP_NUM_THREADS says how many; the caller's number comes back.
 
     Where other programs want the same cores, threads of small steps mostly wait for one another. By the size alone, so

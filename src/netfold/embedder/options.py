@@ -24,10 +24,10 @@ __all__ = [
     "Configured",
     "Option",
     "as_text",
-    "attribute",
     "config_from_json",
     "config_to_json",
     "first_names",
+    "holds",
     "new_names",
     "option",
     "options",
@@ -154,9 +154,12 @@ def as_text(value: Any, separator: str = ",") -> str:
     return separator.join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
-def attribute(help: str) -> Any:
-    """A dataclass field that is no option: `fit` sets it, and `help` says what it then is."""
-    return dataclasses.field(init=False, metadata={"holds": help})
+def holds(help: str) -> dict[str, str]:
+    """The metadata of a field that is no option: `fit` sets it, and `help` says what it then is.
+
+    The field itself is written out, `dataclasses.field(init=False, ...)`: editors then know that it cannot be given.
+    """
+    return {"holds": help}
 
 
 def options(cls: type) -> tuple[Option, ...]:
@@ -206,8 +209,9 @@ class Configured:
 
     __signature__ = _Signature()
 
-    def __new__(cls, *args: Any, **params: Any) -> typing.Self:
-        """Refuse options by the names that they had before, or never had."""
+    def __new__(cls, *args: Any, **params: Any) -> typing.Self:  # noqa: D102
+        # Refuses options by the names that they had before, or never had. No docstring: editors would show it for the
+        # class's own.
         _check_names(cls, params)
         if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.init:
             known = [f.name for f in dataclasses.fields(cls) if f.init]

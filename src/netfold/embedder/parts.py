@@ -27,12 +27,13 @@ def is_spread(model: Embedder, path: str | os.PathLike[str]) -> bool:
     from netfold.cluster.ranks import rank_of
     from netfold.io.parts import PartsFolder, is_parts
 
-    why = model._unspread()
+    parts = PartsFolder.open(path, "graph") if is_parts(path) else None
+    why = model._unspread(directed=parts is not None and parts.directed)
     _, size = rank_of()
     if size > 1 and why:
         name = type(model).__name__
         raise InputError(f"{name} cannot be spread over {size} ranks: {why}; start it without torchrun")
-    return size > 1 or (not why and is_parts(path) and len(PartsFolder.open(path, "graph")) > 1)
+    return size > 1 or (not why and parts is not None and len(parts) > 1)
 
 
 def fit_parts(
@@ -69,7 +70,7 @@ def fit_parts(
     bar = Progress(type(model).__name__) if progress and ranks.first else Progress.silent()
     saved = None if checkpoint is None else ShardedCheckpoint(checkpoint, run, graph, every=checkpoint_every)
     room = _room(model, graph, checkpoint, bar)
-    problem = model._spread(graph, room, resumed=saved is not None and saved.exists())
+    problem = model._spread(graph, room, bar, resumed=saved is not None and saved.exists())
     model.history_ = train(
         problem.network,
         problem.batches,
@@ -82,12 +83,13 @@ def fit_parts(
         checkpoint=saved,
         progress=bar,
         on_epoch=on_epoch,
+        before=problem.history,
         agree=ranks.most if ranks.size > 1 else None,
     )
     vectors = problem.network.embed()
     model.network_ = problem.network.own if ranks.size == 1 else problem.network
     model.network_.zero_grad(set_to_none=True)
-    model.graph_facts_ = facts | ({} if problem.network.own.unit == 1 else {"unit": problem.network.own.unit})
+    model.graph_facts_ = facts | problem.network.facts
     model.embedding_ = Embedding(graph.names(), vectors, fitted_to=folder.fingerprint)
     setattr(model, "_graph_parts", graph)  # noqa: B010
 
@@ -98,6 +100,11 @@ def _room(model: Embedder, graph: RankGraph, checkpoint: Any, bar: Any) -> Any:
 
     needed, left = model._bytes(graph.m, sum(graph.folder.files[p]["arcs"] for p in graph.parts), graph.ranks.size), 0
     if graph.ranks.device.type != "cpu" or needed <= (left := memory_left()):
+        return Room()
+    if not model.maps:
+        bar.note("{:.2f} GiB are needed and {:.2f} GiB of memory are left: it may not fit")(
+            needed / 2**30, left / 2**30
+        )
         return Room()
     scratch = os.environ.get("NETFOLD_SCRATCH") or checkpoint or None
     where = Room(resident=False, scratch=scratch)

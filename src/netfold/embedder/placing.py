@@ -36,7 +36,16 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.embedder.embedder import Embedder
 
-__all__ = ["HOW", "KnownLinks", "Placing", "best_epochs", "chosen_placing", "mean_of_neighbors", "told_apart"]
+__all__ = [
+    "HOW",
+    "KnownLinks",
+    "Placing",
+    "best_epochs",
+    "chosen_placing",
+    "length_ratio",
+    "mean_of_neighbors",
+    "told_apart",
+]
 
 _Reals = npt.NDArray[np.floating[Any]]
 
@@ -159,7 +168,7 @@ def chosen_placing(model: Embedder[Any], links: KnownLinks, weights: tuple[float
     if apart.argmin() == 0:
         return Placing(agreement=agreement)
     way = ways[int(np.flatnonzero(apart <= (1 + _SLACK) * apart.min()).max())]
-    scale = _scale(model._codes_by(way, whole)[:, : known.dim] - center, away)
+    scale = length_ratio(model._codes_by(way, whole)[:, : known.dim] - center, away)
     return dataclasses.replace(way, scale=scale, agreement=agreement)
 
 
@@ -169,8 +178,8 @@ def _cosines(a: _Reals, b: _Reals) -> _Reals:
     return cosines
 
 
-def _scale(placed: _Reals, known: _Reals) -> float:
-    """How much longer known vectors are, at the median; within a factor of 4."""
+def length_ratio(placed: _Reals, known: _Reals) -> float:
+    """How much longer known vectors are, at the median, both as seen from the mean (m x d); within a factor of 4."""
     lengths = [float(np.median(np.linalg.norm(x, axis=1))) for x in (placed, known)]
     return min(4.0, max(0.25, lengths[1] / lengths[0])) if lengths[0] > 0 else 1.0
 

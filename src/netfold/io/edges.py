@@ -21,7 +21,7 @@ from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
-from netfold.io.formats import format_of, read_format
+from netfold.io.formats import format_of, read_format, says_directed
 from netfold.io.layout import layout_of
 from netfold.io.source import LineError, chunks, file_kind, refusal
 
@@ -70,7 +70,7 @@ def read_edges(
       is never one of the other, and each is called after its column (user:1, item:1; source:1 and target:1 where no
       line names the columns). False: they are not, say nothing. None: where it looks so (names of two kinds over
       integers from 1 on), `graph.reading` and a warning say how many nodes are in both columns; files of KONECT that
-      say `bip` are read as two sides.
+      say `bip` are read as two sides (and a warning says where one says `asym` and `directed` was not asked for).
     - `weighted=True` insists on a weight: where no column is called one, the next column of numbers is.
       `weighted=False` reads none.
 
@@ -115,6 +115,8 @@ def read_edges(
     _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {graph.reading}"))
     if graph.reading is not None and graph.reading.shared:
         warnings.warn(f"{paths[0]}: {graph.reading.sides_said}", stacklevel=2)
+    if graph.reading is not None and graph.reading.direction_lost:
+        warnings.warn(f"{paths[0]}: {graph.reading.direction_said}", stacklevel=2)
     if any(file.undecided for file in files):
         warnings.warn(_undecided_header(files), stacklevel=2)
     return graph
@@ -314,6 +316,7 @@ def _graph(
     header = first.names is not None if isinstance(first, EdgeText) else None
     facts = {"header": header, "undecided": first.undecided, "files": len(files)}
     facts |= {"bipartite": bool(bipartite), "shared": shared}
+    facts["direction_lost"] = not directed and any(says_directed(file.path) for file in files)
     reading = Reading.of(first.names, first.roles, first.width, **facts)
     reading = reading.counted(collected.rows, edges, summed=summed, zeros=collected.zeros)
     return unchecked(matrix, nodes, directed, times=times, reading=reading)

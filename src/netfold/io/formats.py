@@ -37,7 +37,7 @@ from netfold.errors import InputError
 from netfold.io.files import staged_file
 from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, unpacked
 
-__all__ = ["format_of", "read_format", "write_gexf"]
+__all__ = ["format_of", "read_format", "says_directed", "write_gexf"]
 
 _HEAD = 1 << 16
 _MARKS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
@@ -81,6 +81,12 @@ def format_of(path: Path) -> str | None:
     if head.lstrip()[:1] in (b"{", b"["):
         return _json_format(head)
     return next((name for name, mark in _MARKS if mark.match(whole)), _BY_ENDING.get(ending))
+
+
+def says_directed(path: Path) -> bool:
+    """Whether a table says that its edges have a direction, as KONECT's do in their first line."""
+    kind = file_kind(path)
+    return kind != "parquet" and re.match(rb"%\s*asym\b", next(unpacked(path, kind), b"")[:_HEAD]) is not None
 
 
 def _json_format(head: bytes) -> str | None:

@@ -20,7 +20,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,11 @@ _ROWS = 1 << 19
 """Rows of text that are handed over together."""
 _BITS = 40
 """A row's number is below 2^40; above those bits stands its file's."""
+_STAGED = re.compile(
+    r"\.lock|spill|parts|rows-[0-9]+|(prepare|names|pairs|arcs|rows-[0-9]+)\.json(\.part)?"
+    r"|(names|pairs|arcs)\.parquet(\.part)?"
+)
+"""What stands in the folder of the stages."""
 
 Report = Callable[[str], object]
 
@@ -111,7 +116,9 @@ def prepare(
     with locked_file(stage / ".lock"):
         work = _Work(stage, files, directed, parts, limit, threads, report)
         facts = work.run(out, force)
-    shutil.rmtree(stage, ignore_errors=True)
+        _clear(stage)
+    with suppress(OSError):  # a file that somebody put there meanwhile stays, and the folder with it
+        stage.rmdir()
     return facts
 
 
@@ -134,6 +141,7 @@ def _begin(stage: Path, run: dict[str, Any]) -> None:
     try:
         stage.mkdir(exist_ok=True)
         said = stage / "prepare.json"
+        _check_stage(stage, {x.name for x in stage.iterdir()})
         if said.exists():
             if json.loads(said.read_text(encoding="utf-8")) != json.loads(json.dumps(run)):
                 raise InputError(f"{stage} is left of another preparation (files or options differ); remove it first")
@@ -143,6 +151,28 @@ def _begin(stage: Path, run: dict[str, Any]) -> None:
         if isinstance(e, InputError):
             raise
         raise InputError(f"{stage} cannot be used: {e}; remove it, or give another name") from None
+
+
+def _check_stage(stage: Path, names: set[str]) -> None:
+    """Refuse a folder of somebody else's: when all is done what it holds is removed."""
+    other = min((name for name in names if not _STAGED.fullmatch(name)), default=None)
+    if other is None and "prepare.json" not in names:
+        other = min(names - {".lock", "prepare.json.part"}, default=None)
+    if other is not None:
+        raise InputError(
+            f"{stage}, in which prepare works, holds {other!r}, which it did not write; move that, or give another name"
+        )
+
+
+def _clear(stage: Path) -> None:
+    """Remove what was written into the folder of the stages, last of all what says whose it is."""
+    for x in sorted(stage.iterdir(), key=lambda x: x.name == "prepare.json"):
+        if x.name == ".lock" or not _STAGED.fullmatch(x.name):
+            continue
+        if x.is_dir() and not x.is_symlink():
+            shutil.rmtree(x, ignore_errors=True)
+        else:
+            x.unlink(missing_ok=True)
 
 
 def _put(path: Path, write: Callable[[Path], Any]) -> None:

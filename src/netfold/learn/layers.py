@@ -46,6 +46,34 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 """What a layer ends with. Networks hold these: functions that have names, which pickle asks for."""
 
 
+def _through_tanh(grad: Tensor, output: Tensor) -> Tensor:
+    back: Tensor = torch.ops.aten.tanh_backward(grad, output)
+    return back
+
+
+def _through_sigmoid(grad: Tensor, output: Tensor) -> Tensor:
+    back: Tensor = torch.ops.aten.sigmoid_backward(grad, output)
+    return back
+
+
+def _through_leaky_relu(grad: Tensor, output: Tensor) -> Tensor:
+    back: Tensor = torch.ops.aten.leaky_relu_backward(grad, output, 0.01, True)
+    return back
+
+
+def _through_identity(grad: Tensor, output: Tensor) -> Tensor:
+    return grad
+
+
+_SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "tanh": _through_tanh,
+    "sigmoid": _through_sigmoid,
+    "leaky_relu": _through_leaky_relu,
+    "linear": _through_identity,
+}
+"""From the gradient at what each gives, and that, to the gradient at what it was given."""
+
+
 def _grad(table: Tensor) -> Tensor:
     if table.grad is None:
         table.grad = torch.zeros_like(table)
@@ -222,7 +250,7 @@ class Stack(nn.Module):
 
     def __init__(self, widths: Sequence[int], activation: str):
         super().__init__()
-        self.activation = ACTIVATIONS[activation]
+        self.activation, self.slope = ACTIVATIONS[activation], _SLOPES[activation]
         pairs = list(pairwise(widths))
         self.weights = nn.ParameterList(nn.Parameter(torch.zeros(a, b)) for a, b in pairs)
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(b)) for _, b in pairs)
@@ -232,6 +260,24 @@ class Stack(nn.Module):
         for weight, bias in zip(self.weights, self.biases, strict=True):
             x = self.activation(torch.addmm(bias, x, weight))
         return x
+
+    def steps(self, x: Tensor, last: Tensor | None = None) -> list[Tensor]:
+        """x and what each layer makes of it; what the last one makes need not be made again where it is known."""
+        steps = [x]
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            known = last is not None and i == len(self.weights) - 1
+            steps.append(last if known else self.activation(torch.addmm(bias, steps[-1], weight)))  # type: ignore[arg-type]
+        return steps
+
+    def back(self, steps: Sequence[Tensor], grad: Tensor) -> Tensor:
+        """From the gradient at the last of the `steps` to that at the first; those of the weights go into `grad`."""
+        layers = list(zip(self.weights, self.biases, steps[:-1], steps[1:], strict=True))
+        for weight, bias, x, output in reversed(layers):
+            grad = self.slope(grad, output)
+            _grad(weight).addmm_(x.t(), grad)
+            _grad(bias).add_(grad.sum(0))
+            grad = grad @ weight.t()
+        return grad
 
 
 def add_half_squares(weights: Sequence[Tensor], factor: float) -> Tensor:

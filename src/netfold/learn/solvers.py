@@ -17,6 +17,7 @@ from netfold.learn.draws import TABLE, normal
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
+    "ColumnBlocks",
     "Eigenpairs",
     "conjugate_gradients",
     "descended",
@@ -121,6 +122,57 @@ def orthonormal(x: Tensor) -> Tensor:
     return x
 
 
+class ColumnBlocks:
+    """Blocks of columns of length n, as one process has them: all of their rows.
+
+    What a solver asks of them beside products by its matrix. Where the rows are spread over processes, a subclass adds
+    up what each has (`netfold.cluster.columns`).
+    """
+
+    def __init__(self, n: int, generator: torch.Generator | None, like: Tensor):
+        """`like` says the type and the device of the numbers."""
+        self.n, self._generator, self.like = n, generator, like
+
+    @property
+    def rows(self) -> int:
+        """How many of the n rows are here."""
+        return self.n
+
+    def inner(self, x: Tensor, y: Tensor) -> Tensor:
+        """xᵀ y."""
+        return x.T @ y
+
+    def lengths(self, x: Tensor) -> Tensor:
+        """That of each column."""
+        lengths: Tensor = torch.linalg.vector_norm(x, dim=0)
+        return lengths
+
+    def qr(self, x: Tensor) -> Tensor:
+        """An orthonormal basis, however near the columns are to depend on each other."""
+        basis: Tensor = torch.linalg.qr(x).Q
+        return basis
+
+    def random(self, width: int) -> Tensor:
+        """So many random columns, other ones each time."""
+        return torch.randn(self.n, width, generator=self._generator, dtype=self.like.dtype).to(self.like.device)
+
+    def largest(self, x: Tensor) -> Tensor:
+        """Of each column the entry that is largest in absolute value."""
+        return x.gather(0, x.abs().argmax(dim=0, keepdim=True))[0]
+
+    def identity(self) -> Tensor:
+        """The rows here of the identity matrix, n x n: for small n."""
+        return torch.eye(self.n, dtype=self.like.dtype, device=self.like.device)
+
+    def whole(self, x: Tensor) -> Tensor:
+        """All n rows of a block: for small n."""
+        return x
+
+    def own(self, x: Tensor) -> Tensor:
+        """Of all n rows those that are here."""
+        return x
+
+
 # -------------------------------------------------------------------- eigenvectors that have converged
 
 _EXACT = 1000
@@ -154,12 +206,13 @@ def leading_eigenpairs(
     product: Callable[[Tensor], Tensor],
     n: int,
     rank: int,
-    generator: torch.Generator,
+    generator: torch.Generator | None,
     *,
     tolerance: float = 1e-2,
     rounds: int = 100,
     upper: bool = False,
     like: Tensor | None = None,
+    columns: ColumnBlocks | None = None,
     report: Callable[[int, float], object] = lambda round, residual: None,
 ) -> Eigenpairs:
     """The `rank` eigenvalues of a symmetric n x n matrix X that are largest in absolute value, and their vectors.
@@ -172,14 +225,15 @@ def leading_eigenpairs(
     rows X is written down and taken apart exactly.
 
     Two ends, as a block that is asked for both mixes u and v of values λ and -λ, which no product tells apart. `like`
-    says the type and the device of the numbers: float32 on the CPU unless given.
+    says the type and the device of the numbers: float32 on the CPU unless given. With `columns` the product is of the
+    rows that are here, and so are the vectors; random numbers are theirs.
     """
-    like = torch.empty(0) if like is None else like
+    columns = columns or ColumnBlocks(n, generator, torch.empty(0) if like is None else like)
     rank = min(rank, n)
     if n <= max(_EXACT, 2 * rank):
-        return _exact(product, n, rank, upper, like)
-    bounds = _bounds(product, n, generator, like)
-    ends = [_End(product, n, sign, bounds, generator, like) for sign in ((1,) if upper else (1, -1))]
+        return _exact(product, columns, rank, upper)
+    bounds = _bounds(product, columns)
+    ends = [_End(product, columns, sign, bounds) for sign in ((1,) if upper else (1, -1))]
     for end, other in zip(ends, reversed(ends), strict=True):
         end.other = other if other is not end else None
         end.widen(math.ceil(rank / len(ends)), rank)
@@ -197,9 +251,8 @@ def leading_eigenpairs(
     values = torch.cat([end.sign * end.values for end in ends])
     vectors = torch.cat([end.vectors for end in ends], dim=1)
     order = torch.argsort(values if upper else values.abs(), descending=True)[:rank]
-    return Eigenpairs(
-        values[order].cpu(), _signed(vectors[:, order.to(vectors.device)]), residuals, residuals[-1] <= tolerance
-    )
+    signed = _signed(vectors[:, order.to(vectors.device)], columns)
+    return Eigenpairs(values[order].cpu(), signed, residuals, residuals[-1] <= tolerance)
 
 
 def _wanted(ends: list[_End], rank: int, upper: bool) -> tuple[list[int], float]:
@@ -215,18 +268,13 @@ class _End:
     """One end of the spectrum: of sign X, the largest values, those that have converged and the block that has not."""
 
     def __init__(
-        self,
-        product: Callable[[Tensor], Tensor],
-        n: int,
-        sign: int,
-        bounds: tuple[float, float],
-        generator: torch.Generator,
-        like: Tensor,
+        self, product: Callable[[Tensor], Tensor], columns: ColumnBlocks, sign: int, bounds: tuple[float, float]
     ):
-        self.sign, self._generator = sign, generator
+        self.sign, self._columns = sign, columns
         self.other: _End | None = None
         self._product, self._floor = product, bounds[0] if sign > 0 else -bounds[1]
-        self._locked, self._block = like.new_empty(n, 0), like.new_empty(n, 0)
+        none = columns.like.new_empty(columns.rows, 0)
+        self._locked, self._block = none, none
         self._fixed = self._ritz = torch.empty(0, dtype=torch.float64)
         self._residuals = torch.empty(0, dtype=torch.float64)
 
@@ -242,15 +290,14 @@ class _End:
 
     def widen(self, wanted: int, rank: int) -> None:
         """Have a third more columns than are asked for, at least 16: random ones are added, the last ones dropped."""
-        n, have = self._block.shape
+        n, have = self._columns.n, self._block.shape[1]
         width = max(0, wanted - self._locked.shape[1]) + max(16, rank // 3)
         width = min(width, n - self._locked.shape[1])
         if width < have:
             self._block, self._ritz = self._block[:, :width], self._ritz[:width]
             self._residuals = self._residuals[:width]
         elif width > have:
-            random = torch.randn(n, width - have, generator=self._generator, dtype=self._block.dtype)
-            random = (random / n**0.5).to(self._block.device)
+            random = self._columns.random(width - have) / n**0.5
             self._block = torch.cat([self._block, random], dim=1)
 
     def filter(self) -> None:
@@ -267,18 +314,18 @@ class _End:
             before, y = self._block, (y - middle * self._block) / half
             for _ in range(max(1, degree) - 1):
                 before, y = y, 2 * (self._through(y) - middle * y) / half - before
-        self._block = _orthonormal_against(y, self._locked)
+        self._block = _orthonormal_against(y, self._locked, self._columns)
 
     def rotate(self) -> None:
         """Take the best vectors of the block, by Rayleigh and Ritz, and their residuals."""
         if not self._block.shape[1]:
             return
         image = self.sign * self._product(self._block)
-        small = (self._block.T @ image).double()
+        small = self._columns.inner(self._block, image).double()
         values, turn = torch.linalg.eigh((small + small.T) / 2)
         turn = turn.flip(1).to(image)
         self._ritz, self._block, image = values.flip(0).cpu(), self._block @ turn, image @ turn
-        rest = torch.linalg.vector_norm(image.addcmul_(self._block, values.flip(0).to(image), value=-1), dim=0)
+        rest = self._columns.lengths(image.addcmul_(self._block, values.flip(0).to(image), value=-1))
         self._residuals = rest.double().cpu()
 
     def lock(self, wanted: int, tolerance: float, least: float) -> float:
@@ -303,7 +350,7 @@ class _End:
         for end in (self, self.other):
             if end is not None and end._locked.shape[1]:
                 values = end.sign * self.sign * end._fixed.to(y)[:, None]
-                y -= end._locked @ (values * (end._locked.T @ x))
+                y -= end._locked @ (values * self._columns.inner(end._locked, x))
         return y
 
     def _lowest(self) -> float:
@@ -313,53 +360,52 @@ class _End:
         return max(self._floor, -1.1 * min(float(self.other._fixed[-1]), float(self.other._ritz[0]) * 1.1))
 
 
-def _bounds(
-    product: Callable[[Tensor], Tensor], n: int, generator: torch.Generator, like: Tensor
-) -> tuple[float, float]:
+def _bounds(product: Callable[[Tensor], Tensor], columns: ColumnBlocks) -> tuple[float, float]:
     """Numbers below and above all eigenvalues, or nearly: by a few steps of Lanczos and what they leave."""
-    v = torch.randn(n, 1, generator=generator, dtype=like.dtype).to(like.device)
-    basis, image = [v / torch.linalg.vector_norm(v)], like
+    v = columns.random(1)
+    basis, left = [v / columns.lengths(v)], 0.0
     for _ in range(_LANCZOS):
         image = product(basis[-1])
         for _ in range(2):
             for b in basis:
-                image = image - b * (b.T @ image)
-        left = float(torch.linalg.vector_norm(image))
+                image = image - b * columns.inner(b, image)
+        left = float(columns.lengths(image))
         if left < 1e-6 or len(basis) == _LANCZOS:
             break
         basis.append(image / left)
     block = torch.cat(basis, dim=1)
-    values = torch.linalg.eigvalsh((block.T @ product(block)).double())
+    values = torch.linalg.eigvalsh(columns.inner(block, product(block)).double())
     return float(values[0]) - left, float(values[-1]) + left
 
 
-def _exact(product: Callable[[Tensor], Tensor], n: int, rank: int, upper: bool, like: Tensor) -> Eigenpairs:
-    matrix = product(torch.eye(n, dtype=like.dtype, device=like.device)).double()
+def _exact(product: Callable[[Tensor], Tensor], columns: ColumnBlocks, rank: int, upper: bool) -> Eigenpairs:
+    matrix = columns.whole(product(columns.identity())).double()
     values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
     order = torch.argsort(values if upper else values.abs(), descending=True, stable=True)[:rank]
-    return Eigenpairs(values[order].cpu(), _signed(vectors[:, order].to(like)), [], True)
+    own = columns.own(vectors[:, order].to(columns.like))
+    return Eigenpairs(values[order].cpu(), _signed(own, columns), [], True)
 
 
-def _orthonormal_against(x: Tensor, locked: Tensor) -> Tensor:
+def _orthonormal_against(x: Tensor, locked: Tensor, columns: ColumnBlocks) -> Tensor:
     """An orthonormal basis of the columns that is orthogonal to other orthonormal ones."""
     for _ in range(2):
         if locked.shape[1]:
-            x = x - locked @ (locked.T @ x)
-        x = x / torch.linalg.vector_norm(x, dim=0).clamp(min=1e-30)
-        factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
+            x = x - locked @ columns.inner(locked, x)
+        x = x / columns.lengths(x).clamp(min=1e-30)
+        factor, failed = torch.linalg.cholesky_ex(columns.inner(x, x).double())
         near = bool(failed) or float(factor.diagonal().min()) < 1e-3
-        x = torch.linalg.qr(x).Q if near else x @ torch.linalg.inv(factor).T.to(x)
+        x = columns.qr(x) if near else x @ torch.linalg.inv(factor).T.to(x)
     return x
 
 
-def signs(vectors: Tensor) -> Tensor:
+def signs(vectors: Tensor, columns: ColumnBlocks | None = None) -> Tensor:
     """1 or -1 for each column (h): that of its entry that is largest in absolute value."""
-    largest = vectors.gather(0, vectors.abs().argmax(dim=0, keepdim=True))[0]
+    largest = (columns or ColumnBlocks(len(vectors), None, vectors)).largest(vectors)
     return torch.where(largest < 0, -1.0, 1.0).to(vectors)
 
 
-def _signed(vectors: Tensor) -> Tensor:
-    return vectors * signs(vectors)
+def _signed(vectors: Tensor, columns: ColumnBlocks) -> Tensor:
+    return vectors * signs(vectors, columns)
 
 
 def descended(gradient: Callable[[Tensor], Tensor], start: Tensor, reach: float, *, steps: int = 40) -> Tensor:

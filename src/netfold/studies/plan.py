@@ -90,7 +90,7 @@ def plan(folder: PartsFolder, model: Embedder, *, ranks: int = 1, wire: float | 
 
 
 def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, ranks: int, wire: float | None) -> Plan:
-    why = model._unspread()
+    why = model._unspread(directed=directed)
     ranks = 1 if why else ranks
     own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
     needed = needed_rows(degrees, ranks)
@@ -123,7 +123,7 @@ def suggestions(
             flags = " ".join(f"--{name.replace('_', '-')} {_typed(value)}" for name, value in change.items())
             words.append(f"{flags}: {gib(of(other, ranks).memory)}")
     more = next((r for r in _RANKS if r > ranks and r <= len(folder) and of(model, r).memory <= memory), None)
-    if more is not None and not model._unspread():
+    if more is not None and not model._unspread(directed=folder.directed):
         words.append(f"--ranks {more}: {gib(of(model, more).memory)}")
     return words or ["nothing that netfold knows of fits"]
 

@@ -100,7 +100,7 @@ class DRNE(Embedder["DRNENetwork"]):
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Neighbors:
         return _Neighbors(super()._read(graph, embedding, later=later).graph)
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         return "its steps are not spread yet; it takes 16 dim bytes a node, so that one machine goes far"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from netfold.embedder.embedder import Embedder
-from netfold.embedder.options import attribute, option
+from netfold.embedder.options import holds, option
 from netfold.embedder.problem import Input, Problem, check_placed, over_known
 from netfold.embedder.training_options import training
 from netfold.errors import InputError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
 
@@ -102,7 +103,9 @@ class DVNE(Embedder["DVNENetwork"]):
     patience: int = training("patience")
     held_out: float = training("held_out")
 
-    embedding_: Embedding = attribute("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
+    embedding_: Embedding = dataclasses.field(
+        init=False, metadata=holds("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
+    )
 
     def distance(self, a: Any, b: Any) -> float | npt.NDArray[np.float64]:
         """W2 of the Gaussians of known nodes: two nodes, a node and a list of them, or two lists of one length.
@@ -174,7 +177,7 @@ class DVNE(Embedder["DVNENetwork"]):
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Rows:
         return _Rows(super()._read(graph, embedding, later=later).graph)
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         return "its many steps an epoch would send each row as often: 27 to 35 TB at a billion nodes, by arithmetic"
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
@@ -187,7 +190,7 @@ class DVNE(Embedder["DVNENetwork"]):
         from netfold.learn.sparse_rows import SparseRows
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dvne.batches import Triplets, batches
+        from netfold.models.dvne.batches import Triplets, batches, step_count
 
         graph = data.graph
         with large_on(device, graph.n_nodes):
@@ -208,6 +211,7 @@ class DVNE(Embedder["DVNENetwork"]):
             self.schedule,
             self.tolerance,
             self.patience,
+            step_count(count if len(triplets) else graph.n_nodes, self.batch_size),
         )
 
     def _check(self, graph: Graph, links: int, triplets: int) -> None:
@@ -242,6 +246,12 @@ class DVNE(Embedder["DVNENetwork"]):
         links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
         check_placed("DVNE", graph.nodes, new[links == 0])
         return self._gaussians(graph.nodes.take(new), steps(out, into))
+
+    def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
+        from netfold.learn.sparse_rows import SparseRows
+
+        rows = SparseRows.from_scipy(data.steps, device=network.device)
+        return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps

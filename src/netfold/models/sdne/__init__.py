@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.sdne.network import SDNENetwork
 
@@ -61,6 +63,8 @@ class SDNE(Embedder["SDNENetwork"]):
     >>> "e" in new
     True
     """
+
+    maps: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(
         (256,), "widths of the encoder's layers before the embedding; the decoder mirrors them", at_least=1
@@ -195,9 +199,10 @@ class SDNE(Embedder["SDNENetwork"]):
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
+            math.ceil(data.graph.n_nodes / (self.batch_size or data.graph.n_nodes)),
         )
 
-    def _unspread(self) -> str:
+    def _unspread(self, *, directed: bool = False) -> str:
         if self.output != "linear":
             return "output='sigmoid' reads all columns of a row"
         if self.overlap:
@@ -240,7 +245,7 @@ class SDNE(Embedder["SDNENetwork"]):
             changes += [{**change, "hidden": ()} for change in changes[:1] if "optimizer" in change]
         return [*changes, {"hidden": (), "dim": max(1, self.dim // 2), "optimizer": "row_adagrad", "lr": 0.1}]
 
-    def _spread(self, graph: RankGraph, room: Room, *, resumed: bool = False) -> Problem[Any]:
+    def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         import numpy as np
         import torch
 
@@ -304,6 +309,12 @@ class SDNE(Embedder["SDNENetwork"]):
         lack = f"no {'link' if graph.directed else 'links'} to any known node"
         check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
         return Embedding(graph.nodes.take(new), self.network_.embed(rows))
+
+    def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
+        from netfold.learn.sparse_rows import SparseRows
+
+        rows = SparseRows.from_scipy(network.weighed(data.graph.adjacency), device=network.device)
+        return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         return self.network_.embed(links.out)

@@ -20,6 +20,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
@@ -65,6 +66,11 @@ class ShardedSDNE(nn.Module):
     # ---------------------------------------------------------------- the rows that are read
 
     @property
+    def facts(self) -> dict[str, float]:
+        """What is to be known of the graph after it is gone, beside its size."""
+        return {} if self.own.unit == 1 else {"unit": self.own.unit}
+
+    @property
     def symmetric(self) -> bool:
         """Whether the rows are those of a symmetric matrix, so that products with its transpose are the same."""
         damping = self.own.damping
@@ -82,7 +88,7 @@ class ShardedSDNE(nn.Module):
         damping.columns.copy_(torch.from_numpy(_powers(column_sums, damping.p)))
         damping.unit.fill_(1.0)
         of_rows = _powers(row_sums, damping.q)
-        whole = self._column_powers(damping)
+        whole = self.rows.at_columns(self.exchange, damping.columns.cpu())
         self.rows.weighed(lambda rows, first: _damped(rows, of_rows[first : first + rows.shape[0]], whole, damping))
         total = sum(float(self.rows.csr(c).data.sum(dtype=np.float64)) for c in range(len(self.rows.slices)))
         counts = torch.tensor(
@@ -115,24 +121,6 @@ class ShardedSDNE(nn.Module):
         giving.finish()
         return own, back[:, 0].numpy()
 
-    def _column_powers(self, damping: Damping) -> Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]:
-        """From columns, as the graph numbers them, to what links to them are multiplied by."""
-        graph = self._graph
-        own = damping.columns.cpu()[:, None]
-        powers = {q: rows[:, 0].numpy() for q, rows in self.exchange.fetch(own)}
-        powers[self._ranks.rank] = own[:, 0].numpy()
-
-        def of(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-            out = np.empty(len(columns))
-            for q, values in powers.items():
-                low, high = graph.bounds[q], graph.bounds[q + 1]
-                here = (columns >= low) & (columns < high)
-                at = columns[here] - low
-                out[here] = values[at if q == self._ranks.rank else np.searchsorted(self.rows.needs[q], at)]
-            return out
-
-        return of
-
     def _link_sums(self) -> Tensor:
         """Row sums of X + Xᵀ, or of X where that is symmetric: m x 1."""
         table = self.own.first.table
@@ -157,17 +145,12 @@ class ShardedSDNE(nn.Module):
         generator = self._draw(0)
         for weight in (*network.encoder.weights, *network.decoder.weights):
             xavier_(weight, generator)
-        for p, own in self._by_part():
+        for p, own in graph.by_part():
             mine = self._draw(_TABLES, p)
             xavier_(network.first.table[own], mine, fan_in=float(total) / graph.n_nodes)
             xavier_(network.last.table[own], mine, fan_in=graph.n_nodes)
         if init == "svd":
             self._start_from_svd()
-
-    def _by_part(self) -> list[tuple[int, slice]]:
-        first = self._graph.first
-        starts = self._graph.folder.starts - first
-        return [(p, slice(int(starts[p]), int(starts[p + 1]))) for p in self._graph.parts]
 
     def _start_from_svd(self) -> None:
         """As `start_from_svd`: x̂ = V Vᵀ x with V the leading right singular vectors, by subspace iteration."""
@@ -190,42 +173,18 @@ class ShardedSDNE(nn.Module):
 
     def _singular_vectors(self, rank: int, wide: int) -> Tensor:
         """V: m x rank, the own rows; a column of a singular value of 0 is 0, as any vector would do there."""
-        table = self.own.first.table
-        basis = table.new_zeros(self._graph.m, wide)
-        for p, own in self._by_part():
-            drawn = torch.randn(own.stop - own.start, wide, generator=self._draw(_SUBSPACE, p), dtype=table.dtype)
-            basis[own] = drawn.to(table.device)
-        basis = self._orthonormal(basis)
+        columns = RankColumns(self._graph, lambda part, _: self._draw(_SUBSPACE, part), self.own.first.table.detach())
+        basis = columns.orthonormal(columns.random(wide))
         for _ in range(4):
             product = torch.zeros_like(basis)
             self.rows.add_transposed(self.exchange, self.rows.matmul(self.exchange, basis), product)
-            basis = self._orthonormal(product)
+            basis = columns.orthonormal(product)
         product = self.rows.matmul(self.exchange, basis)
         squares, turn = torch.linalg.eigh(self._ranks.sum_((product.T @ product).double()))
         order = torch.argsort(squares, descending=True)[:rank]
         turn = turn[:, order] * (squares[order] > 1e-10 * squares.max())
         leading: Tensor = basis @ turn.to(basis)
         return leading
-
-    def _orthonormal(self, x: Tensor) -> Tensor:
-        """As `solvers.orthonormal`; QR is of the ranks' own triangles, one below the other."""
-        for _ in range(2):
-            factor, failed = torch.linalg.cholesky_ex(self._ranks.sum_((x.T @ x).double()))
-            if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
-                return self._qr(x)
-            x = x @ torch.linalg.inv(factor).T.to(x)
-        return x
-
-    def _qr(self, x: Tensor) -> Tensor:
-        wide = x.shape[1]
-        q, r = torch.linalg.qr(x.double())
-        padded = r.new_zeros(wide, wide)
-        padded[: len(r)] = r
-        triangles = self._ranks.stack(padded)
-        below = torch.linalg.qr(triangles.reshape(-1, wide)).Q
-        mine = below[self._ranks.rank * wide :][: len(r)]
-        basis: Tensor = (q @ mine).to(x)
-        return basis
 
     def _quantile(self, values: Tensor, share: float, largest: float) -> float:
         """The k-th smallest of all ranks' values, by halving: none of them leaves its rank."""
@@ -239,35 +198,31 @@ class ShardedSDNE(nn.Module):
 
     # ---------------------------------------------------------------- the loss
 
+    @torch.no_grad()
     def loss(self, epoch: int) -> dict[str, Tensor]:
-        """The three terms of Eq. (5) over all ranks, and their gradients at the own rows, in full batch."""
+        """The three terms of Eq. (5) over all ranks, and their gradients at the own rows, in full batch.
+
+        What a layer has made is made once: gradients are taken by hand, from what layers gave.
+        """
         network = self.own
         for weight in self.parameters():
             if weight.grad is None:
                 weight.grad = torch.zeros_like(weight)
-        with torch.no_grad():
-            z = self._first_layer(epoch)
-            y = self._vectors(z)
-            pulled = self._pulled(y)
-            total = torch.zeros(3, dtype=torch.float64, device=z.device)
-            if pulled is not None:
-                total[1] = self._dots(y, pulled)
-        whole = network.last.gram()
-        held = [self._ranks.sum_(x.detach().clone()).requires_grad_() for x in whole]
-        with torch.no_grad():
-            at_hidden = self._at_others(y, total)
-        self._backward(z, pulled, at_hidden, held, total)
-        for x in held[:2]:
-            assert x.grad is not None
-            self._ranks.sum_(x.grad)
-        constant = held[2].grad  # counts all rows of all ranks
-        assert constant is not None
-        self._ranks.sum_(constant)
-        torch.autograd.backward(whole, [x.grad for x in held])
-        with torch.no_grad():
-            self._first_layer_backward(z, epoch)
-            self._reduce_layers()
-            total[2] = self._regularization()
+        activated = self._first_layer(epoch)
+        y = self._vectors(activated)
+        pulled = self._pulled(y)
+        total = torch.zeros(3, dtype=torch.float64, device=y.device)
+        if pulled is not None:
+            total[1] = self._dots(y, pulled)
+        with torch.enable_grad():
+            whole = network.last.gram()
+        gram = [self._ranks.sum_(x.detach().clone()) for x in whole]
+        hidden, at_hidden = self._at_others(y, total)
+        at_gram = self._backward(activated, y, hidden, pulled, at_hidden, gram, total)
+        torch.autograd.backward(whole, [self._ranks.sum_(x) for x in at_gram])
+        self._first_layer_backward(activated, epoch)
+        self._reduce_layers()
+        total[2] = self._regularization()
         self._ranks.sum_(total)
         return {name: total[i] for i, name in enumerate(("second_order", "first_order", "regularization"))}
 
@@ -287,15 +242,17 @@ class ShardedSDNE(nn.Module):
         )  # fmt: skip
 
     def _first_layer(self, epoch: int | None) -> Tensor:
-        """Z = X W + b: m x h. None: of all entries, whatever is dropped in training."""
+        """σ(X W + b): m x h. None: of all entries, whatever is dropped in training."""
         network, seen = self.own, self.rows.block if epoch is None else self._seen(epoch)
         z = self._buffer("z", network.first.table.shape[1])
         z.copy_(network.first.bias.expand_as(z))
         table = network.first.table.detach()
-        coming = self.exchange.fetch(table)
+        coming = self.exchange.fetch(table, lent=True)
         self._add_products(z, self._ranks.rank, table, seen)
         for q, rows in coming:
             self._add_products(z, q, rows, seen)
+        for own in self.rows.slices:
+            z[own] = network.activation(z[own])
         return z
 
     def _add_products(self, out: Tensor, q: int, table: Tensor, seen: Callable[[int, int], Any]) -> None:
@@ -303,11 +260,11 @@ class ShardedSDNE(nn.Module):
             if (block := seen(c, q)) is not None:
                 out[own] += block.matmul(table)
 
-    def _vectors(self, z: Tensor) -> Tensor:
-        network = self.own
-        y = self._buffer("y", network.dim)
+    def _vectors(self, activated: Tensor) -> Tensor:
+        """Y of σ(Z): m x d."""
+        y = self._buffer("y", self.own.dim)
         for own in self.rows.slices:
-            y[own] = network.encoder(network.activation(z[own]))
+            y[own] = self.own.encoder(activated[own])
         return y
 
     def _pulled(self, y: Tensor) -> Tensor | None:
@@ -327,31 +284,28 @@ class ShardedSDNE(nn.Module):
         """Σ a b, a chunk at a time, in float64."""
         return sum(((a[own] * b[own]).sum().double() for own in self.rows.slices), a.new_zeros((), dtype=torch.float64))
 
-    def _at_others(self, y: Tensor, total: Tensor) -> Tensor | None:
-        """What the columns of other ranks add to the second order, and its gradient at H: m x h; of one rank None."""
+    def _at_others(self, y: Tensor, total: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """H, and the gradient there of what the columns of other ranks add to the second order: m x h.
+
+        Of one rank neither: there H is made a chunk at a time.
+        """
         if self._ranks.size == 1:
-            return None
-        network, table, bias = self.own, self.own.last.table, self.own.last.bias
+            return None, None
+        table, bias = self.own.last.table, self.own.last.bias
         assert table.grad is not None and bias.grad is not None
         biases = dict(self.exchange.fetch(bias.detach()[:, None]))
         giving, at_biases = self.exchange.giving(table.grad), {}
-        coming = self.exchange.fetch(table.detach())
-        hidden = self._buffer("hidden", table.shape[1])
+        coming = self.exchange.fetch(table.detach(), lent=True)
+        hidden = self._hidden(y)
         at_hidden = self._buffer("at_hidden", table.shape[1]).zero_()
-        for own in self.rows.slices:
-            hidden[own] = network.decoder(y[own])
         for q, theirs in coming:
-            product, at_bias = torch.zeros_like(theirs), torch.zeros_like(biases[q])
+            product, at_bias = giving.zeros(q), torch.zeros_like(biases[q])
             for c, own in enumerate(self.rows.slices):
-                block = self.rows.block(c, q)
-                if block is None:
-                    continue
-                outputs = block.sampled(hidden[own], theirs) + biases[q][block.col, 0]
-                total[0] += losses.second_order_correction(outputs, block.values, network.beta).double()
-                errors = block.with_values(2 * network.beta**2 * (outputs - block.values) - 2 * outputs)
-                at_hidden[own] += errors.matmul(theirs)
-                errors.add_transposed_matmul(hidden[own], product)
-                at_bias[:, 0] += errors.column_sums()
+                if (block := self.rows.block(c, q)) is not None:
+                    errors = self._errors(block, hidden[own], theirs, biases[q][:, 0], total)
+                    at_hidden[own] += errors.matmul(theirs)
+                    errors.add_transposed_matmul(hidden[own], product)
+                    at_bias[:, 0] += errors.column_sums()
             at_biases[q] = at_bias
             giving.send(q, product)
         giving.finish()
@@ -359,33 +313,61 @@ class ShardedSDNE(nn.Module):
         for q in self.exchange.order:
             giving.send(q, at_biases[q])
         giving.finish()
-        return at_hidden
+        return hidden, at_hidden
+
+    def _hidden(self, y: Tensor) -> Tensor:
+        """H: m x h."""
+        if not len(self.own.decoder.weights):
+            return y
+        hidden = self._buffer("hidden", self.own.last.table.shape[1])
+        for own in self.rows.slices:
+            hidden[own] = self.own.decoder(y[own])
+        return hidden
+
+    def _errors(self, block: Any, hidden: Tensor, table: Tensor, bias: Tensor, total: Tensor) -> Any:
+        """The gradient of the second order at the outputs where a block has entries; what they add goes to `total`."""
+        outputs = block.sampled(hidden, table) + bias[block.col]
+        total[0] += losses.second_order_correction(outputs, block.values, self.own.beta).double()
+        squared = self.own.beta**2
+        return block.with_values(outputs.mul_(2 * squared - 2).sub_(block.values, alpha=2 * squared))
 
     def _backward(
-        self, z: Tensor, pulled: Tensor | None, at_hidden: Tensor | None, gram: list[Tensor], total: Tensor
-    ) -> None:
-        """Walk the chunks once more with gradients on; that of Z takes Z's place."""
-        network, me = self.own, self._ranks.rank
+        self,
+        activated: Tensor,
+        y: Tensor,
+        hidden: Tensor | None,
+        pulled: Tensor | None,
+        at_hidden: Tensor | None,
+        gram: list[Tensor],
+        total: Tensor,
+    ) -> list[Tensor]:
+        """Walk the chunks back; the gradient at Z takes the place of σ(Z). Those at VᵀV, Vᵀc and cᵀc."""
+        network, me, table, bias = self.own, self._ranks.rank, self.own.last.table, self.own.last.bias
+        assert table.grad is not None and bias.grad is not None
+        at_gram = [torch.zeros_like(x) for x in gram]
         for c, own in enumerate(self.rows.slices):
-            at = z[own].detach().requires_grad_()
-            y = network.encoder(network.activation(at))
-            hidden = network.decoder(y)
-            part = network.last.energy(hidden, (gram[0], gram[1], gram[2]))
-            block = self.rows.block(c, me)
-            if block is not None:
-                outputs = network.last.at(block, hidden)
-                part = part + losses.second_order_correction(outputs, block.values, network.beta)
-            total[0] += part.detach().double()
-            if pulled is not None:
-                part = part + (y * (2 * pulled[own])).sum()  # whose gradient is that of the first order
+            decoded = network.decoder.steps(y[own], None if hidden is None else hidden[own])
+            h = decoded[-1]
+            at, sums = h @ gram[0], h.sum(0)
+            energy = torch.dot(at.flatten(), h.flatten()) + 2 * torch.dot(sums, gram[1]) + len(h) * gram[2]
+            total[0] += energy.double()
+            at_gram[0].addmm_(h.t(), h)
+            at_gram[1].add_(sums, alpha=2)
+            at_gram[2] += len(h)
+            at.add_(gram[1]).mul_(2)
+            if (block := self.rows.block(c, me)) is not None:
+                errors = self._errors(block, h, table, bias, total)
+                at += errors.matmul(table)
+                errors.add_transposed_matmul(h, table.grad)
+                bias.grad += errors.column_sums()
             if at_hidden is not None:
-                part = part + (hidden * at_hidden[own]).sum()
-            part.backward()  # type: ignore[no-untyped-call]
-            assert at.grad is not None
-            z[own] = at.grad
-        for x in gram:
-            if x.grad is None:
-                x.grad = torch.zeros_like(x)
+                at += at_hidden[own]
+            at = network.decoder.back(decoded, at)
+            if pulled is not None:
+                at = at.add_(pulled[own], alpha=2)  # the gradient of the first order
+            at = network.encoder.back(network.encoder.steps(activated[own], y[own]), at)
+            activated[own] = network.encoder.slope(at, activated[own])
+        return at_gram
 
     def _first_layer_backward(self, at_z: Tensor, epoch: int) -> None:
         first = self.own.first

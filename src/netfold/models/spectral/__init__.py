@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from scipy import sparse
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
+    from netfold.embedder.problem import Problem
     from netfold.learn.progress import Progress
-    from netfold.models.spectral.network import SpectralNetwork
+    from netfold.models.spectral.network import Settings, SpectralNetwork
 
 __all__ = ["Spectral"]
 
@@ -130,6 +133,12 @@ class Spectral(Computed["SpectralNetwork"]):
         )
 
     def _compute(self, network: SpectralNetwork, data: _Linked, progress: Progress) -> list[dict[str, float]]:
+        records, settings = self._settings(progress)
+        self._check_solved(network.solve(data.sides, settings), records)
+        return records
+
+    def _settings(self, progress: Progress) -> tuple[list[dict[str, float]], Settings]:
+        """How to solve, and the records that are made of its rounds meanwhile."""
         from netfold.models.spectral.network import Settings
 
         records: list[dict[str, float]] = []
@@ -140,15 +149,58 @@ class Spectral(Computed["SpectralNetwork"]):
             records.append({"epoch": number, "residual": residual, "objective": residual, "seconds": seconds})
             show(number, residual)
 
-        settings = Settings(self._generator(0), self.tolerance, self.rounds, self.steps, report)
-        if not network.solve(data.sides, settings):
+        return records, Settings(self._generator(0), self.tolerance, self.rounds, self.steps, report)
+
+    def _check_solved(self, solved: bool, records: list[dict[str, float]]) -> None:
+        if not solved:
             residual = records[-1]["residual"]
             warnings.warn(
                 f"the eigenvectors have not converged in rounds={self.rounds}: a residual is {residual:.2g}, above "
                 f"tolerance={self.tolerance:g}; allow more rounds, or take fewer dimensions",
-                stacklevel=4,
+                stacklevel=5,
             )
-        return records
+
+    # ---------------------------------------------------------------- over several ranks
+
+    def _unspread(self, *, directed: bool = False) -> str:
+        if directed:
+            return "of a directed graph it reads links in both directions, and a part has those that leave its nodes"
+        if self.matrix == "ppmi" and self.window > 1:
+            return "window above 1 needs the neighbors of neighbors, which other ranks have"
+        return "the SVD of ProNE's matrix is not spread" if self.matrix == "prone" else ""
+
+    def _spread(
+        self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False
+    ) -> Problem[SpectralNetwork]:
+        from netfold.embedder.problem import Problem
+        from netfold.models.spectral.sharded import ShardedSpectral
+
+        own = self._network({"n_nodes": graph.m, "directed": False}).to(graph.ranks.device)
+        network: Any = ShardedSpectral(own, graph, self.matrix, self.regularization)
+        records: list[dict[str, float]] = []
+        if not resumed:
+            records, settings = self._settings(progress)
+            self._check_solved(network.solve(settings, lambda *of: self._generator(1, *of)), records)
+        return Problem(network, lambda epoch: (), [], history=records)
+
+    def _block(self) -> int:
+        """Columns that the solver has at once, of both ends of the spectrum: what is asked for and a third more."""
+        ends = 1 if self.matrix == "laplacian" else 2
+        return self.dim if self.matrix == "propagation" else self.dim + ends * max(16, self.dim // 3)
+
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """The table, the vectors, of the solver what has converged and six copies of its block; rows of the matrix.
+
+        48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made.
+        """
+        return nodes * (4 * (3 * self.dim + 6 * self._block()) + 32) + 48 * arcs
+
+    def _state_bytes(self, nodes: int) -> int:
+        return nodes * (4 * self.dim + 8)
+
+    def _sent(self, *, directed: bool) -> int:
+        """Of a round at most: 26 products with the block (propagation: all of its steps)."""
+        return 4 * self._block() * (self.steps if self.matrix == "propagation" else 26)
 
     def _embed(self, data: _Linked) -> Embedding:
         from netfold.data.embedding import Embedding

@@ -15,10 +15,10 @@ from torch.nn import functional
 
 from netfold.errors import InputError
 from netfold.learn.layers import Tables
-from netfold.learn.solvers import Eigenpairs, leading_eigenpairs, signs, truncated_svd
+from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, signs, truncated_svd
 from netfold.learn.sparse_rows import SparseRows, parts, product_in_chunks
 
-__all__ = ["Settings", "SpectralNetwork", "walk_information"]
+__all__ = ["LinkSums", "Settings", "SpectralNetwork", "centered", "walk_information", "whitening"]
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
@@ -43,6 +43,20 @@ class Settings:
     rounds: int
     steps: int
     report: Callable[[int, float], object]
+    columns: ColumnBlocks | None = None
+    """Where the rows are spread over processes: what has the columns."""
+
+
+@dataclass(frozen=True)
+class LinkSums:
+    """What the weights of each known node's links sum to, as rows of the matrix ask for it."""
+
+    at: Callable[[npt.NDArray[Any]], npt.NDArray[np.float64]]
+    """Of the nodes of these columns."""
+    total: float
+    """Of all nodes."""
+    mean: float
+    """Of all nodes, of the links that leave them."""
 
 
 class SpectralNetwork(Tables):
@@ -77,8 +91,11 @@ class SpectralNetwork(Tables):
 
     # ---------------------------------------------------------------- rows of the matrix
 
-    def weighed(self, rows: sparse.csr_array, side: int = 0) -> sparse.csr_array:
-        """Rows of M from rows of links (m x n): those that leave nodes (side 0), or that reach them (side 1)."""
+    def weighed(self, rows: sparse.csr_array, side: int = 0, sums: LinkSums | None = None) -> sparse.csr_array:
+        """Rows of M from rows of links (m x n): those that leave nodes (side 0), or that reach them (side 1).
+
+        `sums` of the known nodes, where not all of those are here.
+        """
         if self._matrix == "adjacency":
             return sparse.csr_array(rows / float(self.unit))
         if self.window > 1:
@@ -86,17 +103,23 @@ class SpectralNetwork(Tables):
                 self._windowed = rows, walk_information(rows, self.window)
             return self._windowed[1]
         own = np.repeat(rows.sum(axis=1), np.diff(rows.indptr))
+        sums = sums or self._known_sums(side)
+        added = self._regularization * sums.mean
         if self._matrix == "log":
             values = np.log1p(rows.data) / np.log1p(float(self.unit))
         elif self._matrix == "ppmi":
-            known = self.array("sums0")
-            values = np.log(np.maximum(rows.data / own * (known.sum() / known[rows.indices]), 1))
+            values = np.log(np.maximum(rows.data / own * (sums.total / sums.at(rows.indices)), 1))
         elif self._matrix == "normalized":
-            known = self.array(f"sums{1 - side if self._two_sided else 0}")
-            values = rows.data / np.sqrt((own + self._added) * (known[rows.indices] + self._added))
+            values = rows.data / np.sqrt((own + added) * (sums.at(rows.indices) + added))
         else:
-            values = rows.data / (own + (self._added if self._matrix == "laplacian" else 0))
+            values = rows.data / (own + (added if self._matrix == "laplacian" else 0))
         return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+
+    def _known_sums(self, side: int) -> LinkSums:
+        """Where all known nodes are here: of links in the other direction than those of a row, where told apart."""
+        leaving = self.array("sums0")
+        known = self.array(f"sums{1 - side}") if self._two_sided and self._matrix == "normalized" else leaving
+        return LinkSums(lambda columns: known[columns], known.sum(), float(leaving.mean()))
 
     @property
     def _added(self) -> float:
@@ -123,7 +146,7 @@ class SpectralNetwork(Tables):
         basis = self.basis[:, self._columns[side]].contiguous()
         vectors = product_in_chunks(matrix, _CHUNK, basis)
         if self._matrix == "propagation":
-            return functional.normalize(vectors - self.shift.cpu(), dim=1) @ self.turn.cpu()
+            return centered(vectors, self.shift.cpu()) @ self.turn.cpu()
         return functional.normalize(vectors, dim=1) if self._matrix == "prone" else vectors
 
     def solve(self, sides: Sequence[sparse.csr_array], settings: Settings) -> bool:
@@ -142,7 +165,7 @@ class SpectralNetwork(Tables):
         elif self._two_sided:
             solved = self._left_and_right(rows, settings)
         else:
-            solved = self._eigenvectors(rows, settings)
+            solved = self.eigenvectors(rows.matmul, rows.values, settings, self._added)
         self._finish(sides)
         return solved
 
@@ -168,13 +191,13 @@ class SpectralNetwork(Tables):
 
     # ---------------------------------------------------------------- the tables of each form
 
-    def _eigenvectors(self, rows: SparseRows, settings: Settings) -> bool:
-        """U Λ⁻¹ |Λ|^power: M of it are the eigenvectors times |Λ|^power."""
+    def eigenvectors(self, product: Callable[[Tensor], Tensor], like: Tensor, settings: Settings, added: float) -> bool:
+        """U Λ⁻¹ |Λ|^power: M of it are the eigenvectors times |Λ|^power. Whether they have converged."""
         upper = self._matrix == "laplacian"
-        pairs = self._pairs(rows.matmul, self.basis.shape[1], rows.values, settings, upper=upper)
+        pairs = self._pairs(product, self.basis.shape[1], like, settings, upper=upper)
         vectors = pairs.vectors
         if upper:  # of D^-½ A D^-½: those of D⁻¹ A are D^-½ u
-            roots = np.sqrt(self.array("sums0") + self._added)
+            roots = np.sqrt(self.array("sums0") + added)
             vectors = vectors / torch.from_numpy(np.where(roots > 0, roots, 1)).to(vectors)[:, None]
         factors = _factors(pairs.values.clamp(min=0) if upper else pairs.values, self._power)
         self._write(vectors * factors.to(vectors), 0)
@@ -194,15 +217,17 @@ class SpectralNetwork(Tables):
     def _pairs(
         self, product: Callable[[Tensor], Tensor], rank: int, values: Tensor, settings: Settings, *, upper: bool = False
     ) -> Eigenpairs:
+        columns = settings.columns
         return leading_eigenpairs(
             product,
-            len(self.basis),
+            len(self.basis) if columns is None else columns.n,
             rank,
             settings.generator,
             tolerance=settings.tolerance,
             rounds=settings.rounds,
             upper=upper,
             like=values,
+            columns=columns,
             report=settings.report,
         )
 
@@ -226,8 +251,9 @@ class SpectralNetwork(Tables):
         for _ in range(settings.steps):
             self.basis.copy_(x)
             self.shift.copy_(weights @ x)
-            x = functional.normalize(walk.matmul(x) - self.shift, dim=1)
-        self.turn.copy_(_whitening(x[degrees > 0]))
+            x = centered(walk.matmul(x), self.shift)
+        linked = x[degrees > 0]
+        self.turn.copy_(whitening(_gram(linked) / len(linked)))
 
     def _prone(self, walk: SparseRows, links: sparse.csr_array, settings: Settings) -> None:
         """An SVD of ProNE's log matrix, smoothed by its filter; and rotated, as after the average over neighbors.
@@ -281,13 +307,18 @@ def _factors(values: Tensor, power: float) -> Tensor:
     return torch.where(small, torch.zeros_like(values), safe.abs().pow(power) / safe)
 
 
-def _whitening(x: Tensor) -> Tensor:
-    """W (d x d) such that the columns of x W are uncorrelated and alike in size."""
-    values, turn = torch.linalg.eigh(_gram(x) / len(x))
+def centered(x: Tensor, shift: Tensor) -> Tensor:
+    """Vectors around a mean, at length 1."""
+    return functional.normalize(x - shift, dim=1)
+
+
+def whitening(moments: Tensor) -> Tensor:
+    """W (d x d) such that the columns of x W are uncorrelated and alike in size, from xᵀx / m: d x d."""
+    values, turn = torch.linalg.eigh(moments)
     safe = values > 1e-9 * values[-1]  # what is below is rounding
     scale = torch.where(safe, values.clamp(min=1e-30).rsqrt(), torch.zeros_like(values))
-    whitening: Tensor = (turn * scale).flip(1)
-    return whitening
+    turned: Tensor = (turn * scale).flip(1)
+    return turned
 
 
 def _gram(x: Tensor) -> Tensor:
