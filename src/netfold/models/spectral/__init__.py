@@ -111,6 +111,12 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     attribute_weight: float = option(
         0.5, "γ, for attributes: their part in a row (mean square length), that of links being 1", above=0
     )
+    window: int = option(
+        1,
+        "steps of a random walk within which two nodes are seen together, for ppmi: NetMF's T; above 1 entries are as "
+        "many as nodes that likely walks reach, and new nodes get the mean of their neighbors",
+        at_least=1,
+    )
     tolerance: float = option(
         0.01,
         "eigenvectors have converged when the length of M u - λ u is below this share of the least λ, for each",
@@ -160,6 +166,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
             power=self.power,
             regularization=self.regularization,
             two_sided=self._two_sided(facts["directed"]),
+            window=self.window if self.matrix == "ppmi" else 1,
         )
 
     def _compute(
@@ -207,6 +214,8 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
             return "of a directed graph it reads links in both directions, and a part has those that leave its nodes"
         if self._reads_attributes():
             return "attributes are read with the whole graph"
+        if self.matrix == "ppmi" and self.window > 1:
+            return "window above 1 needs the neighbors of neighbors, which other ranks have"
         return "the SVD of ProNE's matrix is not spread" if self.matrix == "prone" else ""
 
     def _spread(
@@ -270,4 +279,8 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         sides = [over_known(rows[new], known, len(self.embedding_)) for rows in data.sides]
         isolated = np.all([np.diff(rows.indptr) == 0 for rows in sides], axis=0)
         check_placed("Spectral", data.graph.nodes, new[isolated & ~data.has_attributes(new)])
+        if self.matrix == "ppmi" and self.window > 1:  # whose rows say more than the links of a node do
+            from netfold.embedder.placing import mean_of_neighbors
+
+            return Embedding(data.graph.nodes.take(new), mean_of_neighbors(sides[0], self.embedding_))
         return Embedding(data.graph.nodes.take(new), self._vectors(sides, data.block_of(new)))

@@ -14,11 +14,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from netfold.data.scaling import Block
+from netfold.errors import InputError
 from netfold.learn.layers import Tables
 from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, signs, truncated_svd
-from netfold.learn.sparse_rows import SparseRows, product_in_chunks
+from netfold.learn.sparse_rows import SparseRows, parts, product_in_chunks
 
-__all__ = ["AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "centered", "whitening"]
+__all__ = ["AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "centered", "walk_information", "whitening"]
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
@@ -28,6 +29,8 @@ _ORDER, _MU, _THETA = 10, 0.2, 0.5
 """Of ProNE's filter: terms of the Chebyshev expansion, where the Gaussian is centred on the spectrum, and its width."""
 _SVD_ROUNDS = 5
 """Of the SVD before it."""
+_BLOCK, _MOST_ENTRIES = 1 << 24, 200_000_000
+"""Of the matrix of what walks see together: entries that rows made at a time may have, and all of them."""
 _NEGATIVES = 0.75
 """The power of a node's part in links by which ProNE's log matrix weighs it as a negative."""
 
@@ -71,7 +74,9 @@ class SpectralNetwork(Tables):
     turn: Tensor
     shift: Tensor
 
-    def __init__(self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool):
+    def __init__(
+        self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool, window: int = 1
+    ):
         shapes: dict[str, Any] = {"basis": ((n, dim), torch.float32), "mean": ((dim,), torch.float32)}
         shapes |= {"unit": ((1,), torch.float64)}
         shapes |= {f"sums{side}": ((n,), torch.float64) for side in range(1 + two_sided)}
@@ -79,6 +84,9 @@ class SpectralNetwork(Tables):
             shapes |= {"turn": ((dim, dim), torch.float32), "shift": ((dim,), torch.float32)}
         super().__init__(shapes)
         self._matrix, self._power, self._regularization, self._two_sided = matrix, power, regularization, two_sided
+        self.window = window
+        self._windowed: tuple[sparse.csr_array, sparse.csr_array] | None = None
+        """While a graph is fitted: its links, and the rows that walks make of them."""
         half = (dim + 1) // 2
         self._columns = [slice(0, half), slice(half, dim)] if two_sided else [slice(0, dim)]
 
@@ -91,6 +99,10 @@ class SpectralNetwork(Tables):
         """
         if self._matrix == "adjacency":
             return sparse.csr_array(rows / float(self.unit))
+        if self.window > 1:
+            if self._windowed is None or self._windowed[0] is not rows:
+                self._windowed = rows, walk_information(rows, self.window)
+            return self._windowed[1]
         own = np.repeat(rows.sum(axis=1), np.diff(rows.indptr))
         sums = sums or self._known_sums(side)
         added = self._regularization * sums.mean
@@ -123,6 +135,7 @@ class SpectralNetwork(Tables):
         for rows, columns in zip(sides, self._columns, strict=True):
             none = torch.from_numpy(np.diff(rows.indptr) == 0)
             vectors[none, columns] = self.mean[columns].cpu()
+        self._windowed = None
         return vectors.numpy()
 
     def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
@@ -404,6 +417,35 @@ class AttributeBasis(Tables):
 
 def _data(values: Any) -> Any:
     return values if isinstance(values, np.ndarray) else values.data
+
+
+def walk_information(links: sparse.csr_array, window: int) -> sparse.csr_array:
+    """NetMF's matrix: log max(1, vol / T Σ_{r=1..T} (D⁻¹A)^r D⁻¹) of a graph with symmetric links A: n x n, sparse.
+
+    How much likelier a walk is at j within T steps of i than by chance: the positive pointwise mutual information of
+    what walks see together. Made some rows at a time; entries of 0 are not kept.
+    """
+    sums = np.asarray(links.sum(axis=1), np.float64)
+    safe = np.where(sums > 0, sums, 1)
+    walk = sparse.csr_array(sparse.diags_array(1 / safe) @ links)
+    n, blocks, held = links.shape[0], [], 0
+    for part in parts(n, max(1, _BLOCK // max(n, 1))):
+        seen = step = walk[part]
+        for _ in range(window - 1):
+            step = step @ walk
+            seen = seen + step
+        values = seen.data * (sums.sum() / window) / safe[seen.indices]
+        kept = sparse.csr_array((np.log(np.maximum(values, 1)), seen.indices, seen.indptr), shape=seen.shape)
+        kept.eliminate_zeros()
+        held += kept.nnz
+        if held > _MOST_ENTRIES:
+            raise InputError(
+                f"window={window} makes more than {_MOST_ENTRIES:,} pairs of nodes that walks see together; give fewer"
+            )
+        blocks.append(kept)
+    whole = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    whole.sort_indices()
+    return whole
 
 
 def _factors(values: Tensor, power: float) -> Tensor:
