@@ -1,18 +1,22 @@
 """What `nf.auto` gives for its budget, beside each model's default, what `nf.choose` recommends, and other libraries.
 
-    PYTHONPATH=src python benchmarks/auto.py cells.jsonl --budget 10 --data cora ca_grqc
-    PYTHONPATH=src python benchmarks/auto.py cells.jsonl --table
+    PYTHONPATH=src python benchmarks/auto.py benchmarks/auto.jsonl --budget 10 60 --seeds 3
+    PYTHONPATH=src python benchmarks/auto.py benchmarks/auto.jsonl --data cora ca_grqc --only auto choose
+    PYTHONPATH=src python benchmarks/auto.py benchmarks/auto.jsonl --table
 
-One JSON line a cell (data, task, seed, method); cells that are there are not run again. Every method gets the same
+One JSON line a cell (data, task, seed, method), in a process of its own, which is ended after `--limit` CPU seconds;
+cells that are there are not run again. Seeds but the first are for fewer than 20,000 nodes. Every method gets the same
 training part, and is measured on the same test part, which nothing here is chosen by:
 
 * link: 20% of the edges are held out; AUC. netfold's models score pairs as they choose on training links; vectors of
   other libraries get the better of product and cosine on the test part itself, which favours them.
 * classify, roles, cluster: the classes of half of the nodes are given; micro-F1, accuracy, NMI of the others.
 * new-nodes: 10% of the nodes come later; AUC of half of their links. tuples: 20% of the hyperedges are held out; AUC.
+* near: MAP of the neighbors of nodes, of which nothing can be held out.
 
 For `auto` there is also what it said of itself, `printed` ± `deviation`; optimism is (printed - test) / deviation.
-Figures are of one machine; CPU seconds count every thread. Peers are those of benchmarks/peers that can be imported.
+Figures are of one machine; CPU seconds count every thread. Peers are those of benchmarks/peers that can be imported
+(benchmarks/peers/compare.py says how they are installed).
 """
 
 from __future__ import annotations
@@ -21,7 +25,11 @@ import argparse
 import importlib
 import json
 import math
+import multiprocessing
+import os
+import resource
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -39,11 +47,15 @@ from netfold.studies.compare import fit_choosing_score, fit_with_base
 from netfold.studies.machine import Meter, machine
 
 CELLS = (
-    ("europe_airports", "roles"), ("usa_airports", "roles"), ("cora", "link"), ("cora", "classify"),
-    ("cora", "cluster"), ("ca_grqc", "link"), ("ca_grqc", "new-nodes"), ("dhne_gps", "tuples"), ("jazz", "link"),
-    ("blogcatalog", "classify"), ("facebook_ego", "link"), ("usa_airports", "link"), ("blogcatalog", "link"),
-    ("dblp_coauthor", "classify"), ("dhne_movielens", "tuples"), ("dhne_drug", "tuples"),
+    ("europe_airports", "roles"), ("usa_airports", "roles"), ("jazz", "link"), ("cora", "link"), ("cora", "classify"),
+    ("ca_grqc", "link"), ("dhne_gps", "tuples"), ("usa_airports", "link"), ("europe_airports", "link"),
+    ("cora", "cluster"), ("ca_grqc", "new-nodes"), ("cora", "new-nodes"), ("facebook_ego", "link"),
+    ("blogcatalog", "classify"), ("dhne_movielens", "tuples"), ("newsgroups3", "cluster"), ("blogcatalog", "link"),
+    ("dhne_drug", "tuples"), ("dblp_coauthor", "classify"), ("ca_grqc", "near"), ("dblp_coauthor", "link"),
+    ("ego_twitter", "link"), ("npm_dependencies", "link"),
 )  # fmt: skip
+LARGE = ("dblp_coauthor", "ego_twitter", "npm_dependencies")
+"""Above 20,000 nodes: one seed."""
 PLACES = (
     "spectral", "spectral matrix=adjacency", "spectral matrix=ppmi", "spectral matrix=propagation",
     "spectral matrix=prone", "node2vec", "line", "dvne", "sdne",
@@ -52,6 +64,7 @@ SINGLE = {
     "link": PLACES,
     "classify": PLACES,
     "cluster": PLACES,
+    "near": PLACES,
     "roles": ("degreefeatures", "graphwave", "spectral matrix=adjacency", "drne", "sdne"),
     "new-nodes": ("spectral", "sdne", "dvne", "depthlgp"),
     "tuples": ("dhne",),
@@ -90,6 +103,8 @@ class Question:
         elif task == "new-nodes":
             self._split = nf.evaluate.split_nodes(whole, 0.1, seed=seed + 1000)
             self.train = self._split.known
+        elif task == "near":
+            self.train = whole
         else:
             self._split = nf.evaluate.split_hyperedges(whole, 0.2, seed=seed + 1000)
             self.train = self._split.train
@@ -100,6 +115,12 @@ class Question:
             scores = ("dot", "cosine") if peer else (None,)
             how: dict[str, Any] = {"nodes": 1, "baselines": False, "seed": self.seed}
             return max(nf.evaluate.link_prediction(model, self._split, score=x, **how).figures["AUC"] for x in scores)
+        if self.task == "near":
+            rows = min(1000, self.train.n_nodes)
+            how = {"nodes": rows, "k": (1,), "baselines": False, "seed": self.seed}
+            chosen = getattr(model, "pair_score_", None)
+            scores = ("dot", "cosine") if peer else (chosen,)
+            return max(nf.evaluate.reconstruction(model, self.train, score=x, **how).figures["MAP"] for x in scores)
         if self.task == "new-nodes":
             return nf.evaluate.out_of_sample(model, self._split, seed=self.seed, baselines=False).figures["AUC"]
         if self.task == "tuples":
@@ -160,13 +181,13 @@ def methods(task: str, seed: int, budgets: list[str]) -> Iterator[tuple[str, Cal
             yield text, lambda q, name=name, options=options: single(q, nf.MODELS[name](**options, seed=seed))
     for budget in budgets:
         yield f"auto {budget}cpu", lambda q, budget=budget: raced(q, f"{budget}cpu")
-    if task in ("link", "classify", "cluster"):
+    if task in ("link", "classify", "cluster", "near"):
         for name, adapter in PEERS.items():
             yield name, lambda q, adapter=adapter: peer(q, adapter)
     for name in SINGLE[task]:
         if name in nf.MODELS and name not in CHEAP:
             yield name, lambda q, name=name: single(q, nf.MODELS[name](seed=seed))
-    if task in ("link", "classify", "roles", "tuples"):
+    if task in ("link", "classify", "roles", "tuples", "new-nodes", "near"):
         asked = "link" if task == "tuples" else task
         yield "choose", lambda q: single(q, nf.choose(q.train, asked, probe=False, seed=seed).model)
 
@@ -185,6 +206,27 @@ def run(data: str, task: str, seed: int, name: str, method: Callable[[Question],
         cell["missing"] = str(e)
     except Exception as e:
         cell["failed"] = f"{type(e).__name__}: {e}"
+    return cell
+
+
+def run_apart(limit: float, *what: Any) -> dict[str, Any]:
+    """One cell in a process of its own, which the system ends where it needs more CPU than the limit."""
+    here, there = multiprocessing.Pipe(duplex=False)
+
+    def child() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
+        os.chdir(tempfile.mkdtemp(prefix="netfold-auto-"))  # where peers leave their files
+        there.send(run(*what))
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    there.close()
+    try:
+        cell: dict[str, Any] = here.recv()
+    except EOFError:
+        data, task, seed, name, _ = what
+        cell = {"data": data, "task": task, "seed": seed, "method": name, "stopped": f"no end in {limit:g} CPU-s"}
+    process.join()
     return cell
 
 
@@ -223,6 +265,13 @@ def table(cells: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def warm_up() -> None:
+    """Load what every method would load, so that no cell pays for it; its processes begin as copies of this one."""
+    graph, blocks = nf.datasets.stochastic_block_model((20, 20), 0.4, 0.05, seed=0)
+    fit_choosing_score(nf.SDNE(dim=4, epochs=1), graph)
+    nf.evaluate.classification(nf.Spectral(dim=4).fit(graph, progress=False), blocks, repeats=1)
+
+
 def main() -> None:
     """Run the cells that are not there yet, or print those that are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -232,6 +281,8 @@ def main() -> None:
     parser.add_argument("--task", nargs="*")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--only", nargs="*", help="methods whose names begin so")
+    parser.add_argument("--skip", nargs="*", default=[], help="methods whose names begin so")
+    parser.add_argument("--limit", type=float, default=300, help="CPU seconds of a cell")
     parser.add_argument("--table", action="store_true")
     args = parser.parse_args()
     sys.path.append(str(Path(__file__).parent / "peers"))
@@ -239,19 +290,28 @@ def main() -> None:
     if args.table:
         print(table(cells))
         return
+    warm_up()
     done = {(x["data"], x["task"], x["seed"], x["method"]) for x in cells}
     for seed in range(args.seeds):
         for data, task in CELLS:
             if (args.data and data not in args.data) or (args.task and task not in args.task):
                 continue
+            if seed and data in LARGE:
+                continue
             for name, method in methods(task, seed, args.budget):
-                wanted = not args.only or any(name.startswith(x) for x in args.only)
-                if not wanted or (data, task, seed, name) in done:
+                wanted = not args.only or name.startswith(tuple(args.only))
+                if not wanted or name.startswith(tuple(args.skip)) or (data, task, seed, name) in done:
                     continue
-                cell = run(data, task, seed, name, method) | {"machine": machine()}
+                cell = run_apart(args.limit, data, task, seed, name, method) | {"machine": machine()}
                 with args.path.open("a") as file:
                     file.write(json.dumps(cell) + "\n")
-                print(data, task, seed, name, {k: cell.get(k) for k in ("test", "printed", "cpu", "failed", "missing")})
+                print(
+                    data,
+                    task,
+                    seed,
+                    name,
+                    {k: cell.get(k) for k in ("test", "printed", "cpu", "failed", "missing", "stopped")},
+                )
 
 
 if __name__ == "__main__":

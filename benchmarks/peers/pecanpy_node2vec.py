@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 from job import Job
-from pecanpy.pecanpy import SparseOTF
+
+_OLD = {
+    "bool8": "bool_", "object0": "object_", "int0": "intp", "uint0": "uintp", "float_": "float64",
+    "longfloat": "longdouble", "singlecomplex": "complex64", "complex_": "complex128", "cfloat": "complex128",
+    "clongfloat": "clongdouble", "longcomplex": "clongdouble", "void0": "void", "bytes0": "bytes_", "str0": "str_",
+    "string_": "bytes_", "unicode_": "str_",
+}  # fmt: skip
+for _name, _now in _OLD.items():  # names that nptyping, which it imports, asks for, and numpy 2 no longer has
+    if _name not in vars(np):
+        setattr(np, _name, getattr(np, _now))
+from pecanpy.pecanpy import SparseOTF  # noqa: E402
 
 
 def node2vec(job: Job) -> Any:

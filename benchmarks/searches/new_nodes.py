@@ -1,12 +1,24 @@
-"""Which way places new nodes best, by their classes: a tenth of the nodes held back, a classifier of known vectors.
+"""Which way places new nodes best, and whether what a model takes by itself is that way.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py MODEL GRAPH --draws 0,1,2,3,4 [--epochs N]
+    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--epochs N]
+    python benchmarks/searches/new_nodes.py --table
 
-MODEL is sdne, sdne_classes (the settings that `netfold choose` recommends for classes), dvne, drne or depthlgp (over
-node2vec's vectors). A line of json a draw is appended to new_nodes.jsonl: micro-F1 of every way, of LabelProp, of the
-majority of a new node's neighbors' classes, and what the model chose. Draws 100 and up developed the rule (slack, share
-of links held back, grid of weights); draws 0 to 4 chose nothing. DBLP is a part of 8,000 authors, grown breadth first
-from a random one: five fits of all 64,221 take hours on one thread.
+Without a name, all cases in turn. A line of json a draw is appended to new_nodes.jsonl; what is there already is not
+measured again, so that a run that was stopped goes on. Every way of a model is measured on the same draw:
+
+- sdne, dvne, sdne_classes (the settings that `netfold choose` recommends for classes): a tenth of the nodes of cora,
+  blogcatalog or dblp are new; a classifier of known vectors (`evaluate.out_of_sample`'s) is asked for their classes.
+  dblp is a part of 8,000 authors, grown breadth first from a random one.
+- depthlgp over node2vec (64 dimensions, 3 epochs): a tenth of cora; of blogcatalog 256 nodes of degree below 16 along a
+  walk; of dblp 8,000 authors until 2015, breadth first from another one each draw, and those of 2016 that are linked
+  with them. Also held-out links, by the cosine.
+- drne: a tenth of the airports of europe and usa, by how busy they are.
+- dhne: a tenth of movielens' nodes; each is placed by half of its tuples with known nodes, and the other half is to be
+  told from tuples with another node in one place (AUC). Its mean is of known nodes of its type, by how many neighbors
+  they share.
+
+Beside them LabelProp, and the majority of a new node's neighbors' classes. Draws 100 and up developed the rules; draws
+0 to 9 chose nothing.
 """
 
 from __future__ import annotations
@@ -14,32 +26,33 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import netfold as nf
-from netfold.evaluate import split_nodes
-from netfold.evaluate.class_tasks import class_figures, linear_scorer
-from netfold.evaluate.classes import classes_of_nodes
+from netfold.evaluate import NodeSplit, out_of_sample, split_nodes
+from netfold.evaluate.class_tasks import class_figures, linear_scorer, neighbor_scorer
+from netfold.evaluate.classes import NodeClasses, classes_of_nodes
 from netfold.evaluate.new_node_tasks import cheap_methods, extending
 
 ROWS = Path(__file__).with_suffix(".jsonl")
-CLASSES: dict[str, Any] = {
-    "hidden": (),
-    "alpha": 2.0,
-    "beta": 3.0,
-    "nu": 100.0,
-    "row_damping": 0.4,
-    "column_damping": 0.4,
-}
-CLASSES |= {"dropout": 0.2, "epochs": 400}
+CASES = [
+    *("sdne:cora", "dvne:cora", "depthlgp:cora", "drne:europe", "drne:usa", "sdne:dblp", "sdne:blogcatalog"),
+    *("depthlgp:blogcatalog", "dhne:movielens", "dvne:dblp", "depthlgp:dblp", "dvne:blogcatalog"),
+]
+CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
+CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
+LINKS = ("AUC", "AUC degree-matched")
+LEVEL = 0.01
+"""What counts as equal."""
 
 
-def part_of(graph: Any, size: int) -> Any:
+def part_of(graph: Any, size: int, seed: int = 0) -> Any:
     """So many nodes, breadth first from a random one."""
-    start = int(np.random.default_rng(0).integers(graph.n_nodes))
+    start = int(np.random.default_rng(seed).integers(graph.n_nodes))
     a, seen, queue = graph.adjacency, {start}, [start]
     for u in queue:
         for v in a.indices[a.indptr[u] : a.indptr[u + 1]].tolist():
@@ -49,80 +62,218 @@ def part_of(graph: Any, size: int) -> Any:
     return graph.subgraph(np.sort(list(seen)))
 
 
-def data(name: str) -> tuple[Any, dict[Any, Any]]:
-    """A graph, undirected, and its classes."""
-    if name == "dblp":
-        graph = part_of(nf.datasets.load("dblp_coauthor"), 8_000)
-        known = set(graph.nodes)
-        return graph, {x: c for x, c in nf.datasets.classes("dblp_coauthor").items() if x in known}
-    options = {"directed": False} if name == "cora" else {}
-    return nf.datasets.load(name, **options), dict(nf.datasets.classes(name))
-
-
-def majority(split: Any, classes: Any) -> float:
-    """micro-F1 of giving a new node the k commonest classes of its known neighbors, k being how many it has."""
-    whole = split.whole
-    own = classes_of_nodes(classes, whole.nodes)
-    indicator = np.zeros((whole.n_nodes, own.indicator.shape[1]))
-    indicator[whole.positions(own.nodes)] = own.indicator
-    seen = indicator.copy()
-    seen[split.new] = 0
-    votes = (whole.adjacency @ seen)[split.new] + 1e-6 * seen.mean(axis=0)
-    truth = indicator[split.new]
-    place = np.argsort(np.argsort(-votes, axis=1), axis=1)
-    predicted = place < truth.sum(axis=1)[:, None]
-    return float((truth * predicted).sum() * 2 / (truth.sum() + predicted.sum()))
-
-
-def measured(model_name: str, graph_name: str, draw: int, options: dict[str, Any]) -> dict[str, Any]:
-    """One draw: every way's micro-F1."""
-    graph, classes = data(graph_name)
-    split = split_nodes(graph, 0.1, seed=draw)
-    begun = time.process_time()
-    if model_name == "depthlgp":
-        base = nf.Node2Vec(dim=64, epochs=3, seed=draw).fit(split.known, progress=False)
-        begun = time.process_time()
-        model: Any = nf.DepthLGP(seed=draw, **options).fit(split.known, base.embedding_, progress=False)
-        ways = {"default": None, "mean": "mean"}
+def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any]]:
+    """A graph, undirected, some of whose nodes are new, and the classes of those that have any."""
+    data = {"dblp": "dblp_coauthor", "europe": "europe_airports", "usa": "usa_airports"}.get(name, name)
+    whole = nf.datasets.load(data, **({"directed": False} if name == "cora" else {}))
+    if model == "depthlgp" and name == "dblp":
+        before = nf.datasets.load(data, until=2015)
+        known = part_of(before, 8_000, draw)
+        here, new = known.nodes.find(whole.nodes) >= 0, before.nodes.find(whole.nodes) < 0
+        linked = np.asarray(whole.adjacency @ here.astype(np.float32)) > 0
+        part = whole.subgraph(np.flatnonzero(here | (new & linked)))
+        split = NodeSplit(known, part, np.flatnonzero(known.nodes.find(part.nodes) < 0), {"until": 2015})
+    elif model == "depthlgp" and name == "blogcatalog":
+        split = split_nodes(whole, 256, by="walk", seed=draw)
     else:
-        options = CLASSES | options if model_name == "sdne_classes" else options
-        model = nf.MODELS[model_name.partition("_")[0]](seed=draw, **options).fit(split.known, progress=False)
-        ways = {"default": None} | {how: how for how in model._ways()}
-    row: dict[str, Any] = {"model": model_name, "graph": graph_name, "draw": draw, "options": options}
-    row |= {"fit": round(time.process_time() - begun, 1), "chosen": model.placing_.how, "weight": model.placing_.weight}
+        split = split_nodes(part_of(whole, 8_000) if name == "dblp" else whole, 0.1, seed=draw)
+    present = set(split.whole.nodes)
+    return split, {x: c for x, c in nf.datasets.classes(data).items() if x in present}
+
+
+def of_classes(split: NodeSplit, classes: dict[Any, Any], known: Any, methods: dict[str, Any]) -> dict[str, Any]:
+    """Each method's F1. As known vectors are the same for all, one classifier is fitted: new nodes stand in it once a
+    method."""
     own = classes_of_nodes(classes, split.whole.nodes)
     is_new = np.isin(split.whole.positions(own.nodes), split.new)
-    rows = np.flatnonzero(~is_new), np.flatnonzero(is_new)
-    known = model.embedding_
+    learned, tested = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+    old = known[[own.nodes[i] for i in learned]].astype(np.float64)
+    new = [method(split)[[own.nodes[i] for i in tested]].astype(np.float64) for method in methods.values()]
+    count, at = len(learned), np.arange(len(tested))
+    truth = np.vstack([own.indicator[learned], *[own.indicator[tested]] * len(new)])
+    scores = linear_scorer(np.vstack([old, *new]), "logistic", "centred", 3.0)(
+        truth[:count], np.arange(count), np.arange(count, len(truth))
+    )
+    figures = {}
+    for i, name in enumerate(methods):
+        part = scores[i * len(at) : (i + 1) * len(at)]
+        one = NodeClasses([own.nodes[j] for j in tested], own.names, own.indicator[tested], 0)
+        figures[name] = class_figures(lambda *_, part=part: part, one, (at[:0], at), "top-k")
+    figures["majority"] = class_figures(neighbor_scorer(split.whole, own.nodes), own, (learned, tested), "top-k")
+    return figures
+
+
+def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any]) -> dict[str, Any]:
+    """One draw of a model that reads a graph."""
+    split, classes = split_of(model_name, graph_name, draw)
+    begun, base = time.process_time(), None
+    if model_name == "depthlgp":
+        base = nf.Node2Vec(dim=64, epochs=3, seed=draw).fit(split.known, progress=False).embedding_
+        begun = time.process_time()
+    of = CLASSES | options if model_name == "sdne_classes" else options
+    model = nf.MODELS[model_name.partition("_")[0]](seed=draw, **of).fit(split.known, base, progress=False)
+    seconds, known = round(time.process_time() - begun, 1), model.embedding_
 
     def by(how: str | None) -> Any:
-        return extending(
-            lambda s: model.transform(s.whole, how=how), known, model.reaches if how is None else "neighbor"
-        )
+        reach = model.reaches if how is None else "neighbor"
+        return extending(lambda s: model.transform(s.whole, how=how), known, reach)
 
-    methods = {name: by(how) for name, how in ways.items()}
-    methods["LabelProp"] = cheap_methods(known)["LabelProp"]
-    for name, method in methods.items():
-        vectors = method(split)[own.nodes].astype(np.float64)
-        row[name] = class_figures(linear_scorer(vectors, "logistic", "centred", 3.0), own, rows, "top-k")["micro-F1"]
-    return row | {"majority": majority(split, classes)}
+    ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
+    methods = {"default": by(None)} | {how: by(how) for how in ways} | {"LabelProp": cheap_methods(known)["LabelProp"]}
+    row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
+    row |= {"agreement": model.placing_.agreement}
+    figures = of_classes(split, classes, known, methods)
+    if model_name == "depthlgp":
+        links = out_of_sample(model, split, seed=draw)
+        for name, of_links in {"default": links.figures, **links.baselines}.items():
+            name = "mean" if name == "LocalAvg" else name
+            figures[name] |= {x: of_links[x] for x in LINKS}
+    return row | {"figures": figures}
+
+
+# -------------------------------------------------------------------- tuples
+
+
+def on_tuples(draw: int, options: dict[str, Any]) -> dict[str, Any]:
+    """One draw of DHNE: the tuples of new nodes that were held out, by each way."""
+    from netfold.data.hypergraph import Hypergraph
+    from netfold.models.dhne.scores import TupleScorer, rows_over_known, type_codes_of
+
+    whole, rng = nf.datasets.load("dhne_movielens"), np.random.default_rng(draw)
+    kind = whole.kinds[0]
+    is_new = np.zeros(whole.n_nodes, bool)
+    is_new[rng.choice(whole.n_nodes, whole.n_nodes // 10, replace=False)] = True
+    types = dict(zip(whole.nodes, (whole.types[t] for t in whole.type_codes), strict=True))
+
+    def tuples(rows: Any) -> list[tuple[Any, ...]]:
+        return [tuple(whole.nodes[i] for i in row) for row in rows.tolist()]
+
+    def hypergraph(rows: Any) -> Any:
+        named = tuples(rows)
+        return Hypergraph.from_tuples(named, {x: types[x] for row in named for x in row})
+
+    count = is_new[kind.rows].sum(axis=1)
+    fitted = hypergraph(kind.rows[count == 0])
+    there = set(fitted.nodes)
+    asked = kind.rows[count == 1]
+    others = [all(is_new[i] or whole.nodes[i] in there for i in row) for row in asked.tolist()]
+    asked = asked[others]
+    asked = asked[rng.permutation(len(asked))]
+    node = asked[np.arange(len(asked)), is_new[asked].argmax(axis=1)]
+    first = np.zeros(len(asked), bool)
+    first[np.unique(node, return_index=True)[1]] = True  # by which each is placed at least
+    seen = first | (rng.random(len(asked)) < 0.5)
+    true = asked[~seen]
+    every, members = (
+        {tuple(x) for x in kind.rows.tolist()},
+        {t: np.flatnonzero(whole.type_codes == t) for t in range(3)},
+    )
+    members = {t: x[[whole.nodes[i] in there for i in x.tolist()]] for t, x in members.items()}
+    wrong = true.copy()
+    for row in wrong:
+        at = int(rng.choice(np.flatnonzero(~is_new[row])))
+        while tuple(row.tolist()) in every:
+            row[at] = rng.choice(members[int(whole.type_codes[row[at]])])
+    begun = time.process_time()
+    model = nf.DHNE(seed=draw, **options).fit(fitted, progress=False)
+    seconds = round(time.process_time() - begun, 1)
+    later = hypergraph(asked[seen])
+    at = model.embedding_.nodes.find(later.nodes)
+    places = np.flatnonzero(at < 0)
+    codes = type_codes_of(later, model.network_.schema)[places]
+    shared = rows_over_known(later, places, at, len(model.embedding_)) @ fitted.adjacency()
+    of_type = np.asarray(model.network_.type_codes)[None] == codes[:, None]
+    near = np.where(of_type, shared.toarray(), 0.0)
+    mean = near @ model.embedding_.vectors / np.maximum(near.sum(axis=1, keepdims=True), 1e-9)
+    vectors = {how or "default": model.transform(later, how=how).vectors for how in (None, *model._ways())}
+    vectors["mean"] = mean.astype(np.float32)
+    figures = {}
+    for way, x in vectors.items():
+        scorer = TupleScorer(model.network_, model.embedding_, nf.Embedding(later.nodes.take(places), x), codes)
+        figures[way] = {"AUC": auc(scorer.score(tuples(true), None), scorer.score(tuples(wrong), None))}
+    degree = whole_degrees(fitted, there)
+    popular = [np.array([sum(degree.get(x, 0) for x in row) for row in tuples(rows)]) for rows in (true, wrong)]
+    figures["popularity"] = {"AUC": auc(*popular)}
+    row = {"fit": seconds, "chosen": model.placing_.how, "agreement": model.placing_.agreement, "asked": len(true)}
+    return row | {"figures": figures}
+
+
+def whole_degrees(fitted: Any, there: set[Any]) -> dict[Any, float]:
+    """In how many tuples each known node is."""
+    return dict(zip(fitted.nodes, np.asarray(fitted.degrees, float).tolist(), strict=True))
+
+
+def auc(true: Any, wrong: Any) -> float:
+    """How often a true one is above a wrong one."""
+    from netfold.evaluate.scores import separation
+
+    return float(separation(np.asarray(true, float), np.asarray(wrong, float))["AUC"])
+
+
+# -------------------------------------------------------------------- rows
+
+
+def recorded() -> list[dict[str, Any]]:
+    """What was measured."""
+    lines = ROWS.read_text(encoding="utf-8").splitlines() if ROWS.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def key(row: dict[str, Any]) -> str:
+    """What a row is of."""
+    return json.dumps([row["model"], row["graph"], row["draw"], row["options"]], sort_keys=True)
+
+
+def table() -> None:
+    """The mean over draws of each case, as the docs have it."""
+    cases: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in recorded():
+        if row["draw"] < 100:
+            cases.setdefault((row["model"], row["graph"], json.dumps(row["options"])), []).append(row)
+    print("| case | figure | draws | chosen | default | encode | mean | refine | LabelProp | majority | |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for (model, graph, options), rows in cases.items():
+        for figure in rows[0]["figures"]["default"]:
+            means = {}
+            for way in ("default", "encode", "mean", "refine", "LabelProp", "majority"):
+                values = [row["figures"].get(way, {}).get(figure) for row in rows]
+                means[way] = None if None in values else float(np.mean([float(x or 0) for x in values]))
+            best = max(x for x in (means["encode"], means["mean"], means["default"]) if x is not None)
+            ok = (
+                "as good" if (means["default"] or 0) >= best - LEVEL else f"{best - (means['default'] or 0):.3f} behind"
+            )
+            chosen = ", ".join(sorted({row["chosen"] for row in rows}))
+            cells = " | ".join("" if x is None else f"{x:.3f}".lstrip("0") for x in means.values())
+            more = "" if options == "{}" else f" {options}"
+            print(f"| {model}, {graph}{more} | {figure} | {len(rows)} | {chosen} | {cells} | {ok} |")
 
 
 def main() -> None:
     """Measure, print and append."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("graph")
-    parser.add_argument("--draws", default="0,1,2,3,4")
+    parser.add_argument("cases", nargs="*", default=CASES, help="MODEL:GRAPH")
+    parser.add_argument("--draws", default="0-4", help="first-last")
     parser.add_argument("--epochs", type=int)
-    asked = parser.parse_args()
-    options = {} if asked.epochs is None else {"epochs": asked.epochs}
-    for draw in map(int, asked.draws.split(",")):
-        row = measured(asked.model, asked.graph, draw, options)
-        row |= {x: round(y, 4) for x, y in row.items() if isinstance(y, float)}
-        with ROWS.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        print(json.dumps(row), flush=True)
+    parser.add_argument("--table", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.table:
+        table()
+        return
+    warnings.simplefilter("ignore")  # of nodes without a path: they are placed at the mean, as by every way
+    first, _, last = arguments.draws.partition("-")
+    options = {} if arguments.epochs is None else {"epochs": arguments.epochs}
+    done = {key(row) for row in recorded()}
+    for case in arguments.cases:
+        model, _, graph = case.partition(":")
+        for draw in range(int(first), int(last or first) + 1):
+            row: dict[str, Any] = {"model": model, "graph": graph, "draw": draw, "options": options}
+            if key(row) in done:
+                continue
+            row |= on_tuples(draw, options) if model == "dhne" else on_graph(model, graph, draw, options)
+            line = json.dumps(json.loads(json.dumps(row), parse_float=lambda x: round(float(x), 4)))
+            with ROWS.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

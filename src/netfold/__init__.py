@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
     from netfold.io.prepare import prepare
+    from netfold.learn.profile import profile
     from netfold.models import (
         DHNE,
         DRNE,
@@ -59,7 +60,7 @@ __all__ = [
     "DHNE", "DRNE", "DVNE", "LINE", "MODELS", "SDNE", "Client", "DegreeFeatures", "DepthLGP", "Embedder", "Embedding",
     "Evolving", "Graph", "GraphWave", "Hypergraph", "Index", "InputError", "Joined", "Node2Vec", "Node2VecPlus",
     "NodeVectors", "Spectral", "TrainingError", "align", "auto", "callbacks", "choose", "compare", "datasets",
-    "evaluate", "load", "option", "plot", "prepare", "read_edges", "read_hyperedges", "report", "tune",
+    "evaluate", "load", "option", "plot", "prepare", "profile", "read_edges", "read_hyperedges", "report", "tune",
 ]  # fmt: skip
 
 _WHERE = {
@@ -93,6 +94,7 @@ _WHERE = {
     "load": "netfold.models",
     "option": "netfold.embedder.options",
     "prepare": "netfold.io.prepare",
+    "profile": "netfold.learn.profile",
     "read_edges": "netfold.io.edges",
     "read_hyperedges": "netfold.io.hyperedges",
     "tune": "netfold.studies.tune",

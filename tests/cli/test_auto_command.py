@@ -53,6 +53,7 @@ def test_progress_is_a_table_that_grows() -> None:
     assert any(line.startswith("candidate ") and "AUC" in line and "CPU-s" in line for line in lines)
     assert any("±" in line for line in lines) and "chosen: " in result.stdout
     assert nf.load("best.netfold").pair_score_ in result.stderr
+    assert (result.stdout + result.stderr).count("chosen: ") == 1, "a terminal shows both"
 
 
 @pytest.mark.usefixtures("files")

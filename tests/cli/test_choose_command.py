@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import netfold as nf
-from command import netfold
+from command import netfold, succeed, told
 from netfold.studies.choose import PURPOSES
 from zoo import karate
 
@@ -36,6 +36,15 @@ def test_the_command_that_is_printed_runs(task: str | None) -> None:
         ran = netfold(*shlex.split(command)[1:], *short)
         assert ran.exit_code == 0, f"{command}: {ran.output}"
     assert Path(f"{shlex.split(commands[-1])[2]}.netfold", "manifest.json").exists()
+
+
+@pytest.mark.usefixtures("files")
+def test_what_auto_would_race_is_listed_with_why() -> None:
+    shown = succeed("choose", "edges.csv", "--no-probe", "--task", "link").stdout
+    facts = told("choose", "edges.csv", "--no-probe", "--task", "link")
+    assert len(facts["race"]) > 5 and shown.count("auto: netfold auto would race these") == 1
+    for entrant in facts["race"]:
+        assert f"): {entrant['why']}" in shown
 
 
 @pytest.mark.usefixtures("files")

@@ -61,8 +61,108 @@ def test_what_cannot_be_taken_in_is_refused(model, tmp_path):
     assert "there is nothing to take in" in run("update", model, code=2)
     assert "no such file or folder" in run("update", tmp_path / "none", tmp_path / "today.csv", code=2)
     (tmp_path / "bad.csv").write_text("1,2,3\n")
-    assert "bad.csv, row 1" in run("update", model, "--gone", tmp_path / "bad.csv", code=2)
+    assert "bad.csv, line 1" in run("update", model, "--gone", tmp_path / "bad.csv", code=2)
     (tmp_path / "who.csv").write_text("777\n")
     assert "777 cannot be gone" in run("update", model, "--gone", tmp_path / "who.csv", code=2)
     assert "no version 4" in run("nearest", f"{model}@4", "1", code=2)
     assert "--how" in run("transform", "--help")
+
+
+def text_stream(tmp_path, *more):
+    names = ["node", "Smith, John", "id", "a\tb", *"abcdefgh"]
+    pairs = [(x, y) for i, x in enumerate(names) for y in names[:i]]
+    model = nf.Node2Vec(dim=4, epochs=0).fit([*pairs, *more], progress=False)
+    return nf.Evolving(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("node\na\n", ["node", "a"]),  # such a node is there: no header
+        ("name\na\n", ["a"]),
+        ('"Smith, John"\nb\n', ["Smith, John", "b"]),
+        ('source,target\n"Smith, John",a\n', [("Smith, John", "a")]),
+        ("from\tto\na\tb\n\nc\n", [("a", "b"), "c"]),
+        ("Source,id\n", [("Source", "id")]),  # id is a node, so that this is a pair, which will be refused
+        (' a , b \r\n"c"\r\n', [("a", "b"), "c"]),
+        ("", []),
+    ],
+)
+def test_a_file_of_what_is_gone_says_what_it_says(tmp_path, text, gone):
+    from netfold.cli.update import gone_in
+
+    (tmp_path / "gone.csv").write_text(text, newline="")
+    assert gone_in(str(tmp_path / "gone.csv"), text_stream(tmp_path)) == gone
+
+
+def test_placed_and_waiting_nodes_can_be_gone_too(model, tmp_path):
+    run("update", model, tmp_path / "today.csv")
+    (tmp_path / "left.csv").write_text("100\n200\n101,0\n")
+    assert "version 2: 0 placed, 2 gone" in run("update", model, "--gone", tmp_path / "left.csv")
+    (tmp_path / "names.csv").write_text("x,100\nx,0\n")
+    run("update", model, tmp_path / "names.csv")  # 100 is back, and one node is text now
+    (tmp_path / "left.csv").write_text("x\n100\n")
+    assert "version 4: 0 placed, 2 gone" in run("update", model, "--gone", tmp_path / "left.csv")
+
+
+@pytest.mark.parametrize(("text", "said"), [('"a\nb', "line 2"), ("a,,\n", "line 1"), (b"\xff\xfe", "UTF-8")])
+def test_a_file_of_what_is_gone_that_cannot_be_read_is_refused(model, tmp_path, text, said):
+    (tmp_path / "gone.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert said in run("update", model, "--gone", tmp_path / "gone.csv", code=2)
+
+
+def test_a_file_of_many_nodes_is_looked_up_once(tmp_path, monkeypatch):
+    """Where no node has a type, `--file` does not walk all nodes for each line."""
+    from netfold.cli import nearest
+
+    stream = text_stream(tmp_path, ("a", 7))
+    stream.model.save(tmp_path / "m")
+    (tmp_path / "nodes.txt").write_text("a\n7\nSmith, John\n")
+    monkeypatch.setattr(nearest, "node_typed", None)
+    run("nearest", tmp_path / "m", "--file", tmp_path / "nodes.txt", "-o", tmp_path / "near.csv", "-k", 2)
+    assert (tmp_path / "near.csv").read_text().count("\n") == 7
+
+
+@pytest.fixture
+def base(tmp_path):
+    path = tmp_path / "base.csv"
+    path.write_text("".join(f"{a},{b}\n" for a, b in [*EDGES, (0, 10), (10, 20)]))
+    nf.Node2Vec(dim=4, epochs=1, length=10, window=2).fit(nf.read_edges(path), progress=False).save(tmp_path / "m")
+    (tmp_path / "today.csv").write_text("100,0\n100,1\n101,100\n0,29\n200,201\n")
+    return path
+
+
+def test_settling_and_fitting_anew_from_the_command_line(base, tmp_path):
+    model = tmp_path / "m"
+    said = run("update", model, tmp_path / "today.csv", "--settle", base, "--mu", 10, "--epochs", 1)
+    assert "version 1: 2 placed" in said and "version 2: settled, 34 nodes" in said and "moved 0." in said
+    (tmp_path / "later.csv").write_text("102,100\n")
+    run("update", model, tmp_path / "later.csv")
+    whole = tmp_path / "whole.csv"
+    whole.write_text(base.read_text() + (tmp_path / "today.csv").read_text() + "102,100\n")
+    facts = json.loads(run("update", model, "--refit", whole, "--json").splitlines()[-1])
+    assert facts["version"] == 4 and facts["trained"] == "refit" and facts["drift"]["residual"] > 0
+    said = run("versions", model).splitlines()
+    assert ["settled" in x for x in said] == [False, True, False, False] and "fitted anew" in said[3]
+    assert "102" in run("nearest", model, "100", "-k", 34)
+    assert json.loads(run("diff", f"{model}@1", f"{model}@2", "--json"))["came"] == 2
+    assert "neither what the model was trained on" in run("update", model, "--settle", base, code=2)
+    assert "give one of them" in run("update", model, "--settle", base, "--refit", base, code=2)
+    assert "--mu is for --settle" in run("update", model, "--refit", base, "--mu", 1, code=2)
+    assert "no such file" in run("update", model, "--settle", tmp_path / "none.csv", code=2)
+
+
+def test_parts_are_read_and_written_and_vectors_alone_are_refused(base, tmp_path):
+    graph = nf.read_edges(base)
+    graph.save(tmp_path / "base.parts", parts=2)
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=3).fit(tmp_path / "base.parts", progress=False)
+    model.save(tmp_path / "s")
+    model.save(tmp_path / "vectors.parts")
+    nf.read_edges(tmp_path / "today.csv").save(tmp_path / "today.parts")
+    said = run("update", tmp_path / "s", tmp_path / "today.parts", "--settle", tmp_path / "base.parts", "--mu", 1e6)
+    assert "version 1: 2 placed" in said and "version 2: settled, 34 nodes" in said and "moved 0.000" in said
+    run("export", f"{tmp_path / 's'}@1", "-o", tmp_path / "out.parts")
+    assert len(nf.Embedding.load(tmp_path / "out.parts")) == 32
+    assert "no model that could place a node" in run(
+        "update", tmp_path / "vectors.parts", tmp_path / "today.csv", code=2
+    )

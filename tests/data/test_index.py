@@ -132,10 +132,45 @@ def test_small_embeddings_and_many_neighbors_are_searched_exactly() -> None:
     assert [score for _, score in equal.index().nearest(7, 5)] == [1.0] * 5
 
 
-def test_types_are_filtered_before() -> None:
-    nodes = [("user" if i % 100 else "film", i) for i in range(2000)]
-    embedding = Embedding(nodes, clusters(2000))
-    assert embedding.index().nearest(nodes[3], 10, of_type="film") == embedding.nearest(nodes[3], 10, of_type="film")
+TYPED = [("film" if i % 3 == 0 else "tag" if i % 100 == 1 else "user", i) for i in range(6000)]
+"""2,000 films, 3,940 users, and 60 tags, which are too few for lists."""
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_each_type_has_lists_of_its_own(metric: str, tmp_path: Path) -> None:
+    x = clusters(6000)
+    x[::50] = 0
+    embedding = Embedding(TYPED, x)
+    index = embedding.index(metric=metric)
+    assert set(index.type_recalls) == {"film", "user"} and index.recall_["share"] >= 0.95
+    assert "film: " in repr(index) and all(facts["share"] >= 0.95 for facts in index.type_recalls.values())
+    some = [TYPED[i] for i in np.random.default_rng(5).choice(6000, 60, replace=False).tolist()]
+    sign = 1 if metric == "euclidean" else -1
+    for of_type in (None, "film", "user", "tag"):
+        shares = []
+        for node in some:
+            truth = embedding.nearest(node, metric=metric, of_type=of_type)
+            near = index.nearest(node, of_type=of_type)
+            assert len(near) == 10 and all(of_type in (None, found[0]) for found, _ in near) and node not in dict(near)
+            scores = dict(embedding.nearest(node, 6000, metric=metric, of_type=of_type))
+            assert [scores[found] for found, _ in near] == [score for _, score in near]
+            shares.append(sum(sign * score <= sign * truth[-1][1] for _, score in near) / 10)
+        assert np.mean(shares) >= (1 if of_type == "tag" else 0.95), of_type
+    assert index.nearest(some, of_type="film") == [index.nearest(node, of_type="film") for node in some]
+    assert index.nearest(some[0], 9000, of_type="film") == embedding.nearest(
+        some[0], 9000, metric=metric, of_type="film"
+    )
+    with pytest.raises(InputError, match="is the type of no node"):
+        index.nearest(some[0], of_type="town")
+    index.remove([("film", 3), ("tag", 1)])
+    index.add(Embedding([("film", "new"), ("tag", "new"), ("town", "new")], x[[3, 1, 4]]))
+    index.save(tmp_path / "i")
+    for again in (index, Index.load(tmp_path / "i", index.embedding)):
+        assert ("film", "new") in dict(again.nearest(x[3], 3, of_type="film"))
+        assert ("tag", "new") in dict(again.nearest(x[1], 3)) and ("town", "new") in dict(again.nearest(x[4], 3))
+        gone = {("film", 3), ("tag", 1)}
+        assert not any(gone & set(dict(near)) for near in again.nearest([n for n in some if n not in gone], 50))
+        assert again.type_recalls == index.type_recalls and repr(again) == repr(index)
 
 
 def test_nodes_come_and_go(tmp_path: Path) -> None:
@@ -184,7 +219,7 @@ def test_an_index_is_opened_for_its_own_embedding_alone(tmp_path: Path) -> None:
 def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     embedding = Embedding(range(2000), clusters(2000))
     embedding.index().save(tmp_path / "i")
-    lists = tmp_path / "i" / "lists.faiss"
+    lists = tmp_path / "i" / "lists-0.faiss"
     whole = lists.read_bytes()
     for bad in (whole[:-10], b"", whole[:100] + b"\xff" * 8 + whole[108:]):
         lists.write_bytes(bad)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import netfold as nf
+from netfold.embedder.drift import differences
 from netfold.embedder.versions import deltas_of, split_version
 
 BLOCKS = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
@@ -64,6 +65,28 @@ def test_a_node_with_links_to_fitted_ones_is_where_transform_places_it():
     new = model.transform([("x", 0), ("x", 1), ("y", 11), ("y", 12)])
     np.testing.assert_allclose(day.placed[["x", "y"]], new[["x", "y"]], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(day.placed["z"], (day.placed["x"] + day.placed["y"]) / 2, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["node2vec", "dvne"])
+def test_nodes_that_lead_to_one_another_end_at_the_means_of_their_neighbors(name):
+    """As a loop brings them there, one neighbor after another."""
+    model, rng = fit(name), np.random.default_rng(1)
+    pairs = [(f"n{i}", f"n{j}", float(rng.random())) for i in range(12) for j in range(i) if rng.random() < 0.4]
+    pairs += [("n0", 3, 2.0), ("n1", 14, 0.5), ("n2", 25, 1.0), *((f"n{i}", f"n{i - 1}", 1.0) for i in range(1, 12))]
+    placed = nf.Evolving(model).update(pairs).placed
+    weights = {}
+    for a, b, w in pairs:
+        weights.setdefault(a, {})[b] = weights.get(a, {}).get(b, 0) + w
+        weights.setdefault(b, {})[a] = weights[a][b]
+    own = {x for x in placed if name == "node2vec" or not any(isinstance(y, int) for y in weights[x])}
+    for node in own:
+        total = sum(weights[node].values())
+        for of in ("vectors", "std") if model.embedding_.std is not None else ("vectors",):
+            mean = 0.0
+            for y, w in weights[node].items():
+                there = model.embedding_ if isinstance(y, int) else placed
+                mean = mean + w / total * getattr(there.take([y]), of)[0].astype(float)
+            np.testing.assert_allclose(getattr(placed.take([node]), of)[0], mean, atol=1e-5)
 
 
 def test_ten_days_equal_one_batch_within_the_bound():
@@ -197,6 +220,8 @@ def test_a_rotation_is_undone_exactly_and_is_no_drift(seed):
     np.testing.assert_allclose(found.rotation, turn.T, atol=1e-5)
     assert found.residual < 1e-5 and found.common == 50
     np.testing.assert_allclose(found.of(new).vectors, old.vectors, atol=1e-5)
+    said = differences(old, new)
+    assert said["median"] < 1e-5 and said["kept"] == 1 and said["moved"][0]["moved"] < 1e-5
     stream = nf.Evolving(fit("node2vec"))
     own = stream.model.embedding_
     turn, _ = np.linalg.qr(rng.normal(size=(4, 4)))

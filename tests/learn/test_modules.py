@@ -11,7 +11,7 @@ from scipy import sparse
 
 from netfold.learn import losses, sparse_rows
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
-from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.sparse_rows import SparseRows, product_in_chunks
 
 sizes = st.integers(1, 12)
 
@@ -145,3 +145,13 @@ def test_a_stack_goes_back_by_hand_as_autograd_does(activation, widths):
             assert len(steps) == len(widths) and (known is None or len(widths) == 1 or steps[-1] is known)
             for ours, theirs in zip([at, *(p.grad for p in stack.parameters())], wanted, strict=True):
                 torch.testing.assert_close(ours, theirs, rtol=1e-13, atol=1e-13)
+
+
+def test_a_product_in_chunks_is_that_of_sparse_rows_to_the_bit() -> None:
+    matrix = sparse.csr_array(sparse.random(50, 30, density=0.2, format="csr", rng=np.random.default_rng(0)))
+    dense = torch.randn(30, 4, generator=torch.Generator().manual_seed(0))
+    whole = SparseRows.from_scipy(matrix).matmul(dense)
+    for size in (7, 50, 1000):
+        assert torch.equal(product_in_chunks(matrix, size, dense), whole)
+    exact = torch.from_numpy(matrix.toarray() @ dense.double().numpy())
+    torch.testing.assert_close(whole.double(), exact, rtol=1e-5, atol=1e-5)

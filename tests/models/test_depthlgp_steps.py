@@ -15,6 +15,8 @@ def test_the_risk_is_a_sum_of_squares():
     a, b = (torch.randn(3, 2, dtype=torch.float64, generator=generator) for _ in range(2))
     want = sum((float(a[i, j]) - float(b[i, j])) ** 2 for i in range(3) for j in range(2))
     assert float(losses.empirical_risk(a, b)) == pytest.approx(want, rel=1e-12)
+    cosines = [float(x @ y) / float(x @ x) ** 0.5 / float(y @ y) ** 0.5 for x, y in zip(a, b, strict=True)]
+    assert float(losses.direction_risk(a, b)) == pytest.approx(sum(1 - c for c in cosines), rel=1e-9)
 
 
 def test_one_optimizer_steps_parameters_as_adam_and_tables_as_row_adagrad():

@@ -86,16 +86,21 @@ def test_a_pair_and_a_path_can_be_fitted():
 
 
 def test_the_chosen_start_places_held_back_nodes_best_and_training_is_kept_only_where_it_helps(blocks, vectors):
-    from netfold.models.depthlgp.network import _MULTIPLES
+    from netfold.models.depthlgp.network import _MULTIPLES, _POWERS, WORTH
 
     model = DepthLGP(epochs=0).fit(blocks, vectors, progress=False)
     data = model._read(blocks, vectors)
     batch = model._alone(model.network_, data)
     best, kernel = model.network_.agreement(batch), model.network_.kernel
     given = DepthLGP(epochs=0, starts="given").fit(blocks, vectors, progress=False).network_.kernel.starts
+    degrees = torch.from_numpy(np.asarray(data.links.sum(axis=1), np.float32))
     for eta, zeta in _MULTIPLES:
         kernel.starts.copy_(given * given.new_tensor([eta, zeta]))
-        assert model.network_.agreement(batch) <= best + 1e-4
+        assert 1 - model.network_.agreement(batch) >= WORTH * (1 - best) - 1e-6
+    model.network_.choose_starts(batch, degrees)
+    for power in _POWERS:
+        kernel.weigh(degrees, power)
+        assert 1 - model.network_.agreement(batch) >= WORTH * (1 - best) - 1e-6
     bad = DepthLGP(epochs=3, samples=32, lr=3.0, node_lr=3.0).fit(blocks, vectors, progress=False)  # learns nonsense
     assert float(bad.network_.kernel.raw_eta.detach().abs().max()) == 0
     np.testing.assert_allclose(
@@ -119,3 +124,54 @@ def test_agreement_is_the_mean_cosine_around_the_mean(blocks, vectors):
     cosines = [(a - mean) @ (b - mean) / np.linalg.norm(a - mean) / np.linalg.norm(b - mean)
                for a, b in zip(placed, batch.vectors.double().numpy(), strict=True)]  # fmt: skip
     assert model.network_.agreement(batch) == pytest.approx(float(np.mean(cosines)), rel=1e-4)
+
+
+def test_of_nearly_equal_starts_the_one_nearest_label_propagation_is_taken(blocks, vectors):
+    model = DepthLGP(epochs=0, starts="given").fit(blocks, vectors, progress=False)
+    network, taken = model.network_, []
+    agreements = {"first": 0.90, "hardly better": 0.9049, "better": 0.92, "as good": 0.9199}
+    network.agreement = lambda batch: agreements[taken[-1]]
+    network._take(taken.append, list(agreements), None)
+    assert taken == [*agreements, "better"]
+    agreements["better"] = 0.9049
+    agreements["as good"] = 0.901
+    network._take(taken.append, list(agreements), None)
+    assert taken[-1] == "first"
+
+
+@pytest.mark.parametrize("power", [0.0, 0.25, 1.0])
+def test_neighbors_are_weighed_by_a_power_of_their_degree(power):
+    from netfold.models.lgp.process import Kernel
+
+    degrees = torch.tensor([0.0, 1.0, *range(30, 46), 1.5, 2.0, 100.0])
+    kernel = Kernel(len(degrees), 3, "all")
+    kernel.weigh(degrees, power)
+    least = sorted(x for x in degrees.tolist() if x > 0)[1]  # of 20 that have links, two have at most this
+    due = [1 / (1 + np.exp(-3)) * min(1.0, (least / x) ** power if x > 0 else 1.0) for x in degrees.tolist()]
+    np.testing.assert_allclose(kernel.weights(kernel.raw_weights.detach())[:, 0], due, rtol=1e-5)
+
+
+def test_where_starts_are_chosen_eta_zeta_and_a_are_learned_and_h_and_g_stay(blocks, vectors, monkeypatch):
+    monkeypatch.setattr(DepthLGP, "_keep_best", lambda self, data: None)  # what was learned stays, whatever it is worth
+    model = DepthLGP(epochs=3, samples=64, lr=0.1, node_lr=0.05).fit(blocks, vectors, progress=False)
+    start = model._started(model._read(blocks, vectors), torch.device("cpu"))
+    np.testing.assert_allclose(model.network_.latent.detach(), vectors.vectors - vectors.vectors.mean(0), atol=1e-5)
+    assert not any(bool(x.any()) for x in (model.network_.g.outward, model.network_.g.outward_bias))
+    moved = (model.network_.kernel.raw_weights - start.kernel.raw_weights).detach().abs()
+    assert float(moved.max()) > 0.05 and float(model.network_.kernel.raw_eta.detach().abs().max()) > 0
+
+
+def test_new_vectors_are_as_long_as_known_ones_and_the_file_keeps_by_how_much(blocks, vectors, tmp_path):
+    import netfold as nf
+
+    model = DepthLGP(epochs=0).fit(blocks, vectors, progress=False)
+    judges = model._alone(model.network_, model._read(blocks, vectors))
+    mean = vectors.vectors.mean(axis=0)
+    placed, known = (np.median(np.linalg.norm(x.detach().numpy() - mean, axis=1))
+                     for x in (model.network_(judges.around), judges.vectors))  # fmt: skip
+    assert placed == pytest.approx(known, rel=1e-4) and model.placing_.scale == model.network_.scale > 1
+    given = DepthLGP(epochs=0, starts="given").fit(blocks, vectors, progress=False)
+    assert given.network_.scale == 1 and given.placing_.scale == 1
+    model.save(tmp_path / "m")
+    links = [("new", blocks.nodes[0]), ("new", blocks.nodes[5])]
+    assert nf.load(tmp_path / "m").transform(links).vectors.tobytes() == model.transform(links).vectors.tobytes()

@@ -73,7 +73,7 @@ def test_a_new_node_on_heavy_edges_is_placed_as_by_dense_matrices(blocks, weight
     matrix, names = grown(blocks, edges)
     m = dense_system(model, matrix, 60)
     latent = model.network_.latent.double().numpy(force=True)
-    due = model.network_.mean.numpy() - np.linalg.solve(m[60:, 60:], m[60:, :60] @ latent)
+    due = model.network_.mean.numpy() - model.network_.scale * np.linalg.solve(m[60:, 60:], m[60:, :60] @ latent)
     new = model.transform(edges)
     np.testing.assert_allclose(new[names], due, rtol=0, atol=1e-4)
     spread, variances = model.network_.spread, np.diag(np.linalg.inv(m[60:, 60:]))
@@ -105,7 +105,11 @@ def test_known_nodes_on_heavy_edges_are_placed_as_new_as_by_dense_matrices(weigh
 def test_gradients_pass_through_the_wider_solve(blocks, weight):
     """In float32 and in float64 from the beginning, for nodes with links of this weight among lighter ones."""
     matrix = sparse.csr_array(grown(blocks, [(0, 1, weight), (40, 41, weight)])[0][:60, :60])
-    groups, network, found = (np.array([0, 2, 3, 40]), np.array([0, 0, 0, 1])), fitted(blocks, epochs=0).network_, []
+    groups, network, found = (
+        (np.array([0, 2, 3, 40]), np.array([0, 0, 0, 1])),
+        fitted(blocks, epochs=0, starts="given").network_,
+        [],
+    )
     for dtype in (torch.float32, torch.float64):
         network.to(dtype).zero_grad()
         network(read_around(matrix, *groups, Caps(), torch.Generator(), dtype=dtype)).square().sum().backward()

@@ -211,9 +211,65 @@ def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "SIZES", (100, 110, 10**9))
-    monkeypatch.setattr(starting, "probe_cost", lambda model, data: racing.FitCost(100, 60.0, 1.0, 1))
+    monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(100, 60.0, 1.0, 1))
     with pytest.raises(InputError, match=r"a budget of 10 s is too little for Graph\(120 nodes.*is estimated to take"):
         auto(GRAPH, "link", budget="10s", progress=False)
+
+
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the graph of 120 nodes be a large one, of which a fit is estimated to take 4 of 20 seconds."""
+    monkeypatch.setattr(starting, "SIZES", (40, 90, 10**9))
+    monkeypatch.setattr(starting, "_LEAST", 60)
+    monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(120, 4.0, 0.0, 1))
+
+
+@pytest.mark.parametrize("task", ["link", "classify", "new-nodes"])
+def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
+    task: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
+    little(monkeypatch)
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s")
+    assert {x.nodes for x in best.trials_.rows} == {60} and "within a part of 60 nodes" in best.trials_.on
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint and best.trials_.value is not None
+    assert "models are compared on a part of 60 nodes" in capsys.readouterr().err
+
+
+def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, Entrant("node2vec", {"epochs": 0, "dim": 16}, "better", ()))
+    stub(monkeypatch, lambda model: 0.9 if model.dim == 16 else 0.6)
+    assert auto(GRAPH, budget="20s", progress=False).dim == 16
+    fit = racing.Race._fit
+
+    def costly(self: Any, run: Any, *args: Any) -> Any:
+        fitted = fit(self, run, *args)
+        run.candidate.cost = racing.FitCost(60, 30.0 if fitted.dim == 16 else 0.1, 0.0, 1)
+        return fitted
+
+    monkeypatch.setattr(racing.Race, "_fit", costly)
+    little(monkeypatch)
+    best = auto(GRAPH, budget="20s", progress=False)
+    assert best.dim == 8 and "among those that can be fitted to everything in time" in best.trials_.reason
+
+
+def test_a_node_costs_more_where_there_are_more_of_them() -> None:
+    cost = racing.FitCost(10_000, 1.0, 0.5, 100)
+    assert cost.of(0, 10_000) == (1.0, 100) and cost.of(2, 5_000) == (1.0, 50)
+    assert cost.of(0, 200_000)[0] == pytest.approx(20 * 20**0.3)
+    assert cost.of(1, 10_000_000) == (1000 * (3 * 1.0 + 0.5), 100_000), "but no more than three times as much"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["link", "classify", "roles"])
+def test_a_large_graph_in_a_few_seconds(task: str) -> None:
+    rng, n = np.random.default_rng(0), 200_000
+    first = rng.integers(0, n, 5 * n)
+    second = np.where(rng.random(5 * n) < 0.2, rng.integers(0, n, 5 * n), first // 1000 * 1000 + first % 997)
+    graph = nf.Graph.from_codes(first, second, nodes=nf.data.nodes.Nodes.of(range(n)), directed=False)
+    classes = {i: i // 1000 % 10 for i in range(0, n, 7)}
+    start = time.process_time()
+    best = auto(graph, task, classes=None if task == "link" else classes, budget="10cpu", progress=False)
+    assert time.process_time() - start < 11.5 and len(best.embedding_) == n and best.trials_.value is not None
 
 
 def test_a_large_graph_is_raced_on_parts_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +306,8 @@ def test_the_space_names_options_that_models_have_and_tasks_that_there_are() -> 
         assert set(entrant.tasks) <= set(nf.evaluate.TASKS) and entrant.why
     for task in nf.evaluate.TASKS.values():
         for facts in (Facts(500, 2000, two_steps=1e4), Facts(500, 2000, hyperedges=True)):
-            if ("hypergraph" if facts.hyperedges else "graph") in task.reads and task.name != "out-of-sample":
+            apart = task.name in ("out-of-sample", "replay")  # of another graph, and of ways and not of models
+            if ("hypergraph" if facts.hyperedges else "graph") in task.reads and not apart:
                 assert entrants(task.name, facts), f"nothing to race in {task.name}"
 
 

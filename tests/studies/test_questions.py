@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import netfold as nf
+from netfold.data.statistics import area_under_curve
 from netfold.errors import InputError
-from netfold.studies.questions import FOLDS, GROUPS, Measurement, area_under_curve, difference, figure_of, questions
+from netfold.studies.questions import FOLDS, GROUPS, Measurement, difference, figure_of, questions
 from zoo_hypergraphs import tags
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((40, 40, 40), 0.2, 0.02, seed=1)

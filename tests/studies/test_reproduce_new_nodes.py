@@ -23,6 +23,7 @@ from netfold.studies import reproduce
 from netfold.studies.reproduce import RecordedRow, Run, page, run, with_gaps
 from netfold.studies.reproduce.parsing import parse
 from netfold.studies.reproduce.table import COST, WAYS
+from published_tables import TABLES
 
 GAP = "micro-F1 gap closed"
 TEXT = """
@@ -89,6 +90,7 @@ task = { linked = "neighbor" }
 [quick]
 config = { epochs = 0 }
 """
+ENCODED = TEXT.replace('model = "transform"', 'model = "transform"\nconfig = { how = "encode" }')
 SDNE = {"dim": 4, "hidden": (), "epochs": 2}
 NODE2VEC = {"dim": 8, "epochs": 1, "window": 3, "length": 10}
 
@@ -326,3 +328,15 @@ def test_rows_of_tables_about_new_nodes_have_the_base_that_the_paper_compares() 
             assert row.base or row.model not in WAYS
             if row.base and row.published:
                 assert row.published.startswith(f"{row.base}: ")
+
+
+def test_a_row_of_transform_says_how_and_the_hash_of_rows_from_when_there_was_one_way_holds():
+    chosen, said = (next(row for row in x.rows if row.model == "transform") for x in (table(), table(ENCODED)))
+    assert said.config == {"how": "encode"} and table().settings(chosen) != table(ENCODED).settings(said)
+    shipped = next(x for x in TABLES if x.name == "depthlgp-transformers")
+    own = [row for row in shipped.rows if row.model == "transform"]
+    assert len(own) == 3 and all(shipped.recorded_for(row) for row in own)
+    with pytest.raises(InputError, match="what it may say is how, one of encode, refine, mean"):
+        table(ENCODED.replace('"encode"', '"guess"'))
+    with pytest.raises(InputError, match="for model = 'transform'"):
+        table(TEXT.replace('model = "LabelProp"', 'model = "LabelProp"\nconfig = { how = "encode" }'))

@@ -37,7 +37,7 @@ def auto(edges: str, task: str | None, classes: str | None, out: str, as_json: b
     is taken. Ctrl-C ends the race, and the best so far is fitted and saved. `netfold choose` says what would be raced,
     and why, at no cost; the rules are in docs/auto.md.
     """
-    from netfold.studies.auto import auto as raced
+    from netfold.studies.auto import raced
 
     check_new_folder(out, force=values["force"])
     data = data_of(edges, values)

@@ -34,8 +34,8 @@ def choose(edges: str, task: str | None, as_json: bool, **values: Any) -> None:
     """Look at EDGES and say which model to fit, with which settings, why, what it costs here, and how.
 
     EDGES is a file of edges, or of hyperedges (a column for each role, named in line 1). The cost is estimated from
-    fits of a few epochs to small graphs like this one, in about ten seconds. The rules of choice, with their evidence,
-    are in docs/choosing.md.
+    fits of a few epochs to small graphs like this one, in about ten seconds. What `netfold auto` would race instead is
+    listed, with why. The rules of choice, with their evidence, are in docs/choosing.md.
     """
     from netfold.studies.choose import choose as chosen
 
@@ -46,7 +46,10 @@ def choose(edges: str, task: str | None, as_json: bool, **values: Any) -> None:
     time = data.reading.time if data.reading is not None else None
     choice = chosen(data, task, time_column=time, probe=values["probe"], seed=values["seed"])
     commands = choice.commands(edges, typed_flags(values))
-    facts, text = choice.to_dict() | {"commands": commands}, choice.lines()
+    *lines, _ = choice.lines()
+    raced = ["auto: netfold auto would race these on parts of the data, the cheap first, and take the best:"]
+    raced += [f"  {line}" for line in choice.race_lines()]
+    facts, text = choice.to_dict() | {"commands": commands}, [*lines, *raced]
     if values["trying"]:
         classes = None if values["classes"] is None else classes_of(values["classes"], data.nodes)
         tried = choice.trial(data, classes=classes, nodes=values["sample"] or 1000, progress=not values["quiet"])

@@ -415,6 +415,9 @@ _FLAGS: dict[str, tuple[Any, str]] = {
     "fractions": (_Numbers(float, 0.001), "Edges to add, as parts of those there are.  [default: 0.05,0.25,0.5]"),
     "new": (click.FloatRange(0, min_open=True), "The share of nodes that are new, or how many.  [default: 0.1]"),
     "max_degree": (_COUNT, "Of new nodes that a walk draws, fewer neighbors than these.  [default: 16]"),
+    "days": (click.IntRange(2), "Batches that the later edges come in.  [default: 10]"),
+    "every": (_COUNT, "Train and measure after so many batches.  [default: 1]"),
+    "mu": (click.FloatRange(min=0), "How fast nodes are held when settling.  [default: 1]"),
     "links": (None, "Whether half of the new nodes' links are held out and predicted.  [default: links]"),
     "linked": (click.Choice(LINKED), "What a new node has to known ones.  [default: what the model can place]"),
     "aggregate": (
@@ -427,6 +430,8 @@ _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
         click.Choice(["random", "walk"]),
         "How they are drawn; walk: as in DepthLGP's paper.  [default: random]",
     ),
+    ("replay", "by"): (click.Choice(["random", "walk"]), "How new nodes are drawn.  [default: random]"),
+    ("replay", "score"): (click.Choice(SCORES_OF_VECTORS), "How a pair is scored.  [default: cosine]"),
     ("centrality", "held_out"): (_SHARE, "The share of nodes to be asked about.  [default: 0.2]"),
     ("reconstruction", "per_positive"): (_COUNT, "AUC too, against so many for each edge."),
     ("visualization", "nodes"): (_COUNT, "Map so many random nodes of larger graphs.  [default: 10000]"),

@@ -20,6 +20,7 @@ from netfold.embedder.embedder import Embedder
 from netfold.embedder.store import estimated_size
 from netfold.errors import InputError
 from netfold.io.files import check_room
+from netfold.learn.profile import part
 from netfold.models import MODELS, name_of_model
 
 __all__ = ["fit", "hyper_parameters", "name_typed"]
@@ -84,11 +85,15 @@ def _command(cls: type[Embedder]) -> click.Command:
         help="The least time between two states.",
     )
     @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
+    @click.option("--profile", is_flag=True, help="Print where the time went: reading, the start, epochs by part, ...")
     @json_flag
     @click.pass_context
     def run(ctx: click.Context, /, **options: Any) -> None:
         try:
-            _fit(ctx, cls, **options)
+            if options.pop("profile"):
+                _profiled(ctx, cls, options)
+            else:
+                _fit(ctx, cls, **options)
         except KeyboardInterrupt as e:
             raise Interrupted(_how_to_go_on(ctx)) from e
 
@@ -135,7 +140,8 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     check_new_folder(out, force=options["force"])
     _check_apart(out, options["checkpoint"])
     source = INPUTS[cls.reads]
-    graph = source.read(edges, **{name: options[name] for name in source.names})
+    with part("reading"):
+        graph = source.read(edges, **{name: options[name] for name in source.names})
     embedding = embedding_at(options["embedding"]) if cls.extends else None
     graph = graph if embedding is None else named_as(graph, embedding.nodes)
     check_room(Path(out), estimated_size(model, graph, embedding))
@@ -145,13 +151,23 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
     seconds = time.perf_counter() - start
     if options.get("choose_score"):
         _choose_score(model, graph, embedding)
-    model.save(out, force=options["force"])
+    with part("saving"):
+        model.save(out, force=options["force"])
     facts = {"model": cls.__name__, "path": out, "nodes": graph.n_nodes, "edges": graph.n_edges}
     facts |= {"dim": model.embedding_.dim, **_training(model)}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
     facts |= {"pair_score": model.pair_score_} if hasattr(model, "pair_score_") else {}
     trained = "epochs" in model.get_params()
     say(facts, _summary(facts, source.noun, trained=trained), as_json=options["as_json"])
+
+
+def _profiled(ctx: click.Context, cls: type[Embedder], options: dict[str, Any]) -> None:
+    """The same, and where the time went, on standard error: standard output is the result's."""
+    from netfold.learn.profile import profile
+
+    with profile() as spent:
+        _fit(ctx, cls, **options)
+    click.echo(str(spent), err=True)
 
 
 def _choose_score(model: Embedder, graph: Any, embedding: Any) -> None:

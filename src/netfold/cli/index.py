@@ -34,7 +34,8 @@ def index(model: str, out: str, recall: float, metric: str | None, force: bool, 
     """Write an index of a model's vectors, for `netfold nearest --index` and `netfold serve --index`.
 
     It pays from some 100,000 nodes on. What it finds is scored and ordered as without it; the share of the ten nearest
-    that it finds on 200 nodes is printed, and that of the worst tenth of those. It needs the extra `search`.
+    that it finds on 200 nodes is printed, and that of the worst tenth of those. Where nodes have types, as user:u1,
+    each type is indexed by itself. It needs the extra `search`.
     """
     check_new_folder(out, force=force)
     try:
@@ -45,5 +46,6 @@ def index(model: str, out: str, recall: float, metric: str | None, force: bool, 
         ) from None
     built = embedding_at(model).index(recall=recall, metric=metric)
     built.save(out, force=force)
-    facts = {"nodes": len(built), "metric": built.metric, "probes": built.probes, "recall": built.recall_, "path": out}
+    facts = {"nodes": len(built), "metric": built.metric, "probes": built.probes, "recall": built.recall_}
+    facts |= {"types": built.type_recalls, "path": out}
     say(facts, f"{built!r}\n{out}", as_json=as_json)

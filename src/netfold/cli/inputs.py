@@ -443,7 +443,7 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
         return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
         raise InputError(f"{paths[1]} is one file too many; {type(model).__name__} reads its edges from one")
-    if not (Path(paths[0]) / "graph.json").exists():
+    if not any((Path(paths[0]) / name).exists() for name in ("graph.json", "parts.json")):
         reading["directed"] = bool(model.graph_facts_["directed"])
     return named_as(graph_of(paths[0], known, **reading), known)
 

@@ -136,7 +136,9 @@ def _of_file(
         lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
     except (UnicodeDecodeError, IsADirectoryError):
         raise InputError(f"{file} is not a file of text in UTF-8, with a node on each line") from None
-    queries = [node_typed(embedding.nodes, line) for line in lines if line.strip()]
+    nodes = embedding.nodes
+    typed = nodes.kind == "json" and any(map(is_typed, nodes))  # only then is user:u1 looked for among the types
+    queries = [node_typed(nodes, line) if typed else nodes.parse(line) for line in lines if line.strip()]
     if not queries:
         raise InputError(f"{file} names no node; write one on each line")
     if index_path is not None:

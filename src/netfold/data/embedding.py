@@ -294,12 +294,13 @@ class Embedding:
         return answers
 
     def _ranked(
-        self, queries: npt.NDArray[Any], k: int, metric: str, pairs: tuple[Ints, Ints], own: list[tuple[int, ...]]
+        self, queries: npt.NDArray[Any], k: int, metric: str, rows: Ints, own: list[tuple[int, ...]]
     ) -> list[list[tuple[Any, float]]]:
-        """As `_search`, among the rows that an index proposes for each query: pairs of a query and a row."""
+        """As `_search`, among the rows that an index proposes for each query: m x c, -1 for none."""
         most, std = k + max(map(len, own), default=0), self.std if metric == "euclidean" else None
         search = _Search(self.vectors, std, self._norms, None, queries.astype(np.float64), most, metric)
-        best = zip(own, search.ranked([pairs]), strict=True)
+        query, at = np.nonzero(rows >= 0)
+        best = zip(own, search.ranked([(query, rows[query, at])]), strict=True)
         return [self._named(rows, costs, k, metric, leave_out) for leave_out, (rows, costs) in best]
 
     def _named(
@@ -307,8 +308,11 @@ class Embedding:
     ) -> list[tuple[Any, float]]:
         """The first k of some rows as nodes, each with its score."""
         scores = (costs if metric == "euclidean" else 0 - costs).tolist()
-        every = zip(rows.tolist(), scores, strict=True)
-        return [(self.nodes[i], score) for i, score in every if i not in leave_out][:k]
+        places = rows.tolist()
+        if any(row in places for row in leave_out):
+            pairs = [x for x in zip(places, scores, strict=True) if x[0] not in leave_out]
+            places, scores = [i for i, _ in pairs], [score for _, score in pairs]
+        return list(zip(self.nodes.at(places[:k]), scores[:k], strict=True))
 
     @cached_property
     def _norms(self) -> npt.NDArray[np.float64]:
@@ -342,7 +346,7 @@ class Embedding:
 
     def _check_nodes(self, query: list[Any]) -> None:
         """Refuse a list that holds other things than nodes; one of numbers may have been meant as a vector."""
-        unknown = [x for x in query if isinstance(x, list) or x not in self.nodes][:1]
+        unknown = [query[i] for i in np.flatnonzero(self.nodes.find(query) < 0)[:1]]
         if unknown and isinstance(unknown[0], (list, float, int)):
             raise InputError(f"a list is a list of nodes, and {unknown[0]!r} is none; give a vector as an array")
         self.nodes.positions(unknown)
@@ -498,12 +502,13 @@ class _Search:
         `sizes` are the lengths that rough products need, of `norms` or of [vectors, std]; None where those do not hold.
         """
         self._vectors, self._std, self._k, self._metric = vectors, std, k, metric
-        lengths = np.linalg.norm(queries, axis=1)
+        lengths = np.sqrt(np.square(queries).sum(axis=1))
         if metric == "cosine":
             queries = queries / np.where(lengths > 0, lengths, 1)[:, None]
             lengths = (lengths > 0).astype(np.float64)
         self._queries, self._lengths, self._norms = queries, lengths, norms
-        self._sizes = sizes if vectors.shape[1] < 1 << 16 and _is_moderate(lengths[lengths > 0]) else None
+        moderate = sizes is not None and vectors.shape[1] < 1 << 16 and _is_moderate(lengths[lengths > 0])
+        self._sizes = sizes if moderate else None
         self._error = 2.0**-23 * (queries.shape[1] + 16)
         none = np.empty(0, np.int64)
         self._best: tuple[Ints, Ints, Floats32] = none, none, np.empty(0, np.float32)  # query, row, cost, in order
@@ -523,8 +528,13 @@ class _Search:
 
     def ranked(self, pairs: list[tuple[Ints, Ints]]) -> list[tuple[Ints, Floats32]]:
         """As `best`, of the rows in these pairs of queries and rows, beside those that were settled before."""
-        self._settle(pairs)
         m = len(self._queries)
+        if m == 1 and not len(self._best[0]) and len(pairs) == 1:  # as below, without what several need
+            ((query, row),) = pairs
+            cost = self._costs(query, row)
+            order = np.lexsort((row, cost))[: self._k]
+            return [(row[order], cost[order])]
+        self._settle(pairs)
         query, row, cost = self._best
         ends = np.searchsorted(query, np.arange(m + 1))
         return [(row[a:b], cost[a:b]) for a, b in itertools.pairwise(ends.tolist())]
@@ -639,6 +649,11 @@ class Alignment:
         if std is not None:  # the diagonal of Rᵀ diag(σ²) R
             std = np.sqrt(std.astype(np.float64) ** 2 @ self.rotation**2).astype(np.float32)
         return Embedding(embedding.nodes, vectors, std, fitted_to=embedding.fitted_to)
+
+    def back(self, embedding: Embedding) -> Embedding:
+        """An embedding of the old space, in the new one."""
+        turned = Alignment(self.rotation.T, -self.shift @ self.rotation.T, self.residual, self.common)
+        return turned.of(embedding)
 
 
 def align(new: Any, old: Any) -> Alignment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from netfold.data.checks import Floats32, Ints, check_choice
 from netfold.data.embedding import Embedding, _as_count, _is_array
-from netfold.data.text import counted
+from netfold.data.text import counted, is_typed, printable
 from netfold.errors import InputError
 
 __all__ = ["Index", "indexed"]
@@ -26,8 +27,25 @@ _AT = 10
 """The recall is that of so many nearest."""
 _PER_LIST = 64
 """Rows a list, at most, that the centers are computed from."""
-_LISTS = "lists.faiss"
+_ROWS = "rows.safetensors"
 _SEARCH = "faiss is not installed: pip install 'netfold[search]'"
+
+
+@dataclass(eq=False)
+class _Lists:
+    """Inverted lists over some of the rows: all of them, or those of a type."""
+
+    faiss: Any
+    probes: int = 1
+    """How many of them a search looks at."""
+    recall: dict[str, float] = field(default_factory=dict)
+    zeros: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Those of its rows that have no direction and are in no list."""
+    path: Path | None = None
+    """The file that they are mapped from."""
+
+    def __str__(self) -> str:
+        return f"{counted(self.faiss.nlist, 'list')}, {counted(self.probes, 'probe')}"
 
 
 class Index:
@@ -35,8 +53,10 @@ class Index:
 
     `Embedding.index` makes one. The nodes that faiss proposes are scored and ordered by the code of
     `Embedding.nearest`, so that each score is the exact one to the bit; what can be missed is a node. How often, was
-    measured: `recall_`. Rows of zeros, which have no direction, are outside the lists and are compared always. Without
-    faiss, with fewer than 1,000 nodes, for more than half of them and with `of_type`, the answer is exact.
+    measured: `recall_`. Where nodes are called (type, name) each type has lists of its own, so that `of_type` misses no
+    more than a search of all does. Rows of zeros, which have no direction, are outside the lists and are compared
+    always, as are types of less than 1,000 nodes. Without faiss, with fewer than 1,000 nodes, and for more than half of
+    them, the answer is exact.
 
     >>> index = Embedding(range(4), [[1, 0], [1, 1], [0, 2], [0, 0]]).index()
     >>> index.nearest(0, k=2)
@@ -45,27 +65,26 @@ class Index:
     Index(4 nodes, cosine, exact)
     """
 
-    def __init__(self, embedding: Embedding, metric: str, lists: Any = None, probes: int = 1):
-        """Use `Embedding.index` or `Index.load`; `lists` is an index of faiss over the rows, None to be exact."""
+    def __init__(self, embedding: Embedding, metric: str, lists: dict[str, _Lists] | None = None):
+        """Use `Embedding.index` or `Index.load`; `lists` by type, under "" of all, and none to be exact."""
         self.embedding = embedding
         """The embedding that is searched, with what was added, and still with what was removed."""
         self.metric = metric
         """"cosine" or "euclidean"."""
-        self.probes = probes
-        """Lists that a search looks at."""
         self.recall_: dict[str, float] = {}
         """The recall at 10 on 200 held rows, ties forgiven: `share`, and that of their `worst_tenth`."""
-        self._lists, self._mapped, self._path = lists, False, Path()
+        self._lists = lists or {}
+        self._others: Ints = np.empty(0, np.int64)  # rows of types that have no lists: compared always
         self._alive = np.ones(len(embedding), np.bool_)
-        self._zeros = np.flatnonzero(_is_zero(embedding, metric, 0))
+        self._count = len(embedding)
+        self._options: dict[int, tuple[Any, ...]] = {}
 
     def __len__(self) -> int:
-        return int(self._alive.sum())
+        return self._count
 
     def __repr__(self) -> str:
-        how = "exact"
-        if self._lists is not None:
-            how = f"{counted(self._lists.nlist, 'list')}, {counted(self.probes, 'probe')}"
+        how = "; ".join(f"{printable(name)}: {lists}" if name else str(lists) for name, lists in self._lists.items())
+        how = how or "exact"
         if self.recall_:
             share, worst = self.recall_["share"], self.recall_["worst_tenth"]
             held = int(self.recall_["held"])
@@ -75,7 +94,17 @@ class Index:
     @property
     def is_exact(self) -> bool:
         """Whether it has no lists, and misses nothing."""
-        return self._lists is None
+        return not self._lists
+
+    @property
+    def probes(self) -> int:
+        """Lists that a search of all nodes looks at."""
+        return sum(lists.probes for lists in self._lists.values())
+
+    @property
+    def type_recalls(self) -> dict[str, dict[str, float]]:
+        """As `recall_`, of each type that has lists of its own: of a search of it, from its own nodes and from all."""
+        return {name: lists.recall for name, lists in self._lists.items() if name}
 
     # ---------------------------------------------------------------- search
 
@@ -97,39 +126,55 @@ class Index:
     def _nearest(
         self, queries: npt.NDArray[Any], k: int, own: list[tuple[int, ...]], of_type: str | None, probes: int | None
     ) -> list[list[tuple[Any, float]]]:
-        if self._lists is None or of_type is not None or 2 * k > len(self):
+        some = (
+            list(self._lists.values()) if of_type is None else [x for t, x in self._lists.items() if t == of_type != ""]
+        )
+        if not some or 2 * k > self._count:
             return self._exact(queries, k, own, of_type)
-        rows = self._proposed(queries, k, self.probes if probes is None else _as_count(probes))
-        few = (rows >= 0).sum(axis=1) < k + np.array([len(x) for x in own])
+        probes = None if probes is None else _as_count(probes)
+        unit = _unit(queries, self.metric)
+        columns = [self._proposed(lists, unit, k, lists.probes if probes is None else probes) for lists in some]
+        few = columns[0][:, k] < 0  # proposals end with -1 where there are less
+        for other in columns[1:]:  # of types, of which one may have enough
+            few &= other[:, k] < 0
         if self.metric == "cosine":  # what has no direction is as near to all
-            few |= ~queries.any(axis=1)
-            zeros = np.broadcast_to(self._zeros[: k + 1], (len(rows), min(k + 1, len(self._zeros))))
-            rows = np.hstack([rows, zeros])
-        query, at = np.nonzero(rows >= 0)
-        answers = self.embedding._ranked(queries, k, self.metric, (query, rows[query, at]), own)
+            few |= ~unit.any(axis=1)
+        more = [lists.zeros[: k + 1] for lists in some if len(lists.zeros)]
+        more += [self._others] if of_type is None and len(self._others) else []
+        columns += [np.broadcast_to(x, (len(unit), len(x))) for x in more]
+        rows = columns[0] if len(columns) == 1 else np.hstack(columns)
+        answers = self.embedding._ranked(queries, k, self.metric, rows, own)
         for i in np.flatnonzero(few).tolist():  # the lists that were looked at hold too little
-            answers[i] = self._exact(queries[i : i + 1], k, own[i : i + 1], None)[0]
+            answers[i] = self._exact(queries[i : i + 1], k, own[i : i + 1], of_type)[0]
         return answers
 
     def _exact(
         self, queries: npt.NDArray[Any], k: int, own: list[tuple[int, ...]], of_type: str | None
     ) -> list[list[tuple[Any, float]]]:
         rows = self.embedding._among(None, of_type)
-        if not self._alive.all():
+        if self._count < len(self._alive):
             rows = np.flatnonzero(self._alive) if rows is None else rows[self._alive[rows]]
         return self.embedding._search(queries, k, self.metric, rows, own)
 
-    def _proposed(self, queries: npt.NDArray[Any], k: int, probes: int) -> Ints:
+    def _proposed(self, lists: _Lists, unit: Floats32, k: int, probes: int) -> Ints:
         """Rows that faiss finds near each query, four times as many as are asked for: m x c, -1 where it has fewer."""
+        probes = min(probes, lists.faiss.nlist)
+        if probes not in self._options:
+            self._options[probes] = self._search_options(probes)
+        _, rows = lists.faiss.search(unit, 4 * (k + 1), params=self._options[probes][0])
+        return np.asarray(rows, np.int64)
+
+    def _search_options(self, probes: int) -> tuple[Any, ...]:
+        """How faiss is to search, and what that points to, which has to be there as long."""
         import faiss
 
-        options = faiss.SearchParametersIVF(nprobe=min(probes, self._lists.nlist))
-        if not self._alive.all():
-            bits = np.packbits(self._alive, bitorder="little")
-            chosen = faiss.IDSelectorBitmap(bits)  # these two have names because faiss holds pointers to them
-            options.sel = chosen
-        _, rows = self._lists.search(_unit(queries, self.metric), 4 * (k + 1), params=options)
-        return np.asarray(rows, np.int64)
+        options = faiss.SearchParametersIVF(nprobe=probes)
+        if self._count == len(self._alive):
+            return (options,)
+        bits = np.packbits(self._alive, bitorder="little")
+        chosen = faiss.IDSelectorBitmap(bits)
+        options.sel = chosen
+        return options, chosen, bits
 
     # ---------------------------------------------------------------- nodes come and go
 
@@ -142,28 +187,32 @@ class Index:
         if len(again):
             raise InputError(f"the node {new.nodes[int(again[0])]!r} is, or was, in this index; build it again instead")
         std = None if old.std is None or new.std is None else np.vstack([old.std, new.std])
-        whole = Embedding([*old.nodes, *new.nodes], np.vstack([old.vectors, new.vectors]), std)  # type: ignore[arg-type]
-        outside = _is_zero(whole, self.metric, n)
-        if self._lists is not None:
-            self._unmap()
-            rows = np.arange(n, len(whole))[~outside]
-            self._lists.add_with_ids(_table(whole, self.metric, rows), rows)
+        whole = Embedding(old.nodes.joined(new.nodes), np.vstack([old.vectors, new.vectors]), std)
+        where = np.array([_type_of(x) if "" not in self._lists else "" for x in new.nodes])
+        for name, lists in self._lists.items():
+            rows = n + np.flatnonzero(where == name)
+            outside = _is_zero(whole, self.metric, rows)
+            _unmap(lists)
+            lists.faiss.add_with_ids(_table(whole, self.metric, rows[~outside]), rows[~outside])
+            lists.zeros = np.concatenate([lists.zeros, rows[outside]])
+        if self._lists:
+            self._others = np.concatenate([self._others, n + np.flatnonzero(~np.isin(where, list(self._lists)))])
         self.embedding = whole
-        self._zeros = np.concatenate([self._zeros, n + np.flatnonzero(outside)])
         self._alive = np.concatenate([self._alive, np.ones(len(new), np.bool_)])
+        self._count += len(new)
+        self._options.clear()
 
     def remove(self, nodes: Any) -> None:
         """Leave nodes (a node, or a list) out of all answers. Where many are, a new index is quicker."""
-        rows = self.embedding.nodes.positions(nodes if isinstance(nodes, list) else [nodes])
+        self._leave_out(self.embedding.nodes.positions(nodes if isinstance(nodes, list) else [nodes]))
+
+    def _leave_out(self, rows: Ints) -> None:
         self._alive[rows] = False
-        self._zeros = self._zeros[self._alive[self._zeros]]
-
-    def _unmap(self) -> None:
-        """Lists that are looked at in their file are read into memory, where they can change."""
-        if self._mapped:
-            import faiss
-
-            self._lists, self._mapped = faiss.read_index(str(self._path / _LISTS)), False
+        self._count = int(np.count_nonzero(self._alive))
+        self._others = self._others[self._alive[self._others]]
+        for lists in self._lists.values():
+            lists.zeros = lists.zeros[self._alive[lists.zeros]]
+        self._options.clear()
 
     # ---------------------------------------------------------------- files
 
@@ -172,17 +221,22 @@ class Index:
         from netfold.io.files import staged_folder
         from netfold.io.tensors import write_manifest, write_tensors
 
-        if self._lists is None:
+        if not self._lists:
             raise InputError(f"{self!r} has no lists, and there is nothing to save; build it with faiss, or do without")
-        facts = {"metric": self.metric, "probes": self.probes, "recall": self.recall_, "of": self.embedding.fingerprint}
+        facts: dict[str, Any] = {"metric": self.metric, "recall": self.recall_, "of": self.embedding.fingerprint}
         with staged_folder(path, force=force) as folder:
             import faiss
 
-            self._unmap()
-            faiss.write_index(self._lists, str(folder / _LISTS))
-            write_tensors(folder / "rows.safetensors", {"alive": self._alive.view(np.uint8)})
-            facts["head"] = _head(folder / _LISTS)
-            write_manifest(folder, "index", facts, [folder / _LISTS, folder / "rows.safetensors"])
+            rows, facts["lists"] = {"removed": np.flatnonzero(~self._alive), "others": self._others}, []
+            for i, (name, lists) in enumerate(self._lists.items()):
+                _unmap(lists)
+                file = folder / f"lists-{i}.faiss"
+                faiss.write_index(lists.faiss, str(file))
+                rows[f"zeros-{i}"] = lists.zeros
+                more = {"probes": lists.probes, "recall": lists.recall, "head": _head(file)}
+                facts["lists"].append({"type": name, "file": file.name, **more})
+            write_tensors(folder / _ROWS, rows)
+            write_manifest(folder, "index", facts, [folder / _ROWS, *sorted(folder.glob("*.faiss"))])
 
     @staticmethod
     def load(path: str | os.PathLike[str], embedding: Embedding, *, mapped: bool = True) -> Index:
@@ -199,25 +253,64 @@ class Index:
         if manifest.get("of") != embedding.fingerprint:
             raise InputError(f"{folder} is the index of another embedding than {embedding!r}; build one for this")
         try:
-            import faiss
+            import faiss  # noqa: F401
         except ImportError:
             warnings.warn(f"{_SEARCH}; {folder} is not used, and answers are exact", stacklevel=2)
             return Index(embedding, str(manifest.get("metric")))
         if not mapped:
             check_hashes(folder, manifest["files"])
-        alive = read_tensors(folder / "rows.safetensors").get("alive")
-        if manifest.get("head") != _head(folder / _LISTS) or alive is None or alive.shape != (len(embedding),):
-            raise InputError(f"{folder} is damaged: {_LISTS} does not begin as it was saved")
-        flags = faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY if mapped else 0
         try:
-            lists = faiss.read_index(str(folder / _LISTS), flags)
-        except RuntimeError as e:
-            raise InputError(f"{folder} is damaged: faiss cannot read it ({str(e)[-80:]})") from None
-        index = Index(embedding, str(manifest["metric"]), lists, int(manifest["probes"]))
-        index.recall_ = {str(name): float(x) for name, x in manifest["recall"].items()}
-        index._mapped, index._path, index._alive = mapped, folder, alive.astype(np.bool_)
-        index._zeros = index._zeros[index._alive[index._zeros]]
+            rows = {name: _rows_within(x, len(embedding)) for name, x in read_tensors(folder / _ROWS).items()}
+            every = {}
+            for i, facts in enumerate(manifest["lists"]):
+                if facts["file"] not in {entry["name"] for entry in manifest["files"]}:
+                    raise KeyError(f"the file {facts['file']!r}")
+                lists = _opened(folder / facts["file"], facts["head"], mapped=mapped)
+                every[str(facts["type"])] = _Lists(
+                    lists, int(facts["probes"]), _numbers(facts["recall"]), rows[f"zeros-{i}"],
+                    folder / facts["file"] if mapped else None,
+                )  # fmt: skip
+            check_choice(("cosine", "euclidean"), metric=manifest["metric"])
+            index = Index(embedding, manifest["metric"], every)
+            index.recall_, index._others = _numbers(manifest["recall"]), rows["others"]
+            index._leave_out(rows["removed"])
+        except (KeyError, TypeError, AttributeError) as e:
+            raise InputError(f"{folder} is damaged: its parts do not fit together (no {e})") from None
         return index
+
+
+def _opened(path: Path, head: str, *, mapped: bool) -> Any:
+    """Lists from a file that begins as it was saved."""
+    import faiss
+
+    if head != _head(path):
+        raise InputError(f"{path.parent} is damaged: {path.name} does not begin as it was saved")
+    try:
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY if mapped else 0)
+    except RuntimeError as e:
+        raise InputError(f"{path.parent} is damaged: faiss cannot read it ({str(e)[-80:]})") from None
+
+
+def _rows_within(rows: Any, n: int) -> Ints:
+    if rows.ndim != 1 or rows.dtype != np.int64 or (rows.size and not 0 <= rows.min() <= rows.max() < n):
+        raise TypeError("rows of its embedding")
+    return np.asarray(rows)
+
+
+def _numbers(facts: Any) -> dict[str, float]:
+    return {str(name): float(x) for name, x in facts.items()}
+
+
+def _unmap(lists: _Lists) -> None:
+    """Lists that are looked at in their file are read into memory, where they can change."""
+    if lists.path is not None:
+        import faiss
+
+        lists.faiss, lists.path = faiss.read_index(str(lists.path)), None
+
+
+def _type_of(node: Any) -> str:
+    return str(node[0]) if is_typed(node) else ""
 
 
 def indexed(embedding: Embedding, *, recall: float, metric: str | None, lists: int | None) -> Index:
@@ -228,60 +321,109 @@ def indexed(embedding: Embedding, *, recall: float, metric: str | None, lists: i
     check_choice(("cosine", "euclidean"), metric=metric)
     if not 0 < recall <= 1:
         raise InputError(f"recall={recall} is not a share; give a number above 0 and up to 1")
-    rows = np.flatnonzero(~_is_zero(embedding, metric, 0))
-    if lists is None and len(rows) < _FEWEST:
+    every = np.arange(len(embedding))
+    zero = _is_zero(embedding, metric, every)
+    fewest = _FEWEST if lists is None else 1
+    if np.count_nonzero(~zero) < fewest:
         return Index(embedding, metric)
     try:
-        import faiss
+        import faiss  # noqa: F401
     except ImportError:
         warnings.warn(f"{_SEARCH}; without it the answers of this index are exact, and no quicker", stacklevel=3)
         return Index(embedding, metric)
-    n_lists = _as_count(lists) if lists is not None else int(2 * len(rows) ** 0.5)
-    if n_lists > len(rows):
-        raise InputError(f"lists={n_lists} are more than there are rows with a direction: {len(rows):,}")
-    table = _table(embedding, metric, rows)
+    index = Index(embedding, metric)
+    for name, rows in _by_type(embedding).items():
+        directed = rows[~zero[rows]]
+        if len(directed) < fewest:
+            index._others = np.concatenate([index._others, rows])
+            continue
+        n_lists = _as_count(lists) if lists is not None else int(2 * len(directed) ** 0.5)
+        if n_lists > len(directed):
+            raise InputError(f"lists={n_lists} are more than there are rows with a direction: {len(directed):,}")
+        index._lists[name] = _Lists(
+            _trained(_table(embedding, metric, directed), directed, n_lists), zeros=rows[zero[rows]]
+        )
+    for name in index._lists:
+        _choose_probes(index, name, np.flatnonzero(~zero), recall)
+    if "" in index._lists:
+        index.recall_ = index._lists[""].recall
+    elif index._lists:
+        held = np.random.default_rng(1).permutation(np.flatnonzero(~zero))[:_HELD]
+        index.recall_ = _as_facts(_recalls(index, held, None))
+    return index
+
+
+def _by_type(embedding: Embedding) -> dict[str, Ints]:
+    """The rows of each type, where all nodes are called (type, name); else all, under ""."""
+    everything: dict[str, Ints] = {"": np.arange(len(embedding))}
+    if embedding.nodes.kind != "json":
+        return everything
+    types = [_type_of(x) for x in embedding.nodes]
+    numbers = {name: i for i, name in enumerate(sorted(set(types)))}
+    if "" in numbers:
+        return everything
+    codes = np.array([numbers[x] for x in types])
+    return {name: np.flatnonzero(codes == i) for name, i in numbers.items()}
+
+
+def _trained(table: Floats32, rows: Ints, n_lists: int) -> Any:
+    """Inverted lists of faiss over a table of rows."""
+    import faiss
+
     quantizer = faiss.IndexFlatL2(table.shape[1])
     inverted = faiss.IndexIVFFlat(quantizer, table.shape[1], n_lists)
     inverted.cp.niter, inverted.cp.min_points_per_centroid, inverted.cp.max_points_per_centroid = 8, 1, _PER_LIST
     inverted.train(table)
     inverted.add_with_ids(table, rows)
-    index = Index(embedding, metric, inverted)
-    _choose_probes(index, rows, recall)
-    return index
+    return inverted
 
 
-def _choose_probes(index: Index, rows: Ints, recall: float) -> None:
-    """The fewest probes of 1, 2, 4, ... that reach a recall on some rows; it is measured on as many others."""
-    some = np.random.default_rng(0).permutation(rows)[: 2 * _HELD]
+def _choose_probes(index: Index, name: str, every: Ints, recall: float) -> None:
+    """The fewest probes of 1, 2, 4, ... that reach a recall on some rows; it is measured on as many others.
+
+    Of a type one half of these rows are its own, the other are any, as people ask for films near to users.
+    """
+    rng, lists, of_type = np.random.default_rng(0), index._lists[name], name or None
+    some = rng.permutation(every)[: 2 * _HELD]
+    if of_type is not None:
+        own = index.embedding._among(None, of_type)
+        own = np.intersect1d(every, [] if own is None else own)
+        some = rng.permutation(np.unique(np.concatenate([rng.permutation(own)[:_HELD], some[:_HELD]])))
     choosing, held = some[::2], some[1::2] if len(some) > 1 else some
-    truth = _kth_scores(index, choosing)
-    while _recalls(index, choosing, truth).mean() < recall and index.probes < index._lists.nlist:
-        index.probes = min(2 * index.probes, index._lists.nlist)
-    recalls = np.sort(_recalls(index, held, _kth_scores(index, held)))
-    worst = recalls[: max(1, len(recalls) // 10)]
-    index.recall_ = {"at": _AT, "share": float(recalls.mean()), "worst_tenth": float(worst.mean()), "held": len(held)}
+    truth = _kth_scores(index, choosing, of_type)
+    while _recalls(index, choosing, of_type, truth).mean() < recall and lists.probes < lists.faiss.nlist:
+        lists.probes = min(2 * lists.probes, lists.faiss.nlist)
+    lists.recall = _as_facts(_recalls(index, held, of_type))
 
 
-def _kth_scores(index: Index, rows: Ints) -> list[float]:
-    """What the tenth nearest of each row scores, exactly."""
-    nodes = [index.embedding.nodes[i] for i in rows.tolist()]
-    return [near[-1][1] if near else 0.0 for near in index.embedding.nearest(nodes, _AT, metric=index.metric)]
+def _as_facts(recalls: npt.NDArray[np.float64]) -> dict[str, float]:
+    worst = np.sort(recalls)[: max(1, len(recalls) // 10)]
+    return {"at": _AT, "share": float(recalls.mean()), "worst_tenth": float(worst.mean()), "held": len(recalls)}
 
 
-def _recalls(index: Index, rows: Ints, kth: list[float]) -> npt.NDArray[np.float64]:
+def _kth_scores(index: Index, rows: Ints, of_type: str | None) -> list[tuple[float, int]]:
+    """What the tenth nearest of each row scores, exactly, or the last where there are fewer; and how many there are."""
+    nodes = index.embedding.nodes.at(rows)
+    answers = index.embedding.nearest(nodes, _AT, metric=index.metric, of_type=of_type)
+    return [(near[-1][1] if near else 0.0, max(1, len(near))) for near in answers]
+
+
+def _recalls(
+    index: Index, rows: Ints, of_type: str | None, truth: list[tuple[float, int]] | None = None
+) -> npt.NDArray[np.float64]:
     """The share of ten answers that are as near as the tenth is in truth: equal vectors may stand for one another."""
-    nodes, sign = [index.embedding.nodes[i] for i in rows.tolist()], 1 if index.metric == "euclidean" else -1
-    most = max(1, min(_AT, len(index) - 1))
-    answers = zip(index.nearest(nodes, _AT), kth, strict=True)
-    return np.array([sum(sign * score <= sign * limit for _, score in near) / most for near, limit in answers])
+    truth = _kth_scores(index, rows, of_type) if truth is None else truth
+    sign = 1 if index.metric == "euclidean" else -1
+    answers = zip(index.nearest(index.embedding.nodes.at(rows), _AT, of_type=of_type), truth, strict=True)
+    return np.array([sum(sign * score <= sign * limit for _, score in near) / n for near, (limit, n) in answers])
 
 
-def _is_zero(embedding: Embedding, metric: str, start: int) -> npt.NDArray[np.bool_]:
-    """Of each row from `start` on whether it has no direction, where that is what is compared."""
-    rows = embedding.vectors[start:]
+def _is_zero(embedding: Embedding, metric: str, rows: Ints) -> npt.NDArray[np.bool_]:
+    """Of some rows whether each has no direction, where that is what is compared."""
     zero: npt.NDArray[np.bool_] = np.zeros(len(rows), np.bool_)
     if metric == "cosine":
-        np.logical_not(rows.any(axis=1), out=zero)
+        whole = len(rows) == len(embedding)
+        np.logical_not((embedding.vectors if whole else embedding.vectors[rows]).any(axis=1), out=zero)
     return zero
 
 

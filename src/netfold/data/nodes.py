@@ -83,7 +83,7 @@ class Nodes(Sequence[Any]):
     def __getitem__(self, i: Any) -> Any:
         """The node at a position, or a list of nodes for a slice."""
         if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
+            return self.at(range(*i.indices(len(self))))
         if not -len(self) <= i < len(self):
             raise IndexError(i)
         i = i % len(self)
@@ -92,6 +92,22 @@ class Nodes(Sequence[Any]):
         assert self._offsets is not None and self._bytes is not None
         text = _decoded(self._bytes[self._offsets[i] : self._offsets[i + 1]].tobytes())
         return text if self._kind == "text" else _from_json(text)
+
+    def at(self, rows: Any) -> list[Any]:
+        """The nodes at some positions, each of 0 to n - 1."""
+        if self._ints is not None:
+            return list(self._ints[np.asarray(rows, np.int64)].tolist())
+        assert self._offsets is not None and self._bytes is not None
+        places = np.asarray(rows, np.int64)
+        ends = zip(self._offsets[places].tolist(), self._offsets[places + 1].tolist(), strict=True)
+        texts = [_decoded(self._bytes[a:b].tobytes()) for a, b in ends]
+        return texts if self._kind == "text" else list(map(_from_json, texts))
+
+    def joined(self, other: Nodes) -> Nodes:
+        """These nodes and then others, all of them distinct."""
+        if self._ints is None or other._ints is None:
+            return Nodes.of([*self, *other])
+        return Nodes.of(np.concatenate([self._ints, other._ints]))
 
     def __iter__(self) -> Iterator[Any]:
         if self._ints is not None:
@@ -175,6 +191,9 @@ class Nodes(Sequence[Any]):
             whole = np.array([_is_int64(x) for x in plain], dtype=bool)
             wanted = np.array([x if ok else 0 for x, ok in zip(plain, whole, strict=True)], np.int64)
         values, order = self._sorted
+        if len(wanted) == 1 and order is None and whole is not None and whole[0]:  # of one node, which is asked most
+            i = int(values.searchsorted(wanted[0]))
+            return np.array([i if i < len(values) and values[i] == wanted[0] else -1])
         if len(values) == 0:
             return np.full(len(wanted), -1, np.int64)
         at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)

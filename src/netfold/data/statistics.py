@@ -1,4 +1,4 @@
-"""What is counted of a graph or of a hypergraph: the facts that `netfold info` and a report tell of the data."""
+"""What is counted of a graph or a hypergraph: the facts that `netfold info` and a report tell of it; and AUC."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from netfold.data.checks import Floats
 from netfold.data.edges import linked_nodes
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 
-__all__ = ["Counts", "GraphCounts", "HypergraphCounts", "Summary", "graph_counts", "hypergraph_counts"]
+__all__ = [
+    "Counts",
+    "GraphCounts",
+    "HypergraphCounts",
+    "Summary",
+    "area_under_curve",
+    "graph_counts",
+    "hypergraph_counts",
+]
 
 
 @dataclass(frozen=True)
@@ -103,3 +112,14 @@ def _spread(values: npt.NDArray[np.int64] | npt.NDArray[np.float32]) -> Summary 
     if not len(values):
         return None
     return Summary(values.min().item(), float(values.mean()), values.max().item())
+
+
+def area_under_curve(right: Floats, wrong: Floats) -> float:
+    """The share of pairs (one right, one wrong) that are in order, ties by half.
+
+    >>> area_under_curve(np.array([0.9, 0.4]), np.array([0.4, 0.1]))
+    0.875
+    """
+    ordered = np.sort(wrong)
+    below, at_most = (np.searchsorted(ordered, right, side=side) for side in ("left", "right"))
+    return float((below.sum() + at_most.sum()) / 2 / (len(right) * len(wrong))) if len(wrong) else 0.5

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks, Placing
+    from netfold.embedder.settling import NodeCodes
     from netfold.embedder.trials import Trials
     from netfold.learn.progress import Progress
     from netfold.show.report import Page
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Computed",
     "Embedder",
+    "device_named",
     "loss_curves",
     "option",
+    "threads_for",
 ]
 
 _log = logging.getLogger(__name__)
@@ -72,6 +75,9 @@ class Embedder(Configured, Generic[N]):
     """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
+
+    free_vectors: ClassVar[bool] = False
+    """Whether its vectors are parameters, each free to be anything, and not what a network makes of some."""
 
     embedding_: Embedding = dataclasses.field(
         init=False, metadata=holds("the vectors of the known nodes, a row each, by the nodes' names")
@@ -145,18 +151,22 @@ class Embedder(Configured, Generic[N]):
             fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
             return self
         from netfold.embedder.callbacks import listening
+        from netfold.learn.profile import part
 
         start = time.perf_counter()
-        data = self._read(self._opened(graph), embedding)
+        with part("reading"):
+            data = self._read(self._opened(graph), embedding)
         _log.info("fit %r to %r", self, data.graph)
         for chosen in ("pair_score_", "trials_"):  # on other data than these
             vars(self).pop(chosen, None)
-        with _threads(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
+        with threads_for(data.graph), listening(self, data.facts, callbacks, on_epoch) as hook:
             self._train(data, checkpoint, checkpoint_every, progress, hook)
-            vectors = self._embed(data)
-            self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+            with part("vectors"):
+                vectors = self._embed(data)
+                self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
             if "refine" in self._ways():
-                self._choose_placing(data.graph)
+                with part("placing"):
+                    self._choose_placing(data.graph)
         done, last = len(self.history_), self.history_[-1] if self.history_ else {}
         seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
         _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
@@ -172,33 +182,58 @@ class Embedder(Configured, Generic[N]):
     ) -> None:
         """Train a network for what was read: `network_`, `history_` and `graph_facts_`."""
         from netfold.learn.checkpoints import Checkpoint
+        from netfold.learn.profile import part
         from netfold.learn.progress import Progress
         from netfold.learn.training import train
 
-        device = _device(self.device)
+        device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
         renamed = functools.partial(new_names, type(self))
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
-        problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
+        with part("held-out links"):
+            enough, looks = self._enough(data, device, bar)
+        with part("start"):
+            problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
+
+        def stop(record: dict[str, float]) -> bool:
+            ended = hook(record) is True
+            return ended or (looks is not None and record["epoch"] >= enough)
+
         history = train(
             problem.network,  # type: ignore[arg-type]
             problem.batches,
             problem.blocks,
-            epochs=self.epochs,
+            epochs=self.epochs if enough else 0,
             schedule=problem.schedule,
-            tolerance=problem.tolerance,
+            tolerance=problem.tolerance if looks is None else 0.0,
             patience=problem.patience,
             rows=data.graph.n_nodes,
             checkpoint=saved,
             progress=bar,
-            on_epoch=hook,
+            on_epoch=stop,
             before=problem.history,
         )
         problem.network.zero_grad(set_to_none=True)  # gradients are as large as the network, and of no more use
         self.network_, self.history_, self.graph_facts_ = problem.network, history, data.facts
+        if looks is not None:
+            self.graph_facts_ = self.graph_facts_ | {"held_out": {str(epoch): auc for epoch, auc in looks.items()}}
+
+    def _enough(self, data: Any, device: torch.device, bar: Progress) -> tuple[int, dict[int, float] | None]:
+        """After how many epochs training ends; with the AUC of held-out links by epochs, where those say so."""
+        share: float = getattr(self, "held_out", 0.0)
+        if not share or not self.epochs:
+            return self.epochs, None
+        from netfold.embedder.placing import best_epochs
+
+        looks = best_epochs(self, data.graph, share, device)
+        best = max(looks, key=lambda x: looks[x])
+        bar.note("held-out links: AUC {:.4f} at the start, {:.4f} after {} of {} epochs, which are taken")(
+            looks[0], looks[best], best, self.epochs
+        )
+        return best, looks
 
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
@@ -225,7 +260,7 @@ class Embedder(Configured, Generic[N]):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(placed), none, None if self.embedding_.std is None else none)
         way = self._way(how)
-        with _threads(later.graph):
+        with threads_for(later.graph):
             encoded = way.how == "encode"
             return self._extend(later, placed, at) if encoded else self._place(later.graph, placed, at, way)
 
@@ -420,6 +455,24 @@ class Embedder(Configured, Generic[N]):
         """The weights of the first order that `fit` tries; none where the objective cannot be asked of one node."""
         return ()
 
+    def _codes(self, network: N, data: Any) -> NodeCodes:
+        """For a model that can be settled: from rows of a graph to what the network makes of these nodes: m x w.
+
+        w is the width of `embedding_.coordinates`; gradients are those of the network's parameters.
+        """
+        name = type(self).__name__
+        raise InputError(
+            f"{name} has no training that could go on from where it is, so that it cannot settle; refit it"
+        )
+
+    def _begin(
+        self, network: N, known: npt.NDArray[np.int64], placed: npt.NDArray[np.float32], there: npt.NDArray[np.bool_]
+    ) -> None:
+        """Where new nodes begin when it is settled, in a network that has 0 for them: nothing but that, as a rule.
+
+        `known` has each node's row of before, or -1; of the latter `placed` has the coordinates, where `there` are any.
+        """
+
     def _unspread(self, *, directed: bool = False) -> str:
         """Why this model, with these options, cannot be spread over ranks; nothing where it can."""
         return "its tables are read in steps of random nodes, and each step would wait for the network"
@@ -573,7 +626,8 @@ class Computed(Embedder[N], abstract=True):
         raise NotImplementedError
 
 
-def _device(name: str) -> torch.device:
+def device_named(name: str) -> torch.device:
+    """The device that the option `device` means here."""
     import torch
 
     if name == "auto":
@@ -588,7 +642,7 @@ _SMALL = 20_000
 
 
 @contextmanager
-def _threads(graph: Any) -> Iterator[None]:
+def threads_for(graph: Any) -> Iterator[None]:
     """One thread where the problem is small, unless OMP_NUM_THREADS says how many; the caller's number comes back.
 
     Where other programs want the same cores, threads of small steps mostly wait for one another. By the size alone, so

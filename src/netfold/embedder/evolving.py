@@ -1,4 +1,4 @@
-"""`Evolving`: a fitted model and a network that changes. Places what is new, and moves nobody else by a bit."""
+"""`Evolving`: a fitted model and a network that changes: placed each day, settled now and then, fitted anew at last."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.text import listed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from netfold.data.embedding import Embedding
+    from netfold.data.embedding import Alignment, Embedding
     from netfold.data.graph import Graph
+    from netfold.embedder.changes import Changes
     from netfold.embedder.embedder import Embedder
+    from netfold.embedder.settling import Anchors
     from netfold.embedder.versions import Delta
 
-__all__ = ["Day", "Evolving", "differences"]
+__all__ = ["Day", "Evolving"]
 
-_SWEEPS = 50
-"""Rounds in which nodes that only other new ones lead to are brought to the mean of their neighbors."""
-_PANEL, _NEAREST = 200, 10
-"""Nodes whose nearest are watched, and how many of these."""
+_SWEEPS, _STILL = 2000, 1e-8
+"""Rounds, at most, in which nodes that only other new ones lead to are brought to the mean of their neighbors; a round
+that moves nobody by more than such a share of the largest number is the last."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Day:
-    """What an update did."""
+    """What an update did, or a settling or a new fit."""
 
     version: int
     placed: Embedding
@@ -44,51 +44,12 @@ class Day:
     """Nodes that were taken out today."""
     drift: dict[str, float]
     """Of all nodes, the shares that are placed and unreached; the AUC of today's links among nodes that had vectors;
-    where it was calibrated, of the ten nodes nearest to each of a panel the share that still is."""
+    where it was calibrated, of the ten nodes nearest to each of a panel the share that still is (`kept`).
+
+    After a training: `kept`, and how far nodes `moved`, at the median, as a share of the usual length; after a new fit
+    the `residual` of the alignment, which is the same there."""
     alarm: str | None
     """A sentence, where the drift is outside of what two seeds differ by; else None."""
-
-
-class _State:
-    """What a version adds to the base: all that updates have changed so far."""
-
-    def __init__(self) -> None:
-        self.vectors: dict[Any, npt.NDArray[np.float32]] = {}
-        self.std: dict[Any, npt.NDArray[np.float32]] = {}
-        self.gone: set[Any] = set()
-        self.unreached: set[Any] = set()
-        self.links: dict[Any, dict[Any, float]] = {}
-        """Of every node that a changed link has: its changed links, those that leave it; 0 for one that is gone."""
-        self.into: dict[Any, dict[Any, float]] = {}
-        """Those that enter it; the same as `links` in an undirected graph."""
-
-    def take(self, delta: Delta) -> None:
-        names = list(delta.names)
-        for row in delta.gone.tolist():
-            self.drop(names[row])
-        for i, row in enumerate(delta.placed.tolist()):
-            node = names[row]
-            self.vectors[node] = delta.vectors[i]
-            self.unreached.discard(node)
-            if delta.std is not None and delta.std[i].any():
-                self.std[node] = delta.std[i]
-        self.unreached |= {names[row] for row in delta.unreached.tolist()}
-        for u, v, w in zip(delta.sources.tolist(), delta.targets.tolist(), delta.weights.tolist(), strict=True):
-            self.link(names[u], names[v], w)
-
-    def link(self, u: Any, v: Any, weight: float) -> None:
-        self.links.setdefault(u, {})[v] = weight
-        self.into.setdefault(v, {})[u] = weight
-        self.gone -= {u, v}
-
-    def drop(self, node: Any) -> None:
-        self.gone.add(node)
-        self.unreached.discard(node)
-        for mine, other in ((self.links, self.into), (self.into, self.links)):
-            for end in mine.pop(node, {}):
-                other.get(end, {}).pop(node, None)
-        self.vectors.pop(node, None)
-        self.std.pop(node, None)
 
 
 class Evolving:
@@ -96,8 +57,9 @@ class Evolving:
 
     No vector that is there moves by a bit, and an update costs what it changes, not what there is. New nodes with
     links to fitted ones are placed as `model.transform` does; those that only other new nodes lead to are brought to
-    the mean of their neighbors; who cannot be reached is said, and waits. With a saved model (`Evolving.open`), each
-    update writes a version beside it.
+    the mean of their neighbors; who cannot be reached is said, and waits. `settle` trains on from there with everybody
+    held near the old place, and `refit` fits anew and turns the result into the old space. With a saved model
+    (`Evolving.open`), each of them writes a version beside it.
 
     >>> from netfold.data.graph import Graph
     >>> from netfold.models import SDNE
@@ -113,43 +75,72 @@ class Evolving:
             raise InputError(f"this {type(model).__name__} is not fitted yet; call fit(graph) first")
         if model.reads != "graph":
             raise InputError(f"{type(model).__name__} reads hyperedges, and Evolving takes edges; use transform")
+        from netfold.embedder.changes import Changes
+
         self.model, self.path, self.version, self.time = model, None if path is None else Path(path), 0, ""
-        self._state = _State()
+        self._base, self._how, self._turn = model.embedding_, "fitted", None
+        self._changes = Changes()
         self._usual: dict[str, Any] | None = None
+
+    _base: Embedding
+    """The vectors of the last training, in the space of the first."""
+    _turn: Alignment | None
+    """From the model's own space into that of the first."""
 
     # ---------------------------------------------------------------- saved
 
     @staticmethod
     def open(path: str | os.PathLike[str], *, version: int | None = None, at: str | None = None) -> Evolving:
         """A saved model and its versions, up to one of them: a number, or the last that was there `at` a time."""
+        from netfold.embedder.drift import read_usual
         from netfold.embedder.store import load
-        from netfold.embedder.versions import deltas_of, split_version, version_at
+        from netfold.embedder.versions import base_folder, deltas_of, split_version, version_at
 
         folder, said = split_version(path)
+        if (folder / "parts.json").exists():
+            raise InputError(
+                f"{folder} has vectors in parts, or a graph, and no model that could place a node; give a model, as "
+                "`netfold fit` writes it to a name that does not end in .parts"
+            )
         if sum(x is not None for x in (version, at, said)) > 1:
             raise InputError("a version is said twice; give one of version=, at= and MODEL@version")
         until = version_at(folder, at) if at is not None else version if said is None else said
-        stream = Evolving(load(folder), path=folder)
-        for delta in deltas_of(folder, until):
-            stream._state.take(delta)
+        deltas = list(deltas_of(folder, until, since_base=True))
+        trained = bool(deltas) and deltas[0].is_base
+        stream = Evolving(load(base_folder(folder, deltas[0]) if trained else folder), path=folder)
+        if trained:
+            stream._stand_on(stream.model, deltas[0])
+        for delta in deltas[1:] if trained else deltas:
+            stream._changes.take(delta)
             stream.version, stream.time = delta.number, delta.time
-        stream._usual = _read_usual(folder)
+        stream._usual = read_usual(folder)
         return stream
 
+    def branch(self) -> Evolving:
+        """Another stream from here on, in memory alone: what it takes in leaves this one as it is."""
+        other = Evolving(self.model)
+        other._base, other._how, other._turn, other._usual = self._base, self._how, self._turn, self._usual
+        other._changes, other.version, other.time = self._changes.copy(), self.version, self.time
+        return other
+
     def compact(self, keep: int = 30) -> int:
-        """Make one delta of all but the last `keep`, so that opening stays quick; how many versions are left."""
+        """Make one delta of all but the last `keep`, so that opening stays quick; how many versions are left.
+
+        A version that was settled or fitted anew stays, and what was before it.
+        """
+        from netfold.embedder.changes import Changes
         from netfold.embedder.versions import compacted, deltas_of
 
         if self.path is None:
             raise InputError("versions are of a saved model; open one with Evolving.open(path)")
-        known = list(deltas_of(self.path))
+        known = [x for x in deltas_of(self.path, since_base=True) if not x.is_base]
         old = known[: max(0, len(known) - keep)]
         if len(old) > 1:
-            state = _State()
+            changes = Changes()
             for delta in old:
-                state.take(delta)
-            compacted(self.path, _as_delta(state, old[-1], self.model.embedding_.dim))
-        return len(known) - max(0, len(old) - 1)
+                changes.take(delta)
+            compacted(self.path, changes.as_delta(old[-1], self._base.dim))
+        return sum(1 for _ in deltas_of(self.path))
 
     # ---------------------------------------------------------------- vectors
 
@@ -161,7 +152,7 @@ class Evolving:
         from netfold.data.embedding import Embedding
         from netfold.data.nodes import Nodes
 
-        base, state = self.model.embedding_, self._state
+        base, state = self._base, self._changes
         rows = np.arange(len(base))
         if state.gone:
             at = base.nodes.find(list(state.gone))
@@ -177,25 +168,26 @@ class Evolving:
         return Embedding(nodes, vectors, std, fitted_to=base.fitted_to)
 
     def origin(self, node: Any) -> str:
-        """Where a node's vector comes from: "fitted" or "placed"; "unreached" where it has none, "gone" if it left."""
-        state = self._state
+        """Where a node's vector comes from: "fitted", "placed" or "settled"; "unreached", if it has none, or "gone"."""
+        state = self._changes
         for word, nodes in (("placed", state.vectors), ("unreached", state.unreached), ("gone", state.gone)):
             if node in nodes:
                 return word
-        self.model.embedding_.nodes.positions([node])
-        return "fitted"
+        self._base.nodes.positions([node])
+        return self._how
 
     def std(self, node: Any) -> npt.NDArray[np.float32] | None:
         """The standard deviations of a node's vector; None where its model says nothing of them."""
-        if node in self._state.vectors:
-            return self._state.std.get(node)
-        base = self.model.embedding_
+        if node in self._changes.vectors:
+            return self._changes.std.get(node)
+        base = self._base
         row = int(base.nodes.positions([node])[0])
         return None if base.std is None else base.std[row]
 
     def transform(self, graph: Any, **how: Any) -> Embedding:
-        """As the model's: vectors of nodes that `fit` never saw; nothing is kept."""
-        return self.model.transform(graph, **how)
+        """As the model's: vectors of nodes that it was not trained on, in the stream's space; nothing is kept."""
+        new = self.model.transform(graph, **how)
+        return new if self._turn is None else self._turn.of(new)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "model" not in self.__dict__:
@@ -220,7 +212,7 @@ class Evolving:
         lost, cut = self._gone(gone)
         arrived = _links_of(graph)
         fresh = self._fresh(graph, lost, arrived)
-        after = _overlay(self._state, lost, [*((u, v, 0.0) for u, v in cut), *arrived])
+        after = self._changes.overlaid(lost, [*((u, v, 0.0) for u, v in cut), *arrived])
         codes, unreached = self._placed(fresh, after)
         delta = self._delta(codes, lost, unreached, [*((u, v, 0.0) for u, v in cut), *arrived])
         drift = self._drift(delta, codes, arrived, after)
@@ -228,10 +220,10 @@ class Evolving:
         delta = dataclasses.replace(delta, facts={"drift": drift, "alarm": alarm})
         if self.path is not None:
             write_delta(self.path, delta)
-        self._state.take(delta)
+        self._changes.take(delta)
         self.version, self.time = delta.number, delta.time
         self.__dict__.pop("embedding_", None)
-        dim = self.model.embedding_.dim
+        dim = self._base.dim
         vectors = np.stack([x for x, _ in codes.values()]) if codes else np.zeros((0, dim), np.float32)
         std = [s for _, s in codes.values()]
         known = np.stack([s for s in std if s is not None]) if codes and all(s is not None for s in std) else None
@@ -251,9 +243,7 @@ class Evolving:
         if edges is None:
             return None
         if isinstance(edges, str | os.PathLike):
-            from netfold.io.edges import read_edges
-
-            graph = read_edges(edges, directed=directed)
+            graph: Graph = self.model._opened(edges, directed=directed)
         elif isinstance(edges, Graph):
             graph = edges
         else:
@@ -265,9 +255,9 @@ class Evolving:
         """Nodes, and links, that are no longer there."""
         nodes, cut = [], []
         for each in () if gone is None else gone:
-            if self._is_there(each):
+            if each in self:
                 nodes.append(each)
-            elif isinstance(each, tuple | list) and len(each) == 2 and all(map(self._is_there, each)):
+            elif isinstance(each, tuple | list) and len(each) == 2 and all(x in self for x in each):
                 cut += [(each[0], each[1])] if self._directed else [(each[0], each[1]), (each[1], each[0])]
             else:
                 raise InputError(f"{each!r} cannot be gone: it is not a node that is there, nor a pair of such")
@@ -277,13 +267,13 @@ class Evolving:
     def _directed(self) -> bool:
         return bool(self.model.graph_facts_["directed"])
 
-    def _is_there(self, node: Any) -> bool:
-        state = self._state
+    def __contains__(self, node: Any) -> bool:
+        state = self._changes
         try:
             placed = node in state.vectors or node in state.unreached
         except TypeError:  # a list
             return False
-        return placed or (node not in state.gone and node in self.model.embedding_.nodes)
+        return placed or (node not in state.gone and node in self._base.nodes)
 
     def _fresh(self, graph: Graph | None, lost: list[Any], arrived: list[tuple[Any, Any, float]]) -> list[Any]:
         """Nodes that need a vector: those of today that have none, and those that waited for a link."""
@@ -291,49 +281,49 @@ class Evolving:
             return []
         out = set(lost)
         nodes = list(graph.nodes)
-        base = self.model.embedding_.nodes.find(graph.nodes)
+        base = self._base.nodes.find(graph.nodes)
         clash = next((x for x in nodes if x in out), None)
         if clash is not None:
             raise InputError(f"{clash!r} is gone and has edges today; it is one or the other")
-        fresh = [x for x, at in zip(nodes, base.tolist(), strict=True) if at < 0 and x not in self._state.vectors]
-        waiting = self._state.unreached - out - set(fresh)
+        fresh = [x for x, at in zip(nodes, base.tolist(), strict=True) if at < 0 and x not in self._changes.vectors]
+        waiting = self._changes.unreached - out - set(fresh)
         return [*fresh, *sorted(waiting, key=str)] if arrived else fresh
 
     def _placed(
-        self, fresh: list[Any], state: _State
+        self, fresh: list[Any], state: Changes
     ) -> tuple[dict[Any, tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]], list[Any]]:
         """The vectors, and deviations, of nodes that need some, and those that nothing leads to."""
         codes: dict[Any, Any] = {}
-        base = self.model.embedding_
+        base = self._base
         if not fresh:
             return codes, []
-        links = {x: {y: w for y, w in _either(state, x).items() if w > 0} for x in fresh}
+        links = {x: {y: w for y, w in state.near(x).items() if w > 0} for x in fresh}
         own = self._by_model(fresh, links, state)
         for i, node in enumerate(own.nodes if own is not None else ()):
             assert own is not None
             codes[node] = own.vectors[i], None if own.std is None else own.std[i]
         rest = [x for x in fresh if x not in codes]
+        around = self._codes_of((y for x in rest for y in links[x]), state) | codes
         todo, order = set(rest), []
         while todo:  # outwards: who is beside somebody with a vector
-            ring = [x for x in rest if x in todo and any(self._code(y, codes) is not None for y in links[x])]
+            ring = [x for x in rest if x in todo and any(y in around for y in links[x])]
             if not ring:
                 break
-            codes |= {x: self._mean(links[x], codes) for x in ring}
+            around |= {x: _mean(links[x], around) for x in ring}
             order += ring
             todo -= set(ring)
-        for _ in range(_SWEEPS if len(order) > 1 else 0):
-            codes |= {x: self._mean(links[x], codes) for x in order}
+        codes |= _balanced(order, links, around)
         if base.std is not None:
             codes = {x: (v, s if s is not None else base.std.mean(axis=0)) for x, (v, s) in codes.items()}
         return codes, sorted(todo, key=str)
 
-    def _by_model(self, fresh: list[Any], links: dict[Any, dict[Any, float]], state: _State) -> Embedding | None:
+    def _by_model(self, fresh: list[Any], links: dict[Any, dict[Any, float]], state: Changes) -> Embedding | None:
         """As the model places nodes with links to fitted ones that are there; None where it has no way, or no node."""
         from netfold.data.graph import Graph
 
         if not set(self.model._ways()) - {"mean"}:
             return None
-        fitted, through = self.model.embedding_.nodes, self.model.reaches == "path"
+        fitted, through = self._base.nodes, self.model.reaches == "path"
         ends = list(dict.fromkeys(y for x in fresh for y in links[x] if y not in state.gone))
         known = {y for y, at in zip(ends, fitted.find(ends).tolist(), strict=True) if at >= 0}
         beside = [y for y in ends if y in state.vectors] if through else []
@@ -361,39 +351,154 @@ class Evolving:
             new = self.model.transform(later)
         reached = _reached(new.nodes, rows, known) if through else set(new.nodes)
         wanted = [x for x in new.nodes if x in reached and x not in state.vectors]
-        return new.take(wanted) if wanted else None
+        if not wanted:
+            return None
+        return new.take(wanted) if self._turn is None else self._turn.of(new.take(wanted))
 
     def _reads_out(self) -> bool:
         """Whether the way that was chosen reads the links that leave a node alone."""
         return type(self.model).__name__ == "SDNE" and self.model.placing_.how == "encode"
 
-    def _code(self, node: Any, codes: dict[Any, Any]) -> Any:
-        """The vector and deviations that a node has, or gets today; None where it has none."""
-        if node in codes:
-            return codes[node]
-        if node in self._state.vectors:
-            return self._state.vectors[node], self._state.std.get(node)
-        base = self.model.embedding_
-        row = int(base.nodes.find([node])[0])
-        if row < 0 or node in self._state.gone:
-            return None
-        return base.vectors[row], None if base.std is None else base.std[row]
-
-    def _mean(self, links: dict[Any, float], codes: dict[Any, Any]) -> Any:
-        import numpy as np
-
-        there = [(w, code) for y, w in links.items() if (code := self._code(y, codes)) is not None]
-        weights = np.array([w for w, _ in there]) / sum(w for w, _ in there)
-        vector = np.sum([w * v for w, (v, _) in zip(weights, (c for _, c in there), strict=True)], axis=0)
-        std = [s for _, (_, s) in there]
-        spread = None if any(s is None for s in std) else np.average(std, axis=0, weights=weights).astype(np.float32)
-        return vector.astype(np.float32), spread
+    def _codes_of(self, nodes: Iterable[Any], state: Changes) -> dict[Any, Any]:
+        """The vectors and deviations of those of some nodes that have any in a state."""
+        base, some = self._base, list(dict.fromkeys(nodes))
+        codes: dict[Any, Any] = {}
+        for node, row in zip(some, base.nodes.find(some).tolist(), strict=True):
+            if node in state.vectors:
+                codes[node] = state.vectors[node], state.std.get(node)
+            elif row >= 0 and node not in state.gone:
+                codes[node] = base.vectors[row], None if base.std is None else base.std[row]
+        return codes
 
     def _delta(self, codes: dict[Any, Any], lost: list[Any], unreached: list[Any], links: list[Any]) -> Delta:
+        from netfold.embedder.versions import Delta
+
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec="seconds")
         if now < self.time:  # a clock that was set back
             now = self.time
-        return _delta_of(self.version + 1, now, codes, lost, unreached, links, self.model.embedding_.dim)
+        return Delta.of(self.version + 1, now, codes, lost, unreached, links, self._base.dim)
+
+    # ---------------------------------------------------------------- training
+
+    def network(self, graph: Any) -> Graph:
+        """The network as it is now: all nodes that are there, those that wait too, and their links.
+
+        `graph` is the one that the model was fitted to (or last settled on), to which the updates since are added; or
+        the network of today itself, which is checked against them.
+        """
+        return self._now(graph)[0]
+
+    def _now(self, graph: Any) -> tuple[Graph, Any]:
+        """The network as it is now, and the weights that its links had when the model was trained: n x n."""
+        from netfold.embedder.changes import weights_among
+
+        known = self._graph(graph)
+        if known is None:
+            raise InputError("no graph is given; give the one that the model was fitted to, or that of today")
+        if self._was_trained_on(graph, known):
+            now = self._changes.network_from(known)
+            return now, weights_among(known, now.nodes)
+        self._changes.check_network(known, {*self.embedding_.nodes, *self._changes.unreached})
+        return known, self._changes.weights_before(known)
+
+    def _was_trained_on(self, source: Any, graph: Graph) -> bool:
+        """Whether the model was trained on this graph, whatever the order of its nodes, or on its `source` in parts."""
+        from netfold.io.parts import PartsFolder, is_parts
+
+        nodes, fitted_to = self._base.nodes, self._base.fitted_to
+        if isinstance(source, str | os.PathLike) and is_parts(source):
+            return fitted_to in (PartsFolder.open(source, "graph").fingerprint, graph.fingerprint)
+        if graph.n_nodes != len(nodes) or (graph.nodes.find(nodes) < 0).any():
+            return False
+        return fitted_to in (graph.fingerprint, graph.subgraph(graph.positions(nodes)).fingerprint)
+
+    def settle(self, graph: Any, *, mu: float = 1.0, epochs: int | None = None, progress: bool = False) -> Day:
+        """Train on from the vectors that there are, everybody held near them: a new version of model and vectors.
+
+        The objective is the model's on the network of today (`graph`, see `network`) and
+        (mu/2) Σ c_i ‖y_i - y_i^old‖², c_i being how much of a node's neighborhood stayed; of Gaussians it is W2².
+        mu = 0 is a warm refit, and a large mu is placing. `epochs`: a tenth of the fit's unless said. For SDNE, DVNE,
+        Node2Vec and LINE.
+        """
+        from netfold.embedder.settling import settled
+
+        now, before = self._now(graph)
+        model = settled(self.model, now, self._anchors(now, before), mu=mu, epochs=epochs, progress=progress)
+        return self._trained(model, "settled", self._turn, {"mu": float(mu)})
+
+    def refit(self, graph: Any, *, align: bool = True, progress: bool = False) -> Day:
+        """Fit the same model anew to the network of today (`graph`, see `network`): a new version of model and vectors.
+
+        Its vectors are turned into the old space by those that both fits have (`nf.align`); `drift["residual"]` says
+        what is left between them. With align=False they stay in a space of their own, and what was built on the old
+        ones is void.
+        """
+        from netfold.data.embedding import align as aligned
+
+        if self.model.extends:
+            name = type(self.model).__name__
+            raise InputError(
+                f"{name} extends the vectors of another model, which is to be refitted; then fit {name} to it"
+            )
+        now = self.network(graph)
+        model = type(self.model)(**self.model.get_params()).fit(now, progress=progress)
+        if hasattr(self.model, "pair_score_"):
+            model.pair_score_ = self.model.pair_score_
+        turn = aligned(model.embedding_, self.embedding_) if align else None
+        return self._trained(model, "fitted", turn, {"residual": turn.residual} if turn is not None else {})
+
+    def _trained(self, model: Embedder[Any], how: str, turn: Alignment | None, facts: dict[str, float]) -> Day:
+        """Stand on a model that was trained: a version with vectors of its own."""
+        import numpy as np
+
+        from netfold.embedder.drift import moved_between
+        from netfold.embedder.versions import write_base
+
+        before = self.embedding_
+        delta = dataclasses.replace(self._delta({}, [], [], []), how=how)
+        if turn is not None:
+            here = turn.of(model.embedding_)
+            rows = np.arange(len(here))
+            delta = dataclasses.replace(delta, names=here.nodes, placed=rows, vectors=here.vectors, std=here.std,
+                                        turn=(turn.rotation, turn.shift))  # fmt: skip
+        after = model.embedding_ if turn is None else here
+        moved, kept, error = moved_between(before, after, self.model.seed)
+        alarm, drift = None, facts | {"moved": moved, "kept": kept}
+        if self._usual is not None and kept + 2 * error < self._usual["kept"]:
+            alarm = (
+                f"drift: {kept:.0%} of the nearest nodes are the same after the training, and two seeds share "
+                f"{self._usual['kept']:.0%}; look at `netfold diff` before anything is built on it"
+            )
+        delta = dataclasses.replace(delta, facts={"drift": drift, "alarm": alarm})
+        if self.path is not None:
+            write_base(self.path, delta, model)
+        came = [x for x in after.nodes if x in self._changes.unreached]
+        self._stand_on(model, delta)
+        self._watch_again()
+        return Day(delta.number, after.take(came), [], [], drift, alarm)
+
+    def _stand_on(self, model: Embedder[Any], delta: Delta) -> None:
+        """Begin from a version that was trained: nothing has changed since."""
+        from netfold.data.embedding import Alignment, Embedding
+        from netfold.embedder.changes import Changes
+
+        self.model, self._how, self._changes = model, delta.how, Changes()
+        self._base, self._turn = model.embedding_, None
+        if delta.turn is not None:
+            own = model.embedding_
+            if delta.names != own.nodes or (delta.std is None) != (own.std is None):
+                raise InputError(f"version {delta.number} is damaged: its model has other nodes than its vectors")
+            self._turn = Alignment(*delta.turn, residual=float("nan"), common=0)
+            self._base = Embedding(own.nodes, delta.vectors, delta.std, fitted_to=own.fitted_to)
+        self.version, self.time = delta.number, delta.time
+        self.__dict__.pop("embedding_", None)
+
+    def _anchors(self, now: Graph, before: Any) -> Anchors:
+        """Where the nodes of the network are held, in the model's own space, and how fast."""
+        from netfold.embedder.settling import Anchors
+
+        placed = self.embedding_.take([x for x in self._changes.vectors if x in now.nodes])
+        return Anchors.of(now, before, self.model.embedding_, placed if self._turn is None else self._turn.back(placed))
 
     # ---------------------------------------------------------------- drift
 
@@ -404,22 +509,22 @@ class Evolving:
         panel of nodes, and `moved`, how far vectors are apart after `align`.
         """
         from netfold.data.embedding import align
+        from netfold.embedder.drift import nearest_of, panel_of, shared_nearest, write_usual
 
-        own, others = self.model.embedding_, getattr(other, "embedding_", other)
-        panel = _panel(len(own), self.model.seed)
-        first = _nearest_of(own, panel)
+        own, others = self._base, getattr(other, "embedding_", other)
+        panel = panel_of(len(own), self.model.seed)
+        first = nearest_of(own, panel)
         names = [own.nodes[i] for i in panel.tolist()]
-        second = _nearest_of(others, others.nodes.positions(names))
-        shared = [len({own.nodes[i] for i in a} & {others.nodes[j] for j in b}) / max(1, len(a))
-                  for a, b in zip(first[0].tolist(), second[0].tolist(), strict=True)]  # fmt: skip
-        self._usual = {"kept": float(sum(shared) / len(shared)), "moved": align(others, own).residual}
+        second = nearest_of(others, others.nodes.positions(names))
+        shared = shared_nearest(own, first[0], others, second[0])
+        self._usual = {"kept": float(shared.mean()), "moved": align(others, own).residual}
         self._usual |= {"panel": panel, "nearest": first[0], "scores": first[1]}
         if self.path is not None:
-            _write_usual(self.path, self._usual)
+            write_usual(self.path, self._usual)
         return {"kept": self._usual["kept"], "moved": self._usual["moved"]}
 
-    def _drift(self, delta: Delta, codes: dict[Any, Any], arrived: list[Any], state: _State) -> dict[str, float]:
-        n = len(self.model.embedding_) + len(state.vectors) + len(codes) - len(state.gone)
+    def _drift(self, delta: Delta, codes: dict[Any, Any], arrived: list[Any], state: Changes) -> dict[str, float]:
+        n = len(self._base) + len(state.vectors) + len(codes) - len(state.gone)
         waiting = (state.unreached | {delta.names[i] for i in delta.unreached.tolist()}) - set(codes)
         drift = {"placed": (len(state.vectors) + len(codes)) / max(1, n), "unreached": len(waiting) / max(1, n)}
         scored = self._links_found(arrived, codes)
@@ -433,27 +538,31 @@ class Evolving:
         """How often a link that came today, among nodes that had vectors, has a higher cosine than a random pair."""
         import numpy as np
 
-        pairs = [(a[0], b[0]) for u, v, _ in arrived if u not in codes and v not in codes
-                 if (a := self._code(u, {})) is not None and (b := self._code(v, {})) is not None]  # fmt: skip
+        from netfold.embedder.drift import unit_rows
+
+        old = self._codes_of((x for u, v, _ in arrived for x in (u, v) if x not in codes), self._changes)
+        pairs = [(old[u][0], old[v][0]) for u, v, _ in arrived if u in old and v in old]
         if not pairs:
             return None
         rng, base, center = (
             np.random.default_rng(self.version),
-            self.model.embedding_.vectors,
-            self.model.embedding_.center,
+            self._base.vectors,
+            self._base.center,
         )
         left, right = (np.stack([pair[i] for pair in pairs]) - center for i in (0, 1))
         others = base[rng.integers(len(base), size=len(pairs))] - center
-        good, bad = ((_unit(left) * _unit(x)).sum(axis=1) for x in (right, others))
+        good, bad = ((unit_rows(left) * unit_rows(x)).sum(axis=1) for x in (right, others))
         return float(((good > bad) + 0.5 * (good == bad)).mean())
 
-    def _kept(self, codes: dict[Any, Any], state: _State) -> float:
+    def _kept(self, codes: dict[Any, Any], state: Changes) -> float:
         """Of the ten nodes nearest to each of the panel the share that still is: no old vector moves, so only those
         that came can push one out, and only those that are gone leave."""
         import numpy as np
 
+        from netfold.embedder.drift import unit_rows
+
         assert self._usual is not None
-        base, usual = self.model.embedding_, self._usual
+        base, usual = self._base, self._usual
         panel, nearest, scores = usual["panel"], usual["nearest"], usual["scores"]
         gone = {int(i) for i in base.nodes.find(list(state.gone)) if i >= 0} if state.gone else set()
         came = [*state.vectors.values(), *(v for v, _ in codes.values())]
@@ -462,16 +571,28 @@ class Evolving:
         there = ~np.isin(nearest, list(gone)) if gone else np.ones(nearest.shape, bool)
         ahead = np.cumsum(there, axis=1) - there  # of those that were the nearest, who is nearer still
         if came:
-            cosines = np.sort(_unit(base.vectors[panel]) @ _unit(np.stack(came)).T, axis=1)
+            cosines = np.sort(unit_rows(base.vectors[panel]) @ unit_rows(np.stack(came)).T, axis=1)
             ahead = ahead + [len(came) - np.searchsorted(*x, side="right") for x in zip(cosines, scores, strict=True)]
         return float((there & (ahead < nearest.shape[1])).mean())
+
+    def _watch_again(self) -> None:
+        """The panel's nearest nodes are those of the vectors that there are now; what two seeds differ by stays."""
+        from netfold.embedder.drift import nearest_of, panel_of, write_usual
+
+        if self._usual is None:
+            return
+        panel = panel_of(len(self._base), self.model.seed)
+        nearest, scores = nearest_of(self._base, panel)
+        self._usual |= {"panel": panel, "nearest": nearest, "scores": scores}
+        if self.path is not None:
+            write_usual(self.path, self._usual)
 
     def _alarm(self, drift: dict[str, float]) -> str | None:
         if self._usual is None or drift.get("kept", 1.0) >= self._usual["kept"]:
             return None
         return (
             f"drift: {drift['kept']:.0%} of the nearest nodes are still the nearest, and two seeds share "
-            f"{self._usual['kept']:.0%}; it is time for a new fit, aligned with this one (nf.align)"
+            f"{self._usual['kept']:.0%}; it is time for a new fit, aligned with this one (refit)"
         )
 
 
@@ -484,29 +605,54 @@ def _links_of(graph: Graph | None) -> list[tuple[Any, Any, float]]:
     return [(nodes[u], nodes[v], w) for u, v, w in ends if u != v]
 
 
-def _overlay(state: _State, lost: list[Any], links: list[tuple[Any, Any, float]]) -> _State:
-    """The state with today's links and without what is gone, of which only what is touched is copied."""
-    after = _State()
-    after.vectors = {x: v for x, v in state.vectors.items() if x not in lost} if lost else state.vectors
-    after.std, after.gone, after.unreached = state.std, state.gone | set(lost), state.unreached - set(lost)
-    touched = {x for u, v, _ in links for x in (u, v)} | state.unreached
-    near = {y for x in touched for y in (*state.links.get(x, {}), *state.into.get(x, {}))}
-    for x in (touched | near) - set(lost):
-        after.links[x] = {y: w for y, w in state.links.get(x, {}).items() if y not in lost}
-        after.into[x] = {y: w for y, w in state.into.get(x, {}).items() if y not in lost}
-    for u, v, w in links:
-        after.link(u, v, w)
-    return after
+def _mean(links: dict[Any, float], codes: dict[Any, Any]) -> tuple[Any, Any]:
+    """The mean of the neighbors that have codes, by weight: vector, and deviations where all of these have them."""
+    import numpy as np
+
+    there = [(w, *codes[y]) for y, w in links.items() if y in codes]
+    weights, vectors, std = (list(x) for x in zip(*there, strict=True))
+    vector = np.average(vectors, axis=0, weights=weights).astype(np.float32)
+    some = not any(x is None for x in std)
+    return vector, np.average(std, axis=0, weights=weights).astype(np.float32) if some else None
 
 
-def _either(state: _State, node: Any) -> dict[Any, float]:
-    """A node's neighbors by links in either direction, and what these weigh together."""
-    out, into = state.links.get(node, {}), state.into.get(node, {})
-    same = all(into.get(y) == w for y, w in out.items()) and len(out) == len(into)
-    total = dict(out)
-    for y, w in {} if same else into.items():
-        total[y] = total.get(y, 0.0) + w
-    return {y: w for y, w in total.items() if y not in state.gone}
+def _balanced(order: list[Any], links: dict[Any, dict[Any, float]], codes: dict[Any, Any]) -> dict[Any, Any]:
+    """Nodes that lead to one another, from where each is, brought to the means of all their neighbors in some rounds.
+
+    X <- A X + B: A has the weights among them, B what others add, all divided by the sums of a node's weights.
+    """
+    import numpy as np
+    from scipy import sparse
+
+    place = {x: i for i, x in enumerate(order)}
+    among: list[tuple[int, Any, float]] = []
+    others: list[tuple[int, Any, float]] = []
+    for x in order:
+        near = [(y, w) for y, w in links[x].items() if y in codes]
+        total = sum(w for _, w in near)
+        for y, w in near:
+            (among if y in place else others).append((place[x], y, w / total))
+    start = {x: codes[x] for x in order}
+    if not among:
+        return start
+    n, dim = len(order), len(codes[order[0]][0])
+    spread = all(codes[y][1] is not None for y in {*order, *(y for _, y, _ in others)})
+
+    def joined(code: Any) -> Any:
+        return np.concatenate(code) if spread else code[0]
+
+    x = np.stack([joined(codes[node]) for node in order]).astype(np.float64)
+    fixed = np.zeros_like(x)
+    for i, y, w in others:
+        fixed[i] += w * joined(codes[y])
+    rows, columns = [i for i, _, _ in among], [place[y] for _, y, _ in among]
+    matrix = sparse.csr_array(([w for *_, w in among], (rows, columns)), shape=(n, n))
+    for _ in range(_SWEEPS):
+        before, x = x, matrix @ x + fixed
+        if np.abs(x - before).max() <= _STILL * np.abs(x).max():
+            break
+    x = x.astype(np.float32)
+    return {node: (x[i, :dim], x[i, dim:] if spread else codes[node][1]) for i, node in enumerate(order)}
 
 
 def _reached(nodes: Iterable[Any], rows: list[tuple[Any, Any, float]], known: set[Any]) -> set[Any]:
@@ -521,125 +667,3 @@ def _reached(nodes: Iterable[Any], rows: list[tuple[Any, Any, float]], known: se
         seen |= ahead
         queue += ahead
     return seen & set(nodes)
-
-
-def _delta_of(
-    number: int, time: str, codes: dict[Any, Any], lost: list[Any], unreached: list[Any], links: list[Any], dim: int
-) -> Delta:
-    import numpy as np
-
-    from netfold.data.nodes import Nodes
-    from netfold.embedder.versions import Delta
-
-    names = list(dict.fromkeys([*codes, *lost, *unreached, *(x for u, v, _ in links for x in (u, v))]))
-    at = {name: i for i, name in enumerate(names)}
-    vectors = np.stack([v for v, _ in codes.values()]) if codes else np.zeros((0, dim), np.float32)
-    none = np.zeros(dim, np.float32)
-    some = any(s is not None for _, s in codes.values())
-    std = np.stack([none if s is None else s for _, s in codes.values()]) if some else None
-
-    def rows(nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
-        return np.array([at[x] for x in nodes], np.int64)
-
-    return Delta(
-        number, time, Nodes.of(names), rows(codes), vectors, std, rows(lost), rows(unreached),
-        rows(u for u, _, _ in links), rows(v for _, v, _ in links), np.array([w for *_, w in links], np.float32),
-    )  # fmt: skip
-
-
-def _as_delta(state: _State, last: Delta, dim: int) -> Delta:
-    """All that a state has, as one delta in the place of the last."""
-    codes = {x: (v, state.std.get(x)) for x, v in state.vectors.items()}
-    links = [(u, v, w) for u, ends in state.links.items() for v, w in ends.items()]
-    merged = _delta_of(last.number, last.time, codes, list(state.gone), list(state.unreached), links, dim)
-    return dataclasses.replace(merged, facts=last.facts)
-
-
-def _unit(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Rows of length 1."""
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
-
-
-def _panel(n: int, seed: int) -> npt.NDArray[np.int64]:
-    import numpy as np
-
-    return np.sort(np.random.default_rng([seed, 21]).choice(n, min(_PANEL, n), replace=False))
-
-
-def _nearest_of(embedding: Embedding, rows: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """The positions of the ten nodes nearest to each of some rows by the cosine, the nearest first, and the cosines."""
-    import numpy as np
-
-    k, vectors = min(_NEAREST, len(embedding) - 1), embedding.vectors
-    unit = _unit(vectors)
-    best, cosines = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), vectors.dtype)
-    for i, row in enumerate(np.asarray(rows).tolist()):
-        scores = unit @ unit[row]
-        scores[row] = -np.inf
-        some = np.argpartition(-scores, k - 1)[:k]
-        best[i] = some[np.argsort(-scores[some], kind="stable")]
-        cosines[i] = scores[best[i]]
-    return best, cosines
-
-
-def _write_usual(folder: Path, usual: dict[str, Any]) -> None:
-    from netfold.io import tensors as store
-    from netfold.io.files import staged_folder
-
-    (folder / "versions").mkdir(exist_ok=True)
-    arrays = {name: usual[name] for name in ("panel", "nearest", "scores")}
-    with staged_folder(folder / "versions" / "usual", force=True) as stage:
-        store.write_tensors(stage / "usual.safetensors", arrays)
-        facts = {"kept": usual["kept"], "moved": usual["moved"]}
-        store.write_manifest(stage, "version", facts, [stage / "usual.safetensors"])
-
-
-def _read_usual(folder: Path) -> dict[str, Any] | None:
-    from netfold.io import tensors as store
-
-    at = folder / "versions" / "usual"
-    if not at.exists():
-        return None
-    manifest = store.read_manifest(at, "version")
-    arrays = store.read_tensors(at / "usual.safetensors")
-    shapes = {name: x.shape for name, x in arrays.items()}
-    good = set(shapes) == {"panel", "nearest", "scores"} and len({len(x) for x in arrays.values()}) == 1
-    numbers = all(type(manifest.get(x)) is float for x in ("kept", "moved"))
-    if not good or not numbers or arrays["nearest"].ndim != 2 or shapes["scores"] != shapes["nearest"]:
-        raise InputError(f"{at} is damaged: its parts do not fit together ({listed(sorted(shapes))})")
-    return {"kept": manifest["kept"], "moved": manifest["moved"], **arrays}
-
-
-def differences(before: Embedding, after: Embedding, k: int = 10) -> dict[str, Any]:
-    """What changed between two embeddings: who moved most, as a share of the usual length, and whose neighbors did.
-
-    They are aligned first, unless their common nodes have the same vectors mostly: then they lie in one space.
-    """
-    import numpy as np
-
-    from netfold.data.embedding import align
-
-    at = after.nodes.find(before.nodes)
-    both = np.flatnonzero(at >= 0)
-    if not len(both):
-        raise InputError("the two have no node in common; there is nothing to compare")
-    ours, theirs = before.vectors[both], after.vectors[at[both]]
-    if before.dim != after.dim or np.mean((ours == theirs).all(axis=1)) < 0.5:
-        theirs = align(after, before).of(after).vectors[at[both]]
-    center = ours.mean(axis=0)
-    length = float(np.median(np.linalg.norm(ours - center, axis=1))) or 1.0
-    moved = np.linalg.norm(ours - theirs, axis=1) / length
-    panel = both[_panel(len(both), 0)]
-    first, second = _nearest_of(before, panel)[0], _nearest_of(after, at[panel])[0]
-    kept = np.array([len({before.nodes[i] for i in a} & {after.nodes[i] for i in b}) / len(a)
-                     for a, b in zip(first.tolist(), second.tolist(), strict=True)])  # fmt: skip
-    far, few = np.argsort(-moved, kind="stable")[:k], np.argsort(kept, kind="stable")[:k]
-    return {
-        "came": len(after) - len(both), "went": len(before) - len(both), "common": len(both),
-        "median": float(np.median(moved)), "kept": float(kept.mean()),
-        "moved": [{"node": before.nodes[both[i]], "moved": float(moved[i])} for i in far],
-        "neighbors": [{"node": before.nodes[panel[i]], "kept": float(kept[i])} for i in few],
-    }  # fmt: skip

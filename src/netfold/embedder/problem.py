@@ -70,6 +70,8 @@ class Problem(Generic[N]):
     """Training has converged when the objective improves by less than this share; 0: never."""
     patience: int = 10
     """Of how many epochs the improvement is asked."""
+    steps: int = 1
+    """How many batches an epoch has, of a model that can be settled."""
     history: list[dict[str, float]] = dataclasses.field(default_factory=list)
     """Records of what was computed while the problem was made: the rounds of a solver, where nothing is trained."""
 

@@ -27,6 +27,14 @@ class TrainingOptions:
         1e-4, "training has converged when the objective improves by less than this share", at_least=0
     )
     patience: int = option(20, "of how many epochs the improvement is asked", at_least=1)
+    held_out: float = option(
+        0.0,
+        "share of the links that a first run is trained without, to see after how many epochs (none is the start) it "
+        "tells them best from pairs that are not linked; the model is then trained on everything for as many. 0: no "
+        "such run, `tolerance` says when to stop. Up to twice the cost; works with dropout",
+        at_least=0,
+        below=1,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

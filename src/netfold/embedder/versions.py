@@ -1,7 +1,8 @@
 """Versions of a saved model: a delta for each day beside the base, each with the hash of the one before.
 
 `MODEL/versions/0007/` holds what the seventh update changed. A version is the base and all deltas up to it; `compacted`
-makes one delta of the oldest. A delta is written whole or not at all: what was killed left the version before.
+makes one delta of the oldest. A version that was trained (settled or fitted anew) is a base of its own, with its model
+in `MODEL/versions/0007/model`. All are written whole or not at all: what was killed left the version before.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import os
 import re
 import reprlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +23,15 @@ import numpy.typing as npt
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
-__all__ = ["Delta", "compacted", "deltas_of", "latest_version", "split_version", "version_at", "write_delta"]
+if TYPE_CHECKING:
+    from netfold.embedder.embedder import Embedder
 
-_FILE = "delta.safetensors"
+__all__ = [
+    "Delta", "base_folder", "compacted", "deltas_of", "latest_version", "split_version", "version_at",
+    "write_base", "write_delta",
+]  # fmt: skip
+
+_FILE, _MODEL = "delta.safetensors", "model"
 _INDEX = ("placed", "gone", "unreached", "sources", "targets")
 
 
@@ -52,6 +59,41 @@ class Delta:
     """with the weight, which is 0 for a link that is gone."""
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
     """What the update said of itself: counts and drift."""
+    how: str = "placed"
+    """What was done: "placed", or "settled" or "fitted", of which a version has a model of its own."""
+    turn: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+    """What turns the model's own space into that of the versions before: the rotation (d x d) and the shift (d)."""
+
+    @property
+    def is_base(self) -> bool:
+        """Whether this version stands on a model of its own, and not on those before it."""
+        return self.how != "placed"
+
+    @staticmethod
+    def of(
+        number: int,
+        time: str,
+        codes: dict[Any, tuple[Any, Any]],
+        lost: list[Any],
+        unreached: list[Any],
+        links: list[Any],
+        dim: int,
+    ) -> Delta:
+        """Of vectors and deviations by node, nodes that are gone, nodes that wait, and links (u, v, weight)."""
+        names = list(dict.fromkeys([*codes, *lost, *unreached, *(x for u, v, _ in links for x in (u, v))]))
+        at = {name: i for i, name in enumerate(names)}
+        vectors = np.stack([v for v, _ in codes.values()]) if codes else np.zeros((0, dim), np.float32)
+        none = np.zeros(dim, np.float32)
+        some = any(s is not None for _, s in codes.values())
+        std = np.stack([none if s is None else s for _, s in codes.values()]) if some else None
+
+        def rows(nodes: Iterable[Any]) -> npt.NDArray[np.int64]:
+            return np.array([at[x] for x in nodes], np.int64)
+
+        return Delta(
+            number, time, Nodes.of(names), rows(codes), vectors, std, rows(lost), rows(unreached),
+            rows(u for u, _, _ in links), rows(v for _, v, _ in links), np.array([w for *_, w in links], np.float32),
+        )  # fmt: skip
 
 
 def split_version(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
@@ -94,17 +136,31 @@ def write_delta(folder: Path, delta: Delta) -> None:
     _write(folder, delta, {"parent": _hash_of(folder, delta.number - 1)})
 
 
-def _write(folder: Path, delta: Delta, chain: dict[str, Any], *, force: bool = False) -> None:
+def write_base(folder: Path, delta: Delta, model: Embedder[Any]) -> None:
+    """Write a version that was trained, with its model, into the folder of the first one, whole or not at all."""
+    _write(folder, delta, {"parent": _hash_of(folder, delta.number - 1)}, model=model)
+
+
+def _write(
+    folder: Path, delta: Delta, chain: dict[str, Any], *, force: bool = False, model: Embedder[Any] | None = None
+) -> None:
+    from netfold.embedder.store import save
     from netfold.io import tensors as store
-    from netfold.io.files import staged_folder
+    from netfold.io.files import sha256, staged_folder
 
     (folder / "versions").mkdir(exist_ok=True)
     tensors: dict[str, Any] = {f"labels.{k}": v for k, v in delta.names.arrays().items()}
     tensors |= {name: getattr(delta, name) for name in (*_INDEX, "vectors", "weights")}
     if delta.std is not None:
         tensors["std"] = delta.std
+    if delta.turn is not None:
+        tensors |= {"rotation": delta.turn[0], "shift": delta.turn[1]}
     facts = {"number": delta.number, "time": delta.time, "labels": delta.names.kind, "facts": delta.facts, **chain}
+    facts |= {"how": delta.how} if delta.is_base else {}
     with staged_folder(folder / "versions" / f"{delta.number:04}", force=force) as stage:
+        if model is not None:
+            save(model, stage / _MODEL)
+            facts["model"] = sha256(stage / _MODEL / "manifest.json")
         store.write_tensors(stage / _FILE, tensors)
         store.write_manifest(stage, "version", facts, [stage / _FILE])
 
@@ -118,27 +174,50 @@ def _hash_of(folder: Path, number: int) -> str:
     return _stands_for(folder, number) or sha256(folder / "versions" / f"{number:04}" / "manifest.json")
 
 
-def _stands_for(folder: Path, number: int) -> str | None:
-    """The hash of the manifest that a compacted delta took the place of."""
+def _said(folder: Path, number: int) -> dict[str, Any]:
     from netfold.io.files import read_facts
     from netfold.io.tensors import FORMAT
 
-    said = read_facts(folder / "versions" / f"{number:04}" / "manifest.json", FORMAT, "version").get("stands_for")
+    return read_facts(folder / "versions" / f"{number:04}" / "manifest.json", FORMAT, "version")
+
+
+def _stands_for(folder: Path, number: int) -> str | None:
+    """The hash of the manifest that a compacted delta took the place of."""
+    said = _said(folder, number).get("stands_for")
     return said if isinstance(said, str) else None
 
 
-def deltas_of(folder: Path, until: int | None = None) -> Iterator[Delta]:
-    """The deltas up to a version, in order, each checked against the hash of the one before."""
-    before, known = 0, _numbers(folder)
+def deltas_of(folder: Path, until: int | None = None, *, since_base: bool = False) -> Iterator[Delta]:
+    """The deltas up to a version, in order, each checked against the hash of the one before.
+
+    With `since_base` only those that the version is made of: from the last that was trained on.
+    """
+    known = _numbers(folder)
     if until is not None and until != 0 and until not in known:
         last = known[-1] if known else 0
         raise InputError(f"{folder} has no version {until}; the last is {last}, and `netfold versions` lists them")
-    wanted = [number for number in known if until is None or number <= until]
-    merged = max((number for number in wanted if _stands_for(folder, number)), default=0)
-    for number in wanted:
-        if number >= merged:
+    wanted: list[int] = []
+    first = 0
+    for number in (x for x in known if until is None or x <= until):
+        said = _said(folder, number)
+        if isinstance(said.get("stands_for"), str):  # what it stands for may be there still, if it was killed
+            wanted = [x for x in wanted if x <= first]
+        if "how" in said:
+            first = number
+        wanted.append(number)
+    for before, number in zip([0, *wanted], wanted, strict=False):
+        if not since_base or number >= first:
             yield _read(folder, number, before)
-            before = number
+
+
+def base_folder(folder: Path, delta: Delta) -> Path:
+    """Where the model of a version that was trained is; refused where it is not the one that was written."""
+    from netfold.io.files import sha256
+
+    at = folder / "versions" / f"{delta.number:04}" / _MODEL
+    if not (at / "manifest.json").is_file() or _said(folder, delta.number).get("model") != sha256(at / "manifest.json"):
+        raise InputError(f"{at} is not the model that version {delta.number} was written with; take it from a copy")
+    return at
 
 
 def _read(folder: Path, number: int, before: int) -> Delta:
@@ -160,19 +239,34 @@ def _read(folder: Path, number: int, before: int) -> Delta:
         if vectors.ndim != 2 or len(vectors) != len(index["placed"]) or len(weights) != len(index["sources"]):
             raise TypeError("its arrays differ in length")
         facts = manifest["facts"] if isinstance(manifest["facts"], dict) else {}
-        return Delta(number, str(manifest["time"]), names, vectors=vectors, weights=weights,
-                     std=tensors.get("std"), facts=facts, **index)  # fmt: skip
+        how = manifest.get("how", "placed")
+        if how not in ("placed", "settled", "fitted"):
+            raise TypeError("it was made in no way that is known")
+        return Delta(number, str(manifest["time"]), names, vectors=vectors, weights=weights, std=tensors.get("std"),
+                     facts=facts, how=how, turn=_turn(tensors, vectors.shape[1]), **index)  # fmt: skip
     except (KeyError, TypeError, ValueError) as e:
         raise InputError(f"{at} is damaged: its parts do not fit together ({reprlib.repr(str(e))})") from None
 
 
+def _turn(tensors: dict[str, npt.NDArray[Any]], dim: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+    if "rotation" not in tensors:
+        return None
+    rotation, shift = tensors["rotation"], tensors["shift"]
+    good = rotation.shape == (dim, dim) and shift.shape == (dim,) and rotation.dtype == shift.dtype == np.float64
+    if not good or np.abs(rotation @ rotation.T - np.eye(dim)).max() > 1e-6:
+        raise TypeError("its rotation is none")
+    return rotation, shift
+
+
 def compacted(folder: Path, merged: Delta) -> None:
-    """Put one delta, which is all up to it, in the place of those; later ones and their hashes stay as they are.
+    """Put one delta, which is all since the base up to it, in the place of those; all else and its hashes stay.
 
     One that was killed before the last of the old ones was removed has lost nothing: they are not read any more.
     """
-    chain = {"parent": _hash_of(folder, 0), "stands_for": _hash_of(folder, merged.number)}
+    before = [number for number in _numbers(folder) if number < merged.number]
+    base = max((number for number in before if "how" in _said(folder, number)), default=0)
+    chain = {"parent": _hash_of(folder, base), "stands_for": _hash_of(folder, merged.number)}
     _write(folder, merged, chain, force=True)
-    for number in _numbers(folder):
-        if number < merged.number:
+    for number in before:
+        if number > base:
             shutil.rmtree(folder / "versions" / f"{number:04}")

@@ -38,6 +38,7 @@ __all__ = [
     "linear_scorer",
     "neighbor_scorer",
     "predicted_classes",
+    "top_k_figures",
     "visualization",
     "visualization_points",
 ]
@@ -138,6 +139,11 @@ def class_figures(scorer: ClassScorer, classes: NodeClasses, split: Split, rule:
     truth, predicted = classes.indicator[split[1]], predicted_classes(scorer, classes, split, rule)
     exact = {"accuracy": float((truth == predicted).all(axis=1).mean())} if classes.one_each else {}
     return class_f1(truth, predicted) | exact
+
+
+def top_k_figures(scores: Floats, truth: Bools) -> dict[str, float]:
+    """micro-F1 and macro-F1 where each row has its k best classes, k being how many it has: both asked x classes."""
+    return class_f1(truth, _top_k(scores, truth.sum(axis=1)))
 
 
 def predicted_classes(scorer: ClassScorer, classes: NodeClasses, split: Split, rule: str = "top-k") -> Bools:

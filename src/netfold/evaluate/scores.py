@@ -199,7 +199,7 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
     chosen on the data (`pair_score_`) is for tasks that take any score, which are those that have the cosine.
     """
     chosen = getattr(model, "pair_score_", None) if TASKS[task].score == "cosine" else None
-    if task == "out-of-sample" and chosen not in SCORES_OF_VECTORS:
+    if task in ("out-of-sample", "replay") and chosen not in SCORES_OF_VECTORS:
         chosen = None  # new nodes have vectors, and nothing else
     wanted = score or chosen or TASKS[task].score
     if wanted == "gaussian":

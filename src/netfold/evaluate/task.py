@@ -303,6 +303,16 @@ _ALL = (
         purpose="nodes that arrive later",
     ),
     Task(
+        "replay",
+        "How well vectors serve while edges come in batches: the old classifier on new nodes (F1), the next batch's "
+        "links (AUC), and processor time, settled and in the other ways",
+        ("micro-F1", "AUC"),
+        (*_OF_NODES, "classes", "days", "every", "mu", "score", "normalize", "C"),
+        split="nodes",
+        score="cosine",
+        baselines="own",
+    ),
+    Task(
         "hyperedges",
         "How well held-out hyperedges are found: AUC and average precision against tuples that are none",
         ("AUC", "AP"),

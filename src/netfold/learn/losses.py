@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 __all__ = [
-    "empirical_risk", "first_order", "half_squares", "nonzero_squares", "second_order_correction",
+    "direction_risk", "empirical_risk", "first_order", "half_squares", "nonzero_squares", "second_order_correction",
     "triplet_energies", "tuple_cross_entropy", "weighed_squares",
 ]  # fmt: skip
 
@@ -83,3 +83,8 @@ def weighed_squares(output: Tensor, target: Tensor) -> Tensor:
 def empirical_risk(output: Tensor, target: Tensor) -> Tensor:
     """DepthLGP's risk but for its 1/|V*|: Σ ‖f(v) - f̃(v)‖² over the nodes that counted as new, both m x d."""
     return (target - output).square().sum()
+
+
+def direction_risk(output: Tensor, target: Tensor) -> Tensor:
+    """Σ 1 - cos(f(v), f̃(v)) over the nodes that counted as new, both m x d: how long a vector is counts for nothing."""
+    return (1 - functional.cosine_similarity(output, target)).sum()

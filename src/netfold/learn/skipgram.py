@@ -29,6 +29,7 @@ __all__ = [
     "Read",
     "Windows",
     "batch_by_size",
+    "begin_rows",
     "center_weights",
     "distance_weights",
     "is_large",
@@ -66,6 +67,18 @@ def batch_by_size(usual: int, nodes: int, per_node: int) -> int:
 def is_large(nodes: int) -> bool:
     """Whether defaults follow the number of nodes: up to 100,000 of them they do not."""
     return nodes > _STAYS
+
+
+@torch.no_grad()
+def begin_rows(table: Tensor, rows: Any, placed: Any, there: Any, generator: torch.Generator) -> None:
+    """Let some rows of a table (n x d) begin where they were `placed` (m x d); at random, and short, where not.
+
+    `rows` has n truth values, m of them true; `there` m, whether a row was placed. numpy arrays.
+    """
+    dim = table.shape[1]
+    short = (torch.rand(len(placed), dim, generator=generator) - 0.5) / dim
+    begun = torch.where(torch.from_numpy(there)[:, None], torch.from_numpy(placed), short)
+    table[torch.from_numpy(rows).to(table.device)] = begun.to(table)
 
 
 def distance_weights(window: int) -> Tensor:

@@ -17,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts"]
+__all__ = ["PIECE", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts", "product_in_chunks"]
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -177,6 +177,20 @@ def in_chunks(matrix: sparse.csr_array, size: int, like: Tensor) -> Iterator[Spa
     """All rows of a matrix, at most `size` at a time, of a tensor's type and where it is."""
     for part in parts(matrix.shape[0], size):
         yield SparseRows.from_scipy(matrix[part], dtype=like.dtype, device=like.device)
+
+
+def product_in_chunks(matrix: sparse.csr_array, size: int, dense: Tensor) -> Tensor:
+    """X D with D n x h, of at most `size` rows of X at a time, on the CPU: m x h.
+
+    As `in_chunks` and `matmul`, to the bit, without what the other side would need: entries by column.
+    """
+    blocks = []
+    for part in parts(matrix.shape[0], size):
+        rows = matrix[part]
+        crow, col = (_tensor(x, np.int32, dense.device) for x in (rows.indptr, rows.indices))
+        values = torch.tensor(rows.data, dtype=dense.dtype, device=dense.device)
+        blocks.append(_csr_matmul(crow, col, values, dense).cpu())
+    return torch.cat(blocks)
 
 
 def parts(n: int, size: int) -> Iterator[slice]:

@@ -20,6 +20,7 @@ from netfold.data.text import counted
 from netfold.errors import InputError, TrainingError
 from netfold.learn.checkpoints import is_finite
 from netfold.learn.optimizers import OPTIMIZERS, adam_state
+from netfold.learn.profile import counted_items, part
 from netfold.learn.progress import Progress
 
 __all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
@@ -160,7 +161,8 @@ def train(
                     stop, interrupted[:] = bool(code & 1), [code >> 1] * (code > 1)
             finally:
                 if checkpoint:
-                    checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
+                    with part("checkpoints"):
+                        checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
             if stop or interrupted:
                 _log.info("training was stopped after epoch %d of %d", len(history), epochs)
                 break
@@ -236,14 +238,17 @@ def _end_by(number: int) -> NoReturn:
 def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.optim.Optimizer], epoch: int) -> Record:
     start = time.perf_counter()
     sums: dict[str, Any] = {}
-    for batch in batches:
+    for batch in counted_items(batches, "batches"):
         for optimizer in optimizers:
-            optimizer.zero_grad(set_to_none=False)
-            terms = network.loss(batch)
-            objective = torch.stack(list(terms.values())).sum()
-            if objective.requires_grad:
-                objective.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
+            with part("loss"):
+                optimizer.zero_grad(set_to_none=False)
+                terms = network.loss(batch)
+                objective = torch.stack(list(terms.values())).sum()
+            with part("gradients"):
+                if objective.requires_grad:
+                    objective.backward()  # type: ignore[no-untyped-call]
+            with part("steps"):
+                optimizer.step()
         for name, value in terms.items():  # as seen by the last block
             sums[name] = sums.get(name, 0.0) + value.detach().double()
     record = {name: float(value) for name, value in sums.items()}

@@ -14,18 +14,23 @@ from netfold.embedder.options import options
 from netfold.errors import InputError
 from netfold.evaluate.task import Task, task_named
 from netfold.models import MODELS
+from netfold.studies.choose import neighborhood
 from netfold.studies.choose.facts import facts_of, in_words, stand_in
 from netfold.studies.choose.rules import Entrant, entrants
 from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Budget, BudgetClock, bytes_of
 from netfold.studies.questions import check_question, questions
-from netfold.studies.race import SIZES, Candidate, LiveTable, Race, probe_cost, with_epochs
+from netfold.studies.race import SIZES, WARM_UP, Candidate, LiveTable, Race, probe_cost, with_epochs
 
-__all__ = ["auto"]
+__all__ = ["auto", "raced"]
 
-_WARM_UP, _PROBED = 60, 2400
-"""Nodes of a fit that is not counted, as the first one loads what the others find loaded; and of one that says what
-the cheapest model would cost on a large graph."""
+_PROBED = 10_000
+"""Nodes of a fit that says what the cheapest model would cost on a large graph."""
+_AMPLE = 10
+"""Times what the cheapest model costs, from which on a budget is ample: everything is asked of the whole graph."""
+_PART, _LEAST = 0.05, 2000
+"""The share of a budget that a fit of the cheapest model to the part that is asked may cost, where it is not; and the
+nodes of that part, at least."""
 
 
 def auto(
@@ -56,6 +61,16 @@ def auto(
     >>> best.trials_.figure, best.trials_.value > 0.9, len(best.embedding_)
     ('micro-F1', True, 60)
     """
+    best = raced(graph, task, classes=classes, budget=budget, memory=memory, seed=seed, progress=progress)
+    for line in best.trials_.lines():
+        LiveTable(progress)(line)
+    return best
+
+
+def raced(
+    graph: Any, task: str, *, classes: Mapping[Any, Any] | None, budget: Any, memory: Any, seed: int, progress: bool
+) -> Embedder:
+    """What `auto` gives, without its last words, which whoever prints the result says."""
     clock, limit = BudgetClock(Budget.of(budget)), bytes_of(memory)
     data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
     known = task_named(task)
@@ -65,33 +80,45 @@ def auto(
     if not some:
         raise InputError(f"there is no model to race for {known.name} on {data!r}")
     say = LiveTable(progress)
-    fit_with_base(with_epochs(some[0].model, 0), stand_in(data, _WARM_UP, seed))
-    _check_possible(some, data, clock, known)
+    fit_with_base(with_epochs(some[0].model, 0), stand_in(data, WARM_UP, seed))
+    part = _part(some, data, clock, known, seed)
+    if part is not data:
+        say(f"{clock.budget} are little for {data!r}: models are compared on a part of {part.n_nodes:,} nodes")
     gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
     try:
-        race = Race(questions(data, known, classes, seed), some, clock, limit, seed, say)
+        inside = classes if part is data or classes is None else _inside(classes, part)
+        race = Race(questions(part, known, inside, seed), some, clock, limit, seed, say, data)
         race.run()
         return race.finish()
     finally:
         gc.unfreeze()
 
 
-def _check_possible(some: list[Candidate], data: Any, clock: BudgetClock, task: Task) -> None:
-    """Refuse a budget in which not even the cheapest can be fitted, before a large graph is taken apart."""
+def _part(some: list[Candidate], data: Any, clock: BudgetClock, task: Task, seed: int) -> Any:
+    """What candidates are compared on: the data, or a part where to split and fit all of it would take the budget.
+
+    Refuses a budget in which not even the cheapest can be fitted, before a large graph is taken apart.
+    """
     if not clock.timed or data.n_nodes <= SIZES[0]:
-        return
-    small = stand_in(data, _PROBED, 0)
-    for candidate in [x for x in some if not x.trained] or some[:1]:
-        candidate.cost = probe_cost(candidate.model, small)
-    known = [x for x in some if x.cost is not None]
-    cheapest = min(known, key=lambda x: x.cost.of(0, data.n_nodes)[0] if x.cost else math.inf)
-    fits = 1 if task.split == "" else 2
-    needed = fits * cheapest.cost.of(0, data.n_nodes)[0] if cheapest.cost else 0.0
+        return data
+    cheapest = some[0]
+    cheapest.cost = probe_cost(cheapest.model, stand_in(data, _PROBED, 0), clock)
+    needed = cheapest.cost.of(min(1, cheapest.model.epochs), data.n_nodes)[0]
     if needed > clock.left():
         raise InputError(
             f"a budget of {clock.budget} is too little for {data!r}: the cheapest model, {cheapest.name}, is estimated "
             f"to take about {in_words(needed)}; give at least {math.ceil(2 * needed)}s"
         )
+    if _AMPLE * needed <= clock.left():
+        return data
+    nodes = int(data.n_nodes * _PART * clock.left() / needed)
+    return neighborhood(data, min(max(nodes, _LEAST), SIZES[1]), seed)
+
+
+def _inside(classes: Mapping[Any, Any], part: Any) -> dict[Any, Any]:
+    """Of the nodes of a part."""
+    nodes = list(classes)
+    return {node: classes[node] for node, at in zip(nodes, part.nodes.find(nodes), strict=True) if at >= 0}
 
 
 def _candidates(some: Iterable[Entrant], seed: int) -> list[Candidate]:

@@ -16,6 +16,7 @@ from netfold.data.checks import Floats, Ints
 from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.statistics import area_under_curve
 from netfold.errors import InputError
 from netfold.evaluate.case import case, case_of_split
 from netfold.evaluate.class_tasks import agreement, class_f1, cluster_codes, linear_scorer, predicted_classes
@@ -256,17 +257,6 @@ def _auc_measured(right: Floats, wrong: Floats, score: str = "") -> Measurement:
         return area_under_curve(right[chosen], wrong[keep])
 
     return in_groups(figure, len(right), score)
-
-
-def area_under_curve(right: Floats, wrong: Floats) -> float:
-    """The share of pairs (one right, one wrong) that are in order, ties by half.
-
-    >>> area_under_curve(np.array([0.9, 0.4]), np.array([0.4, 0.1]))
-    0.875
-    """
-    ordered = np.sort(wrong)
-    below, at_most = (np.searchsorted(ordered, right, side=side) for side in ("left", "right"))
-    return float((below.sum() + at_most.sum()) / 2 / (len(right) * len(wrong))) if len(wrong) else 0.5
 
 
 # -------------------------------------------------------------------- classes

@@ -20,7 +20,7 @@ from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import BudgetClock, Meter
 from netfold.studies.questions import FOLDS, Measurement, Part, Questions, difference, figure_of
 
-__all__ = ["SCORED", "SIZES", "Candidate", "FitCost", "LiveTable", "Race", "probe_cost", "with_epochs"]
+__all__ = ["SCORED", "SIZES", "WARM_UP", "Candidate", "FitCost", "LiveTable", "Race", "probe_cost", "with_epochs"]
 
 _EPOCHS = (1 / 9, 1 / 3, 1.0)
 """The share of its epochs that a candidate has on each level; those that do badly on one do not reach the next."""
@@ -30,9 +30,14 @@ SIZES = (10_000, 40_000, sys.maxsize)
 """Nodes of the part of the graph that it is fitted to, at most."""
 _SHARES = (0.45, 0.75, 1.0)
 """The share of the budget that may be spent when a level ends."""
-_PROBED, _SMALL = 600, 200_000
-"""Nodes of the small graph like this one that says what a first fit will cost; nodes and edges up to which a fit is
+WARM_UP = 60
+"""Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
+_PROBED, _SMALL = 2400, 200_000
+"""Nodes of the small graph like this one that says what a fit will cost; nodes and edges up to which a first fit is
 short enough to be tried without asking."""
+_GROWTH, _MOST_GROWTH = 0.3, 3.0
+"""What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:
+Spectral's forms took 2.5 to 2.9 times as much a node at 200,000 as at 10,000 nodes of the same degrees."""
 _SECOND = 1.0
 """CPU seconds below which nothing is costly."""
 _FEW = 10
@@ -57,9 +62,10 @@ class FitCost:
     bytes: float
 
     def of(self, epochs: int, nodes: int) -> tuple[float, float]:
-        """The seconds and bytes of another fit: linear in nodes of given degrees, and in epochs."""
+        """The seconds and bytes of another fit: linear in nodes of given degrees, but for caches, and in epochs."""
         factor = nodes / max(self.nodes, 1)
-        return factor * (self.rest + epochs * self.epoch), factor * self.bytes
+        slower = min(max(factor, 1.0) ** _GROWTH, _MOST_GROWTH)
+        return factor * (slower * self.rest + epochs * self.epoch), factor * self.bytes
 
 
 @dataclass(eq=False)
@@ -119,13 +125,14 @@ def with_epochs(model: Embedder, epochs: int | None) -> Embedder:
     return type(model)(**params | ({"epochs": epochs} if epochs is not None and "epochs" in params else {}))
 
 
-def probe_cost(model: Embedder, data: Any) -> FitCost:
-    """What a fit of one epoch to small data costs, in CPU seconds."""
+def probe_cost(model: Embedder, data: Any, clock: BudgetClock) -> FitCost:
+    """What a fit of one epoch to small data costs, in the seconds that a clock counts."""
     copy = with_epochs(model, min(1, model.epochs))
-    start = time.process_time()
-    with Meter() as meter:
+    with Meter() as meter, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = clock.spent()
         fit_with_base(copy, data)
-    spent = time.process_time() - start
+        spent = clock.spent() - start
     epochs = sum(record["seconds"] for record in copy.history_) if model.epochs else 0.0
     return FitCost(data.n_nodes, max(0.0, spent - epochs), min(epochs, spent), meter.bytes)
 
@@ -163,15 +170,26 @@ class Race:
     """Candidates on their way: successive halving over epochs, nodes and parts, within a budget."""
 
     def __init__(
-        self, asked: Questions, some: list[Candidate], clock: BudgetClock, memory: float, seed: int, say: LiveTable
+        self,
+        asked: Questions,
+        some: list[Candidate],
+        clock: BudgetClock,
+        memory: float,
+        seed: int,
+        say: LiveTable,
+        data: Any = None,
     ) -> None:
+        """`data` are what the winner is fitted to, where the questions are of a part of it."""
         self._asked, self._candidates, self._clock, self._memory, self._say = asked, some, clock, memory, say
-        self._seed, self._whole = seed, asked.whole.n_nodes
+        self._data = asked.whole if data is None else data
+        self._seed, self._whole, self._part_size = seed, self._data.n_nodes, asked.whole.n_nodes
         self._parts: dict[tuple[int, int], Part] = {}
         self._rows: list[Trial] = []
         self._asking = 0.0
         """What measuring on a part costs, as last seen."""
         self._interrupted = False
+        self._trained = False
+        """Whether anything was, so that what training needs is loaded."""
         self._ended = ""
         """Why the race ended before it was over."""
 
@@ -208,7 +226,7 @@ class Race:
             self._ended = self._ended or "the budget was spent"
 
     def _try(self, candidate: Candidate, level: int) -> None:
-        nodes = min(SIZES[level], self._whole)
+        nodes = min(SIZES[level], self._part_size)
         try:
             wanted = _FOLDS[self._asked.fits_whole][level]
             folds, epochs = wanted, self._affordable(candidate, level, nodes, wanted)
@@ -230,9 +248,11 @@ class Race:
         full = candidate.model.epochs
         wanted = min(full, max(1, round(full * _EPOCHS[level])))
         before = max((run.epochs or 0 for run in candidate.runs), default=0)
-        size = (self._asked.whole.n_nodes + self._asked.whole.n_edges) * nodes / self._whole
-        if candidate.cost is None and self._clock.timed and size > _SMALL:
-            candidate.cost = probe_cost(candidate.model, stand_in(self._asked.whole, _PROBED, self._seed))
+        if candidate.trained and not self._trained:
+            self._trained = True
+            fit_with_base(with_epochs(candidate.model, 1), stand_in(self._data, WARM_UP, self._seed))
+        if candidate.cost is None and self._clock.timed and self._whole + self._data.n_edges > _SMALL:
+            candidate.cost = probe_cost(candidate.model, stand_in(self._data, _PROBED, self._seed), self._clock)
         if candidate.cost is None:
             return wanted
         if candidate.cost.of(wanted, self._whole)[1] > self._memory:
@@ -247,8 +267,10 @@ class Race:
             wanted = max(least, wanted * 2 // 3)
             if self._pays(candidate, wanted, nodes, level, folds):
                 return wanted
-        needed = candidate.cost.of(wanted, nodes)[0]
-        return f"about {in_words(needed)} a fit estimated, {in_words(max(self._clock.left(), 0))} left"
+        trial, left = candidate.cost.of(wanted, nodes)[0], max(self._clock.left(), 0)
+        last = self._last_fits(candidate.cost.of(wanted, self._whole)[0], nodes)
+        words = f"{in_words(trial)} a fit" if trial + last <= left else f"{in_words(last)} to be fitted to everything"
+        return f"about {words} estimated, {in_words(left)} left"
 
     def _pays(self, candidate: Candidate, epochs: int, nodes: int, level: int, folds: int) -> bool:
         """Whether a trial, and then the last fits of whoever leads, are within the budget by the estimate."""
@@ -261,8 +283,13 @@ class Race:
     def _last_fits(self, seconds: float, nodes: int) -> float:
         """Of the outer part and of everything; one where models are fitted to everything, none where one was."""
         if self._asked.fits_whole:
-            return 0.0 if nodes >= self._whole else seconds
-        return 2 * seconds
+            return 0.0 if nodes >= self._whole else seconds * (1 + self._part_share)
+        return seconds * (1 + (self._part_share or 1.0))
+
+    @property
+    def _part_share(self) -> float:
+        """Of the nodes, in the part that the questions are of; 0 where they are of everything."""
+        return self._part_size / self._whole if self._part_size < self._whole else 0.0
 
     # ---------------------------------------------------------------- a trial
 
@@ -302,9 +329,7 @@ class Race:
     def _leaders_fits(self) -> float:
         """What the last fits of whoever leads are estimated to cost."""
         leader = self._leader()
-        if leader is None or leader.candidate.cost is None:
-            return 0.0
-        return self._last_fits(leader.candidate.cost.of(leader.epochs or 0, self._whole)[0], leader.nodes)
+        return 0.0 if leader is None else self._finish_cost(leader)
 
     def _fit(self, run: Trying, graph: Any, limit: float) -> Embedder:
         """Fit a copy, until the limit; what it cost is kept, and how many epochs it came to where it was cut short."""
@@ -364,7 +389,8 @@ class Race:
         return [] if most is None else sorted(runs, key=lambda run: -difference(run.parts, most.parts)[0])
 
     def _leader(self) -> Trying | None:
-        return next(iter(self._ranked(self._candidates)), None)
+        """The best of those that can still be fitted to everything."""
+        return next(iter(self._payable(self._ranked(self._candidates))), None)
 
     def _survivors(self, alive: list[Candidate]) -> list[Candidate]:
         """The better half of those without epochs, and of those that are trained; two at least."""
@@ -401,21 +427,24 @@ class Race:
     def finish(self) -> Embedder:
         """The winner, measured on what chose nothing, and fitted to everything."""
         run, reason = self._winner()
-        value = None
-        outer = self._asked.outer(self._whole)
-        if self._asked.fits_whole:
-            model = run.fitted if run.nodes >= self._whole and run.fitted else self._last(run, self._asked.whole, 1.0)
-            value = self._outer(outer, model, run)
-        else:
-            if not self._interrupted:
-                value = self._outer(outer, self._last(run, outer.graph, 0.5), run)
-            model = self._last(run, self._asked.whole, 1.0)
+        value, model = None, None
+        outer = self._asked.outer(self._part_size)
+        if self._asked.fits_whole or not self._interrupted:
+            fitted = run.fitted if run.fitted and run.nodes >= self._part_size else None
+            inside = fitted or self._last(run, outer.graph, self._outer_share())
+            value = self._outer(outer, inside, run)
+            model = inside if self._asked.fits_whole and self._part_size == self._whole else None
+        model = model or self._last(run, self._data, 1.0)
         if self._asked.task.name in SCORED and run.score:
             model.pair_score_ = run.score
         model.trials_ = self._trials(run, reason, value)
-        for line in model.trials_.lines():
-            self._say(line)
         return model
+
+    def _outer_share(self) -> float:
+        """Of what is left of the budget, for the fit that is measured: all, where it is also the last one."""
+        if self._part_share:
+            return self._part_share
+        return 1.0 if self._asked.fits_whole else 0.5
 
     def _outer(self, outer: Part, model: Embedder, run: Trying) -> Measurement | None:
         try:
@@ -430,10 +459,13 @@ class Race:
 
     def _winner(self) -> tuple[Trying, str]:
         """The best, or the cheapest that is level with it; and why, in words."""
-        runs = self._ranked(self._candidates)
+        ranked = self._ranked(self._candidates)
+        runs = self._payable(ranked)
         if not runs:
             raise InputError(self._nothing())
         best = runs[0]
+        if best is not ranked[0]:
+            self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
         cheapest = min(level, key=lambda run: (self._price(run), runs.index(run)))
         ended = f" ({self._ended})" if self._ended else ""
@@ -443,6 +475,20 @@ class Race:
         gap, error = difference(best.parts, cheapest.parts)
         words = f"level with {self._called(best)}, which is ahead by {gap:.4f} ± {error:.4f}"
         return cheapest, f"{words} and costs {_times(best.cpu, cheapest.cpu)} as much{ended}"
+
+    def _payable(self, runs: list[Trying]) -> list[Trying]:
+        """Those whose last fits are estimated to end in time; the cheapest, where none is. A fit that is trained ends
+        in time in any case, as it is cut short."""
+        if not self._clock.timed or self._interrupted:
+            return runs
+        prices = {id(run): self._finish_cost(run) for run in runs}
+        left = self._clock.left()
+        some = [run for run in runs if run.candidate.trained or prices[id(run)] <= left]
+        return some if some or not runs else [min(runs, key=lambda run: prices[id(run)])]
+
+    def _finish_cost(self, run: Trying) -> float:
+        cost = run.candidate.cost
+        return self._last_fits(cost.of(run.epochs or 0, self._whole)[0], run.nodes) if cost is not None else 0.0
 
     def _price(self, run: Trying) -> float:
         """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""
@@ -466,9 +512,10 @@ class Race:
         figure = None if value is None or not math.isfinite(value.figure) else sign * value.figure
         deviation = None if value is None or not math.isfinite(value.deviation) else value.deviation
         spent = round(self._clock.spent(), 3)
+        within = f", within a part of {self._part_size:,} nodes" if self._part_share else ""
         return Trials(
             self._asked.task.name, self._asked.figure, str(self._clock.budget), tuple(self._rows), self._called(run),
-            reason, figure, deviation, self._asked.note, self._asked.smaller, spent,
+            reason, figure, deviation, self._asked.note + within, self._asked.smaller, spent,
         )  # fmt: skip
 
 

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
+    from netfold.learn.training import Block
     from netfold.models.depthlgp.network import Batch, DepthLGPNetwork
 
 __all__ = ["DepthLGP"]
 
 _MEASURED = 256
 """Subgraphs from whose errors is learned how sure an answer is."""
+_FASTER = 5
+"""Times the rate of h and a together, for a alone: by a tenth of that, node weights stayed where they start."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,15 +91,17 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
     lr: float = training("lr", default=0.003, help="learning rate of Adam, for eta, zeta and g")
     node_lr: float = option(
         0.01,
-        "learning rate of row-wise Adagrad, for h and a of each node; 0 keeps h at f, and a where it starts",
+        "learning rate of row-wise Adagrad, for h and a of each node, or, where starts are chosen, five times it for a "
+        "alone; 0 keeps h at f, and a where it starts",
         at_least=0,
     )
     schedule: str = training("schedule", help="how the learning rates fall over the epochs")
     starts: str = option(
         "chosen",
-        "where eta and zeta start: chosen (of multiples of `eta` and `zeta` up to 100, near which LabelProp is, those "
-        "that place held-back nodes best; what is then learned is kept where it places them better still) or given (as "
-        "they are, and all that is learned is kept)",
+        "where eta, zeta and a start: chosen (of multiples of `eta` and `zeta` up to 100, near which LabelProp is, and "
+        "of powers of the degree for a, those that place held-back nodes best; these three are then learned by where "
+        "vectors point, kept where that places nodes better still, and vectors brought to the length of known ones) or "
+        "given (as they are; h and g are learned too, by squared errors, and all is kept)",
         choices=("chosen", "given"),
     )
 
@@ -135,19 +140,28 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
     def _problem(
         self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[DepthLGPNetwork]:
-        from netfold.learn.training import Block
-
         network = self._started(data, device, resumed=resumed)
         skipped = self._held_back(data) if self.starts == "chosen" else None
         of = self._sampler(network, data.embedding, self.samples, self.batch_size, skipped)
-        block = Block(network.shared, "adam", self.lr)
-        if self.node_lr:
-            both = [*network.shared, *network.tables]
-            block = Block(both, "adam_and_rows", self.lr, {"row_lr": self.node_lr})
-        return Problem(network, lambda epoch: of(self._generator(1, epoch)), [block], self.schedule)
+        return Problem(network, lambda epoch: of(self._generator(1, epoch)), [self._block(network)], self.schedule)
+
+    def _block(self, network: DepthLGPNetwork) -> Block:
+        """What is learned. Where starts are chosen, h and g are not: they turn nodes away from their links."""
+        from netfold.learn.training import Block
+
+        shared, tables, rate = network.shared, network.tables, self.node_lr
+        if self.starts == "chosen":
+            kernel = network.kernel
+            shared, tables, rate = [kernel.raw_eta, kernel.raw_zeta], [kernel.raw_weights], _FASTER * self.node_lr
+            for x in (network.latent, *network.g.parameters()):
+                x.requires_grad_(False)
+        if not rate:
+            return Block(shared, "adam", self.lr)
+        return Block([*shared, *tables], "adam_and_rows", self.lr, {"row_lr": rate})
 
     def _started(self, data: _Embedded, device: torch.device, *, resumed: bool = False) -> DepthLGPNetwork:
         """The network before it is trained."""
+        import numpy as np
         import torch
 
         network = self._network(data.facts)
@@ -157,7 +171,8 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             network.start(torch.tensor(data.embedding.vectors), self._generator(0), mean=self.prior == "mean")
         network.to(device)
         if not resumed and self.starts == "chosen":
-            network.choose_starts(self._alone(network, data))
+            degrees = torch.from_numpy(np.asarray(data.links.sum(axis=1), np.float32).ravel()).to(device)
+            network.choose_starts(self._alone(network, data), degrees)
         return network
 
     def _held_back(self, data: _Embedded) -> npt.NDArray[np.int64]:
@@ -202,16 +217,32 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         )
 
     def _network(self, facts: dict[str, Any]) -> DepthLGPNetwork:
+        from netfold.embedder.placing import Placing
         from netfold.models.depthlgp.network import DepthLGPNetwork
 
         size = facts["n_nodes"], facts["dim"], self._entries(facts)
-        return DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
+        network = DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
+        network.directions = self.starts == "chosen"
+        network.scale = Placing.from_facts(facts.get("placing")).scale
+        return network
 
     def _embed(self, data: _Embedded) -> Embedding:
-        if self.starts == "chosen" and self.history_:
-            start = self._started(data, self.network_.device)
-            if start.agreement(self._alone(start, data)) >= self.network_.agreement(self._alone(self.network_, data)):
-                self.network_.load_state_dict(start.state_dict())  # what was learned places new nodes no better
+        if self.starts == "chosen":
+            self._keep_best(data)
         for batch in self._sampler(self.network_, data.embedding, _MEASURED, _MEASURED)(self._generator(2)):
             self.network_.measure(batch, self._generator(3))
         return data.embedding
+
+    def _keep_best(self, data: _Embedded) -> None:
+        """Go back to the start where what was learned places held-back nodes hardly better, and match lengths."""
+        from netfold.embedder.placing import Placing
+        from netfold.models.depthlgp.network import WORTH
+
+        network, judges = self.network_, self._alone(self.network_, data)
+        start = self._started(data, network.device) if self.history_ else network
+        agreement = {"start": start.agreement(judges), "learned": network.agreement(judges)}
+        if 1 - agreement["learned"] > WORTH * (1 - agreement["start"]):
+            network.load_state_dict(start.state_dict())
+        network.match_lengths(judges)
+        placing = Placing(scale=network.scale, agreement=agreement)
+        self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(placing)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,21 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.embedder.placing import length_ratio
 from netfold.learn import losses
 from netfold.learn.walks import Links
 from netfold.models.lgp.neighborhoods import Caps, Surroundings, read_around, walked_roots
 from netfold.models.lgp.process import Process
 from netfold.models.lgp.solve import posterior_variances, solved
 
-__all__ = ["Batch", "DepthLGPNetwork", "batches"]
+__all__ = ["WORTH", "Batch", "DepthLGPNetwork", "batches"]
 
 _MULTIPLES = tuple((eta, zeta * eta) for eta in (100.0, 10.0, 1.0) for zeta in (0.0, 0.1, 1.0))
 """Of eta and zeta, that are tried as starts: the first, with eta large and zeta 0, is nearly LabelProp."""
+_POWERS = (0.0, 0.125, 0.25, 0.5, 1.0)
+"""Of the degree, by which neighbors are weighed down, that are tried: the first weighs all alike, as LabelProp does."""
+WORTH = 0.95
+"""How much less (at most this share of it) the disagreement must be for what is simpler to be left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +72,15 @@ def batches(
 class DepthLGPNetwork(Process):
     """The process, trained by holding back known nodes."""
 
+    directions: bool = False
+    """Whether the risk is of where vectors point, seen from the mean, or (the chapter's) of where they are."""
+
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """The empirical risk over a batch: the mean over its nodes of ‖f(v) - f̃(v)‖²."""
-        return {"risk": losses.empirical_risk(self(batch.around), batch.vectors) / max(1, len(batch.vectors))}
+        """The empirical risk over a batch: the mean over its nodes of ‖f(v) - f̃(v)‖², or of 1 - cosine."""
+        placed, count = self(batch.around), max(1, len(batch.vectors))
+        if self.directions:
+            return {"risk": losses.direction_risk(placed - self.mean, batch.vectors - self.mean) / count}
+        return {"risk": losses.empirical_risk(placed, batch.vectors) / count}
 
     @torch.no_grad()
     def agreement(self, batch: Batch) -> float:
@@ -80,16 +92,33 @@ class DepthLGPNetwork(Process):
         return float(functional.cosine_similarity(placed, away).mean()) if len(batch.vectors) else 0.0
 
     @torch.no_grad()
-    def choose_starts(self, batch: Batch) -> None:
-        """Start eta and zeta at those multiples of where they are that place a batch best; of equal ones the first."""
-        starts, best = self.kernel.starts.clone(), -2.0
-        chosen = starts.clone()
-        for eta, zeta in _MULTIPLES:
-            self.kernel.starts.copy_(starts * starts.new_tensor([eta, zeta]))
-            agreement = self.agreement(batch)
-            if agreement > best + 1e-4:
-                chosen, best = self.kernel.starts.clone(), agreement
-        self.kernel.starts.copy_(chosen)
+    def choose_starts(self, batch: Batch, degrees: Tensor) -> None:
+        """Start eta, zeta and a where a batch is placed best: by multiples of where eta and zeta are, then by powers.
+
+        The first of those whose disagreement is hardly more than the least: the nearest to LabelProp.
+        """
+        starts = self.kernel.starts.clone()
+
+        def by_multiple(pair: tuple[float, float]) -> None:
+            self.kernel.starts.copy_(starts * starts.new_tensor(pair))
+
+        self._take(by_multiple, _MULTIPLES, batch)
+        self._take(lambda power: self.kernel.weigh(degrees, power), _POWERS, batch)
+
+    def _take(self, set_to: Callable[[Any], None], values: Sequence[Any], batch: Batch) -> None:
+        apart = []
+        for value in values:
+            set_to(value)
+            apart.append(max(0.0, 1 - self.agreement(batch)))
+        set_to(next(value for value, x in zip(values, apart, strict=True) if WORTH * x <= min(apart)))
+
+    @torch.no_grad()
+    def match_lengths(self, batch: Batch) -> None:
+        """Choose `scale` so that a batch's nodes are, at the median, as far from the mean as where they are placed."""
+        self.scale = 1.0
+        if len(batch.vectors):
+            placed, known = (x - self.mean for x in (self(batch.around), batch.vectors))
+            self.scale = length_ratio(placed.numpy(force=True), known.numpy(force=True))
 
     @torch.no_grad()
     def measure(self, batch: Batch, generator: torch.Generator) -> None:

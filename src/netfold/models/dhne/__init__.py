@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.hypergraph import Hypergraph
+    from netfold.embedder.placing import Placing
     from netfold.learn.progress import Progress
     from netfold.models.dhne.network import DHNENetwork
     from netfold.models.dhne.scores import TupleScorer
     from netfold.models.dhne.tuples import Places, Schema
 
 __all__ = ["DHNE"]
+
+_CLEARLY = 0.01
+"""By how much more of the hidden tuples a way must tell from others than the encoder does."""
 
 
 class _Counted(Input["Hypergraph"]):
@@ -273,6 +277,56 @@ class DHNE(Embedder["DHNENetwork"]):
         from netfold.models.dhne.scores import new_vectors
 
         return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known))
+
+    # ---------------------------------------------------------------- new nodes
+
+    def _ways(self) -> tuple[str, ...]:
+        return ("encode", "refine")
+
+    def _place(self, graph: Any, rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing) -> Embedding:
+        """By the objective: the only way beside the encoder."""
+        from netfold.data.embedding import Embedding
+        from netfold.models.dhne.scores import new_vectors
+
+        start = new_vectors(graph, self.network_, rows, known)
+        return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start))
+
+    def _refined(
+        self, graph: Hypergraph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64], start: Any
+    ) -> npt.NDArray[np.float32]:
+        from netfold.models.dhne.scores import NewNodes, rows_over_known, tuples_of_new, type_codes_of
+
+        counts = rows_over_known(graph, new, known, len(self.embedding_))
+        types = type_codes_of(graph, self.network_.schema)[new]
+        groups = tuples_of_new(graph, self.network_, new, known)
+        more = {"per_positive": self.n_negatives, "seed": self.seed}
+        return NewNodes(self.network_, self.embedding_.vectors, groups, counts, types, **more).refined(start)
+
+    def _choose_placing(self, graph: Any) -> None:
+        """Refine new nodes where that tells hidden tuples of known ones from others better than the encoder does."""
+        from netfold.embedder.placing import Placing
+
+        agreement = self._judged(graph)
+        refine = bool(agreement) and agreement["refine"] > agreement["encode"] + _CLEARLY
+        placing = Placing("refine" if refine else "encode", agreement=agreement)
+        self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(placing)}
+
+    def _judged(self, graph: Hypergraph) -> dict[str, float]:
+        """By each way, how often hidden tuples of some known nodes, placed by the others, score above tuples that are
+        none; nothing where nodes with enough tuples are few."""
+        import numpy as np
+
+        from netfold.models.dhne.scores import half_hidden, new_vectors
+
+        judges = half_hidden(graph, self.network_, np.random.default_rng([self.seed, 20]))
+        if judges is None:
+            return {}
+        seen, new, asked = judges
+        known = np.arange(graph.n_nodes)
+        known[new] = -1
+        encoded = new_vectors(seen, self.network_, new, known)
+        ways = {"encode": encoded, "refine": self._refined(seen, new, known, encoded)}
+        return {way: asked.told_apart(self.network_, self.embedding_.vectors, new, x) for way, x in ways.items()}
 
     def _scorer(self, later: Any) -> TupleScorer:
         from netfold.models.dhne.scores import TupleScorer, type_codes_of

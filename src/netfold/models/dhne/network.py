@@ -109,6 +109,12 @@ class Autoencoder(nn.Module):
         inputs = self.first(seen)
         return self.activation(inputs if only is None else inputs.index_select(0, only))
 
+    def inverse(self, vectors: Tensor, margin: float) -> Tensor:
+        """What σ makes these of, where none is nearer to its bounds than so: m x dim."""
+        if self.gain == GAINS["tanh"]:
+            return torch.atanh(vectors.clamp(margin - 1, 1 - margin))
+        return torch.logit(vectors.clamp(margin, 1 - margin))
+
     def errors(self, written: SparseRows, vectors: Tensor) -> Tensor:
         """`L_2` of some rows and their vectors (m x dim): the squared errors at their non-zeros, in O(nnz dim)."""
         return losses.nonzero_squares(self.last.at(written, vectors).sigmoid(), written.values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
@@ -19,11 +20,23 @@ from netfold.data.nodes import Nodes
 from netfold.data.text import with_article
 from netfold.embedder.problem import check_placed
 from netfold.errors import InputError
-from netfold.learn.sparse_rows import PIECE
+from netfold.learn import losses
+from netfold.learn.solvers import descended
+from netfold.learn.sparse_rows import PIECE, SparseRows
 from netfold.models.dhne.network import DHNENetwork
 from netfold.models.dhne.tuples import Form, Schema
 
-__all__ = ["TupleScorer", "check_types", "new_vectors", "rows_over_known", "type_codes_of"]
+__all__ = [
+    "HiddenTuples",
+    "NewNodes",
+    "TupleScorer",
+    "check_types",
+    "half_hidden",
+    "new_vectors",
+    "rows_over_known",
+    "tuples_of_new",
+    "type_codes_of",
+]
 
 
 def rows_over_known(hypergraph: Hypergraph, new: Ints, known: Ints, n: int) -> sparse.csr_array:
@@ -80,6 +93,200 @@ def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: 
         vectors[at] = network.embed(counts, t)
     check_placed("DHNE", hypergraph.nodes, np.sort(lost), lack="in no hyperedge with a known node", by="hyperedges")
     return vectors
+
+
+_STANDING = 4
+"""Known nodes of each type that stand for all in the tuples that are none, where new nodes are refined."""
+_TIE = 1.0
+"""Weight of the squared way from where the encoder places a node, before its activation."""
+_EDGE = 1e-4
+"""How near an activation's bounds a vector is taken to be at most: there its inverse has no end."""
+
+
+@dataclass(frozen=True, eq=False)
+class _NewAt:
+    """Tuples of one form with a new node at one position and known ones at all others."""
+
+    form: int
+    slot: int
+    rows: Ints
+    """k x N: places among the known nodes, -1 at the slot."""
+    of: Ints
+    """k: which new node."""
+
+
+def tuples_of_new(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: Ints) -> list[_NewAt]:
+    """The hyperedges with one of the nodes `new` and else known ones, by form and position; `known` as above."""
+    place, groups = np.full(hypergraph.n_nodes, -1, np.int64), []
+    place[new] = np.arange(len(new))
+    for kind in hypergraph.kinds:
+        form, order = network.schema.place(kind, hypergraph.types)
+        rows = kind.rows[:, order]
+        is_new = place[rows] >= 0
+        alone = (is_new.sum(axis=1) == 1) & ((known[rows] >= 0) | is_new).all(axis=1)
+        rows, is_new = rows[alone], is_new[alone]
+        for slot in np.flatnonzero(is_new.any(axis=0)).tolist():
+            mine = rows[is_new[:, slot]]
+            others = np.where(np.arange(rows.shape[1]) == slot, -1, known[mine])
+            groups.append(_NewAt(form, slot, others, place[mine[:, slot]]))
+    return groups
+
+
+def _none_of(group: _NewAt, network: DHNENetwork, standing: list[Ints]) -> _NewAt:
+    """Tuples that are no hyperedges of their new node: another position gets each of the standing nodes of its type."""
+    types, rows, of = network.schema.forms[group.form].types, [], []
+    for position in (a for a in range(len(types)) if a != group.slot):
+        some = standing[types[position]]
+        others = np.repeat(group.rows, len(some), axis=0)
+        others[:, position] = np.tile(some, len(group.rows))
+        rows.append(others)
+        of.append(np.repeat(group.of, len(some)))
+    row, owner = np.concatenate(rows), np.concatenate(of)
+    named = np.sort(row, axis=1)
+    twice = (named[:, 1:] == named[:, :-1]).any(axis=1)
+    is_one = _among(np.column_stack([owner, row]), np.column_stack([group.of, group.rows]))
+    return _NewAt(group.form, group.slot, row[~(twice | is_one)], owner[~(twice | is_one)])
+
+
+def _among(rows: Ints, some: Ints) -> npt.NDArray[np.bool_]:
+    """Which rows are among some others."""
+    both = np.unique(np.concatenate([rows, some]), axis=0, return_inverse=True)[1].ravel()
+    return np.isin(both[: len(rows)], both[len(rows) :])
+
+
+class NewNodes:
+    """The part that new nodes have in the objective, all parameters and known vectors held fixed.
+
+    Of each: Σ -log S over its tuples, plus `per_positive` for each of these of -log(1 - S) where another position has
+    some other node; alpha L_2 of its row; and a tie to where the encoder places it.
+    """
+
+    def __init__(
+        self,
+        network: DHNENetwork,
+        vectors: npt.NDArray[np.float32],
+        groups: list[_NewAt],
+        rows: sparse.csr_array,
+        types: Ints,
+        *,
+        per_positive: int,
+        seed: int,
+    ):
+        """`vectors` are the known nodes' (n x dim), `rows` the counts of m new ones over them, `types` the latters'."""
+        self._network, self._device = network, network.device
+        known, places = torch.tensor(vectors).to(self._device), network.places()
+        self._reach = float(network.autoencoder(0).inverse(known[: 1 << 14], _EDGE).std()) or 1.0
+        rng = np.random.default_rng([seed, 21])
+        standing = [rng.choice(x, min(_STANDING, len(x)), replace=False) for x in places.members]
+        self._tuples = [self._asked(known, group, 1.0, 1.0) for group in groups]
+        for group in groups:
+            wrong, types_here = _none_of(group, network, standing), network.schema.forms[group.form].types
+            drawn = sum(len(standing[t]) for i, t in enumerate(types_here) if i != group.slot)
+            if len(wrong.of) and per_positive:
+                self._tuples.append(self._asked(known, wrong, 0.0, per_positive / drawn))
+        self._written: list[tuple[int, Tensor, SparseRows]] = []
+        for t in np.unique(types).tolist():
+            at = np.flatnonzero(types == t)
+            written = network.autoencoder(t).scaled(places.rows(rows[at], t))
+            index = torch.from_numpy(at).to(self._device)
+            self._written.append((t, index, SparseRows.from_scipy(written, device=self._device)))
+
+    def _asked(self, known: Tensor, group: _NewAt, truth: float, weight: float) -> tuple[Any, ...]:
+        at = [
+            known[torch.from_numpy(x).to(self._device)] if i != group.slot else None for i, x in enumerate(group.rows.T)
+        ]
+        return group.form, at, torch.from_numpy(group.of).to(self._device), truth, weight
+
+    def objective(self, x: Tensor) -> Tensor:
+        """Of these vectors (m x dim), summed over the nodes and without the tie."""
+        total = x.new_zeros(())
+        for form, at, of, truth, weight in self._tuples:
+            logits = self._network.similarity(form).of([x[of] if y is None else y for y in at])
+            total = total + weight * losses.tuple_cross_entropy(logits, torch.full_like(logits, truth))
+        for t, at, written in self._written:
+            if self._network.alpha and len(written.values):
+                total = total + self._network.alpha * self._network.autoencoder(t).errors(written, x[at])
+        return total
+
+    def refined(self, start: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The vectors after some steps from where the encoder places the nodes: m x dim."""
+        coder = self._network.autoencoder(0)
+        begin = coder.inverse(torch.tensor(start).to(self._device), _EDGE)
+
+        def slope(x: Tensor) -> Tensor:
+            x = x.detach().requires_grad_(True)
+            with torch.enable_grad():
+                total = self.objective(coder.activation(x)) + _TIE * (x - begin).square().sum()
+            return torch.autograd.grad(total, x)[0]
+
+        moved = descended(slope, begin, self._reach)
+        refined: npt.NDArray[np.float32] = coder.activation(moved).numpy(force=True)
+        return refined
+
+
+_JUDGES, _FEWEST, _TUPLES = 128, 16, 32
+"""Known nodes that judge ways to place new ones (a quarter of all at most), how many there must be, and how many tuples
+of each are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenTuples:
+    """Tuples that were hidden from the placing of known nodes, beside as many that are none."""
+
+    groups: list[tuple[int, Ints, Ints]]
+    """(form, tuples, others), both k x N: places among the known nodes."""
+
+    @torch.no_grad()
+    def told_apart(self, network: DHNENetwork, vectors: npt.NDArray[np.float32], new: Ints, placed: Any) -> float:
+        """How often a tuple scores above the other beside it, the nodes `new` having the vectors `placed`."""
+        there = vectors.copy()
+        there[new] = placed
+        x, above = torch.from_numpy(there).to(network.device), list[Tensor]()
+        for form, *both in self.groups:
+            index = [torch.from_numpy(rows.T.copy()).to(network.device) for rows in both]
+            right, wrong = (network.similarity(form).of([x[i] for i in columns]) for columns in index)
+            above.append((right > wrong).double() + 0.5 * (right == wrong).double())
+        return float(torch.cat(above).mean())
+
+
+def half_hidden(
+    hypergraph: Hypergraph, network: DHNENetwork, rng: np.random.Generator
+) -> tuple[Hypergraph, Ints, HiddenTuples] | None:
+    """Half of the tuples of some nodes, which nodes, and the other half; None where few nodes have four tuples.
+
+    Only tuples with one such node count, so that all others of it are known.
+    """
+    counts = sum((np.bincount(k.rows.ravel(), minlength=hypergraph.n_nodes) for k in hypergraph.kinds), np.int64(0))
+    several = np.flatnonzero(counts >= 4)
+    if len(several) < 4 * _FEWEST:
+        return None
+    is_new = np.zeros(hypergraph.n_nodes, bool)
+    is_new[rng.choice(several, min(_JUDGES, len(several) // 4), replace=False)] = True
+    seen, hidden, members = [], [], network.places().members
+    for kind in hypergraph.kinds:
+        rows = kind.rows[is_new[kind.rows].sum(axis=1) == 1]
+        owner = rows[np.arange(len(rows)), is_new[rows].argmax(axis=1)]
+        order = np.lexsort((rng.random(len(rows)), owner))
+        rows, owner = rows[order], owner[order]
+        turn = np.arange(len(rows)) - np.searchsorted(owner, owner)
+        seen.append((kind, rows[(turn < _TUPLES) & (turn % 2 == 0)]))
+        hidden.append((kind, rows[(turn < _TUPLES) & (turn % 2 == 1)]))
+    new = np.intersect1d(*(np.unique(np.concatenate([x[is_new[x]] for _, x in y])) for y in (seen, hidden)))
+    if len(new) < _FEWEST:
+        return None
+    groups = []
+    for kind, rows in hidden:
+        form, order = network.schema.place(kind, hypergraph.types)
+        right = rows[np.isin(rows, new).any(axis=1)][:, order]
+        wrong, at = right.copy(), np.where(is_new[right], -1.0, rng.random(right.shape)).argmax(axis=1)
+        for position, t in enumerate(network.schema.forms[form].types):
+            wrong[at == position, position] = rng.choice(members[t], int((at == position).sum()))
+        groups.append((form, right, wrong))
+    kinds = [(kind.roles, kind.types, rows[np.isin(rows, new).any(axis=1)]) for kind, rows in seen]
+    whole = Hypergraph.from_kinds(
+        kinds, nodes=hypergraph.nodes, node_types=hypergraph.type_codes, types=hypergraph.types
+    )  # fmt: skip
+    return whole, new, HiddenTuples(groups)
 
 
 class TupleScorer:

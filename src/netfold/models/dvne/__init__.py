@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
 
@@ -102,6 +103,7 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     embedding_: Embedding = dataclasses.field(
         init=False, metadata=holds("a Gaussian for each known node: its mean in `vectors`, its deviation σ in `std`")
@@ -191,7 +193,7 @@ class DVNE(Embedder["DVNENetwork"]):
         from netfold.learn.sparse_rows import SparseRows
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dvne.batches import Triplets, batches
+        from netfold.models.dvne.batches import Triplets, batches, step_count
 
         graph = data.graph
         with large_on(device, graph.n_nodes):
@@ -212,6 +214,7 @@ class DVNE(Embedder["DVNENetwork"]):
             self.schedule,
             self.tolerance,
             self.patience,
+            step_count(count if len(triplets) else graph.n_nodes, self.batch_size),
         )
 
     def _check(self, graph: Graph, links: int, triplets: int) -> None:
@@ -246,6 +249,12 @@ class DVNE(Embedder["DVNENetwork"]):
         links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
         check_placed("DVNE", graph.nodes, new[links == 0])
         return self._gaussians(graph.nodes.take(new), steps(out, into))
+
+    def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
+        from netfold.learn.sparse_rows import SparseRows
+
+        rows = SparseRows.from_scipy(data.steps, device=network.device)
+        return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps

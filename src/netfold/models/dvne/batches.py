@@ -18,7 +18,7 @@ from netfold.data.graph import Graph
 from netfold.learn.draws import normal
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
-__all__ = ["Batch", "NodeChunk", "Triplets", "batches", "steps", "widened"]
+__all__ = ["Batch", "NodeChunk", "Triplets", "batches", "step_count", "steps", "widened"]
 
 
 def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | None = None) -> sparse.csr_array:
@@ -171,6 +171,11 @@ class _Network(Protocol):
         """How many rows it walks at a time."""
 
 
+def step_count(visits: int, batch_size: int | None) -> int:
+    """In how many steps an epoch of so many triplets (or, where there are none, nodes) is made."""
+    return math.ceil(visits / (batch_size or max(_LEAST, math.ceil(visits / _STEPS))))
+
+
 def batches(
     rows: SparseRows,
     triplets: Triplets,
@@ -190,7 +195,7 @@ def batches(
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)
     shape = (count if len(triplets) else 0,)
     visits = shape[0] or n  # where there is no triplet, there are still nodes to be written
-    steps = math.ceil(visits / (batch_size or max(_LEAST, math.ceil(visits / _STEPS))))
+    steps = step_count(visits, batch_size)
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = torch.randint(max(1, len(triplets)), shape, generator=generator)

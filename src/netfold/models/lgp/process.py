@@ -76,6 +76,17 @@ class Kernel(nn.Module):
         """a of some rows of `raw_weights`."""
         return torch.sigmoid(raw + _START)
 
+    @torch.no_grad()
+    def weigh(self, degrees: Tensor, power: float) -> None:
+        """Let a_v = σ(3) min(1, (d_0 / d_v)^power), d (n) the sums of nodes' links, of which a tenth are up to d_0.
+
+        A neighbor that everybody has says little of a node; a power of 0 is where a starts, the same for all.
+        """
+        linked = degrees[degrees > 0]
+        least = linked.kthvalue(max(1, len(linked) // 10)).values
+        share = (least / torch.maximum(degrees, least)) ** power
+        self.raw_weights.copy_(torch.logit(torch.sigmoid(share.new_tensor(_START)) * share)[:, None] - _START)
+
     def _spread(self, raw: Tensor) -> Tensor:
         """From one number a group to one a dimension; the first half is the smaller where they differ."""
         if len(raw) in (1, self.dim):
@@ -216,11 +227,14 @@ class StoredGraph(nn.Module):
 
 
 class Process(nn.Module):
-    """h of n known nodes, the kernel of its prior, and g; f(v) = mean + g(h(v) - mean).
+    """h of n known nodes, the kernel of its prior, and g; f(v) = mean + scale g(h(v) - mean).
 
     The prior of h has the mean `mean`, 0 in the chapter: `latent` is what h is beyond it. The graph, of so many
     entries, is kept for nodes that come later.
     """
+
+    scale: float = 1.0
+    """By what vectors are lengthened from the mean: a mean of neighbors is shorter than those are."""
 
     def __init__(self, n: int, dim: int, entries: int, *, sharing: str, hidden: int):
         super().__init__()
@@ -270,9 +284,9 @@ class Process(nn.Module):
         )
 
     def vectors(self, latent: Tensor) -> Tensor:
-        """f of nodes with these latent states, less the mean as they are here: mean + g(latent)."""
+        """f of nodes with these latent states, less the mean as they are here: mean + scale g(latent)."""
         moved: Tensor = self.g(latent)
-        return self.mean + moved
+        return self.mean + (moved if self.scale == 1 else self.scale * moved)
 
     def forward(self, around: Surroundings) -> Tensor:
         """f of the nodes that count as new, by those around them: m x d."""

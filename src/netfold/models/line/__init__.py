@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
@@ -12,10 +13,13 @@ from netfold.embedder.training_options import skipgram
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import torch
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.line.network import LINENetwork
 
@@ -106,13 +110,15 @@ class LINE(Embedder["LINENetwork"]):
         if not resumed:
             self._start(network, data.graph)
         network.to(device)
+        samples = self.samples or max(_LEAST, matrix.nnz)
+        batch_size = self.batch_size or batch_by_size(4096, data.graph.n_nodes, 2)
         of = pair_batches(
             Links.from_scipy(matrix, device),
             torch.tensor(matrix.data, device=device),
             Noise.of(matrix, device),
-            samples=self.samples or max(_LEAST, matrix.nnz),
+            samples=samples,
             n_negatives=self.n_negatives,
-            batch_size=self.batch_size or batch_by_size(4096, data.graph.n_nodes, 2),
+            batch_size=batch_size,
         )
         return Problem(
             network,
@@ -121,6 +127,7 @@ class LINE(Embedder["LINENetwork"]):
             self.schedule,
             self.tolerance,
             self.patience,
+            math.ceil(samples / batch_size),
         )
 
     def _start(self, network: LINENetwork, graph: Graph) -> None:
@@ -139,6 +146,27 @@ class LINE(Embedder["LINENetwork"]):
         wide = 1 + max(network.first.shape[1], network.second.shape[1])
         vectors, contexts = spectral_start(matrix, wide, 1, self.n_negatives, self._generator(0), network.device)
         network.start_from(vectors, contexts)
+
+    def _codes(self, network: LINENetwork, data: Input) -> NodeCodes:
+        return network.codes
+
+    def _begin(
+        self,
+        network: LINENetwork,
+        known: npt.NDArray[np.int64],
+        placed: npt.NDArray[np.float32],
+        there: npt.NDArray[np.bool_],
+    ) -> None:
+        import torch
+
+        from netfold.learn.skipgram import begin_rows
+
+        generator, width = self._generator(8), network.first.shape[1]
+        old = torch.from_numpy(known >= 0).to(network.device)
+        for table, part in ((network.first, placed[:, :width]), (network.second, placed[:, width:])):
+            if table.shape[1]:
+                usual = float(table.detach()[old].norm(dim=1).median())  # vectors are of length 1, the table's are not
+                begin_rows(table, known < 0, part * usual, there, generator)
 
     def _network(self, facts: dict[str, Any]) -> LINENetwork:
         from netfold.models.line.network import LINENetwork

@@ -58,6 +58,11 @@ class LINENetwork(nn.Module):
             terms |= {f"second_{name}": term for name, term in batch.terms(ends, contexts).items()}
         return terms
 
+    def codes(self, nodes: Tensor) -> Tensor:
+        """The vectors of distinct nodes as `embed` has them, with their gradients: m x (d₁ + d₂)."""
+        tables = [take_rows(table, nodes) for table in (self.first, self.second) if table.shape[1]]
+        return torch.cat([nn.functional.normalize(rows) for rows in tables], dim=1)
+
     @torch.no_grad()
     def embed(self) -> Tensor:
         """The vectors of all nodes, those of each order of length 1, side by side: n x (d₁ + d₂)."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
@@ -11,10 +12,13 @@ from netfold.embedder.problem import Input, Problem
 from netfold.embedder.training_options import skipgram
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import torch
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.node2vec.network import Node2VecNetwork
 
@@ -41,6 +45,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     [1, 11]
     """
 
+    free_vectors: ClassVar[bool] = True
+
     epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
     p: float = skipgram("p")
     q: float = skipgram("q")
@@ -61,18 +67,22 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     batch_size: int | None = skipgram("batch_size")
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
+    held_out: float = skipgram("held_out")
 
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[Node2VecNetwork]:
+        import numpy as np
+
         from netfold.learn.skipgram import PRIOR, Noise, batch_by_size, is_large, window_batches
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.learn.walks import Links
 
         matrix = data.graph.adjacency
+        batch_size = self.batch_size or batch_by_size(64, data.graph.n_nodes, 2 * self.length)
         with large_on(device, data.graph.n_nodes):
             network = self._network(data.facts)
         if not resumed:
@@ -87,9 +97,10 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             length=self.length,
             window=self.window,
             n_negatives=self.n_negatives,
-            batch_size=self.batch_size or batch_by_size(64, data.graph.n_nodes, 2 * self.length),
+            batch_size=batch_size,
         )
         lr = self.lr or (0.03 if is_large(data.graph.n_nodes) else 0.1)
+        walks = self.walks * int(np.count_nonzero(np.diff(matrix.indptr)))
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),
@@ -97,6 +108,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             self.schedule,
             self.tolerance,
             self.patience,
+            math.ceil(walks / batch_size),
         )
 
     def _start(self, network: Node2VecNetwork, graph: Graph) -> None:
@@ -117,6 +129,22 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         with torch.no_grad():
             network.vectors.copy_(vectors)
             network.contexts.copy_(contexts)
+
+    def _codes(self, network: Node2VecNetwork, data: Input) -> NodeCodes:
+        from netfold.learn.layers import take_rows
+
+        return lambda nodes: take_rows(network.vectors, nodes)
+
+    def _begin(
+        self,
+        network: Node2VecNetwork,
+        known: npt.NDArray[np.int64],
+        placed: npt.NDArray[np.float32],
+        there: npt.NDArray[np.bool_],
+    ) -> None:
+        from netfold.learn.skipgram import begin_rows
+
+        begin_rows(network.vectors, known < 0, placed, there, self._generator(8))
 
     def _network(self, facts: dict[str, Any]) -> Node2VecNetwork:
         from netfold.models.node2vec.network import Node2VecNetwork

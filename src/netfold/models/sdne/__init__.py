@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.sdne.network import SDNENetwork
 
@@ -122,6 +124,7 @@ class SDNE(Embedder["SDNENetwork"]):
     batch_size: int | None = training("batch_size")
     tolerance: float = training("tolerance")
     patience: int = training("patience")
+    held_out: float = training("held_out")
 
     def reconstruct(self, graph: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the decoder makes of these rows of a graph: x̂ over the known nodes, in the order of `embedding_.nodes`.
@@ -197,6 +200,7 @@ class SDNE(Embedder["SDNENetwork"]):
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
+            math.ceil(data.graph.n_nodes / (self.batch_size or data.graph.n_nodes)),
         )
 
     def _unspread(self, *, directed: bool = False) -> str:
@@ -208,6 +212,8 @@ class SDNE(Embedder["SDNENetwork"]):
             return "only whole epochs (batch_size=None) are the same whatever the number of ranks"
         if self.init == "dbn":
             return "init='dbn' trains its layers row by row"
+        if self.held_out:
+            return "held_out asks for pairs of nodes that different ranks have"
         return ""
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
@@ -304,6 +310,12 @@ class SDNE(Embedder["SDNENetwork"]):
         lack = f"no {'link' if graph.directed else 'links'} to any known node"
         check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
         return Embedding(graph.nodes.take(new), self.network_.embed(rows))
+
+    def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
+        from netfold.learn.sparse_rows import SparseRows
+
+        rows = SparseRows.from_scipy(network.weighed(data.graph.adjacency), device=network.device)
+        return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         return self.network_.embed(links.out)

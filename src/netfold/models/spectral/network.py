@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from netfold.learn.layers import Tables
 from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, signs, truncated_svd
-from netfold.learn.sparse_rows import SparseRows, in_chunks
+from netfold.learn.sparse_rows import SparseRows, product_in_chunks
 
 __all__ = ["LinkSums", "Settings", "SpectralNetwork", "centered", "whitening"]
 
@@ -131,8 +131,7 @@ class SpectralNetwork(Tables):
 
     def _through(self, matrix: sparse.csr_array, side: int) -> Tensor:
         basis = self.basis[:, self._columns[side]].contiguous()
-        parts = [rows.matmul(basis).cpu() for rows in in_chunks(matrix, _CHUNK, basis)]
-        vectors = torch.cat(parts)
+        vectors = product_in_chunks(matrix, _CHUNK, basis)
         if self._matrix == "propagation":
             return centered(vectors, self.shift.cpu()) @ self.turn.cpu()
         return functional.normalize(vectors, dim=1) if self._matrix == "prone" else vectors

@@ -95,6 +95,10 @@ class Choice:
         named = "hyperedges" if self.facts.hyperedges and self.task == "link" else task_named(self.task).name
         return entrants(named, self.facts)
 
+    def race_lines(self) -> list[str]:
+        """What `nf.auto` would race, a line each: the model, and why it is among them."""
+        return [f"{x.words}: {x.why}" for x in self.race]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
         return {

@@ -95,6 +95,8 @@ _MANY_PATHS = 1e8
 """Paths of two steps, above which `overlap` is costly; at 5e8 SDNE refuses it."""
 _FEW = 10_000
 """Hyperedges, between the two sets that settings were chosen on: GPS has 1,436, MovieLens 46,412."""
+_HUGE = 50_000
+"""Nodes, above which 128 dimensions are no longer a matter of a second."""
 _SMALL = 1000
 """Nodes, below which 192 numbers each are too many for roles (docs/drne.md)."""
 
@@ -338,6 +340,20 @@ _SURE = ("uncertainty", "calibration")
 
 SPACE = (
     # ---------------------------------------------------------------- about a second
+    Entrant(
+        "spectral", {"matrix": "propagation", "dim": 16, "steps": 8}, "a million nodes in five seconds",
+        (*_PLACES, *_LATER), lambda x: x.nodes > 10 * _HUGE,
+    ),
+    Entrant(
+        "spectral", {"matrix": "propagation", "dim": 32}, "what a graph of this size is soonest done with",
+        (*_PLACES, *_LATER), lambda x: x.nodes > _HUGE,
+    ),
+    *(
+        Entrant(
+            "spectral", {"matrix": form, "dim": 32}, "soon done too", (*_PLACES, *_LATER), lambda x: x.nodes > _HUGE
+        )
+        for form in ("prone", "laplacian")
+    ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
     Entrant("spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
@@ -348,7 +364,7 @@ SPACE = (
     Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant(
         "spectral", {"matrix": "laplacian", "dim": 32}, "fewer numbers say less, and guess more",
-        ("link-prediction", "clustering", "out-of-sample"), lambda x: x.nodes > 64,
+        ("link-prediction", "clustering", "out-of-sample"), lambda x: 64 < x.nodes <= _HUGE,
     ),
     Entrant(
         "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",

@@ -279,8 +279,8 @@ def _entered(table: Table, row: Row, question: Case, fit: Callable[..., tuple[An
 def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     """A row ready to be evaluated; what it costs is counted without the base that it stands on.
 
-    A base's own `transform` is asked about the new nodes that have a known neighbor unless the row's task says else,
-    other models about those with a path to known ones.
+    A base's own `transform` (by the way that it chose, or by config's `how`) is asked about the new nodes that have a
+    known neighbor unless the row's task says else, other models about those with a path to known ones.
     """
     split = question.split
     if split is None:
@@ -289,8 +289,9 @@ def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tupl
     fitted, _ = again(split.known)
     known = fitted.embedding_
     if row.model == OWN:
-        linked = row.task.get("linked", "neighbor")
-        return FittedRow(partial(question.evaluate, fitted, linked=linked), 0.0)
+        linked, how = row.task.get("linked", "neighbor"), row.config.get("how")
+        own = fitted if how is None else lambda later: fitted.transform(later.whole, how=how)
+        return FittedRow(partial(question.evaluate, own, base=known, linked=linked), 0.0)
     if row.model == TOP:
         rerun = partial(question.evaluate, TOP, base=known, rerun=lambda graph: again(graph)[0])
         return FittedRow(rerun, again(split.whole)[1])

@@ -253,7 +253,9 @@ def _set(of: Row | Base) -> str:
     from netfold.models import MODELS
 
     config = ", ".join(f"{name} {_words(value)}" for name, value in of.config.items()) or "the defaults"
-    return of.model if of.model in WAYS else f"{MODELS[of.model].__name__} with {config}"
+    if of.model in WAYS:
+        return f"{of.model} with {config}" if of.config else of.model
+    return f"{MODELS[of.model].__name__} with {config}"
 
 
 def _how(run: Recorded) -> str:

@@ -14,6 +14,7 @@ from netfold.data.checks import is_number
 from netfold.data.text import did_you_mean
 from netfold.errors import InputError
 from netfold.studies.reproduce.table import (
+    OWN,
     WAYS,
     Asked,
     Base,
@@ -316,8 +317,19 @@ def _check(table: Table) -> None:
             _check_among(table, f"base = {row.base!r} of row {row.name!r}", row.base, table.bases, "bases")
         if not row.base or row.model not in WAYS:
             _check_model(table, f"row {row.name!r}", row)
+        elif row.config:
+            _check_way(table, row)
     for name, base in table.bases.items():
         _check_model(table, f"base {name!r}", base)
+
+
+def _check_way(table: Table, row: Row) -> None:
+    """A way that is no model has no settings, but for how a base's own `transform` places new nodes."""
+    from netfold.embedder.placing import HOW
+
+    if row.model != OWN or set(row.config) != {"how"} or row.config["how"] not in HOW:
+        one = f"how, one of {', '.join(HOW)}, for model = {OWN!r}"
+        raise InputError(f"{table.path}: row {row.name!r} has config = {dict(row.config)!r}; what it may say is {one}")
 
 
 def _named_figures(table: Table) -> dict[str, Mapping[str, Any] | tuple[str, ...]]:

@@ -229,9 +229,11 @@ def _first_names(of: Row | Base) -> dict[str, Any]:
     from netfold.embedder.options import first_names
     from netfold.models import MODELS
 
-    if of.model not in MODELS:
-        return dict(of.config)
     config = dict(of.config)
+    if of.model == OWN and config.setdefault("how", "chosen") == "encode":
+        del config["how"]  # the only way there was, when it was not said
+    if of.model not in MODELS:
+        return config
     if of.model == "depthlgp" and config.setdefault("starts", "chosen") == "given":
         del config["starts"]  # as it always was before, when it was not said
     return first_names(MODELS[of.model], config)
