@@ -233,35 +233,110 @@ def run_apart(limit: float, *what: Any) -> dict[str, Any]:
 # -------------------------------------------------------------------- the table
 
 
-def table(cells: list[dict[str, Any]]) -> str:
-    """A line for each data set and task; ranks, and optimism."""
-    by: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+Cells = dict[str, dict[int, dict[str, Any]]]
+"""Of a data set and task: method, seed, cell."""
+
+
+def table(cells: list[dict[str, Any]], *, every: bool = False) -> str:
+    """Markdown: a line for each data set and task; then ranks, and what `auto` said of itself. `every`: all methods."""
+    by: dict[tuple[str, str], Cells] = defaultdict(lambda: defaultdict(dict))
     for cell in cells:
         if "test" in cell:
-            by[cell["data"], cell["task"]][cell["method"]].append(cell)
-    lines, ranks, optimism = [], defaultdict(list), []
-    for (data, task), rows in by.items():
-        means = {name: float(np.mean([x["test"] for x in some])) for name, some in rows.items()}
-        rivals = {name: x for name, x in means.items() if not name.startswith("auto")}
-        for name, mean in sorted(means.items(), key=lambda x: -x[1]):
-            cost = float(np.mean([x["cpu"] for x in rows[name]]))
-            rank = 1 + sum(x > mean for other, x in rivals.items() if other != name)
-            ranks[name].append(rank)
-            chosen = rows[name][0].get("chosen", "")
-            lines.append(f"{data:<16} {task:<10} {name:<30} {mean:.4f} {cost:8.1f} CPU-s  rank {rank:2}  {chosen}")
-        for name, some in rows.items():
-            for x in some:
-                if name.startswith("auto") and x.get("deviation"):
-                    optimism.append((x["printed"] - x["test"]) / x["deviation"])
-    lines += ["", "mean rank over the data sets and tasks where it ran, `auto` against all others:"]
-    for name, some in sorted(ranks.items(), key=lambda x: np.mean(x[1])):
-        lines.append(f"{name:<30} {np.mean(some):5.2f} over {len(some)}")
-    if optimism:
-        mean, error = float(np.mean(optimism)), float(np.std(optimism) / math.sqrt(len(optimism)))
-        lines.append(
-            f"optimism (printed - test) / deviation: mean {mean:+.2f} ± {error:.2f}, from {min(optimism):+.2f} to "
-            f"{max(optimism):+.2f}, over {len(optimism)} runs"
-        )
+            by[cell["data"], cell["task"]][cell["method"]][cell["seed"]] = cell
+    budgets = sorted({name for rows in by.values() for name in rows if name.startswith("auto")}, key=_amount)
+    lines = [_line(data, task, rows, budgets) for (data, task), rows in sorted(by.items())]
+    head = ["data, task", "seeds", *budgets, "cheapest of ours, the best", "defaults of ours, the best", "choose"]
+    head += ["other libraries, the best", *(f"{x} - best other" for x in budgets)]
+    parts = ["\n".join(f"| {' | '.join(x)} |" for x in (head, ["---"] * len(head), *lines))]
+    parts += [_ranks(by, budgets), *(_optimism(by, budget) for budget in budgets)]
+    parts += [_every(by)] if every else []
+    return "\n\n".join(x for x in parts if x)
+
+
+def _amount(name: str) -> float:
+    return float(name.removeprefix("auto ").removesuffix("cpu"))
+
+
+def _mean(some: dict[int, dict[str, Any]], name: str = "test") -> float:
+    return float(np.mean([x[name] for x in some.values()]))
+
+
+def _best(rows: Cells, wanted: Callable[[str], bool]) -> str | None:
+    return max((x for x in rows if wanted(x)), key=lambda x: _mean(rows[x]), default=None)
+
+
+def _is_ours(name: str) -> bool:
+    return name.split()[0] in nf.MODELS
+
+
+def _line(data: str, task: str, rows: Cells, budgets: list[str]) -> list[str]:
+    def said(name: str | None, *, called: bool = True) -> str:
+        if name is None or name not in rows:
+            return ""
+        words = f" {name}" if called else ""
+        return f"{_mean(rows[name]):.4f}{words}, {_mean(rows[name], 'cpu'):.1f} CPU-s"
+
+    other = _best(rows, lambda x: x in PEERS)
+    seeds = sorted({seed for budget in budgets for seed in rows.get(budget, {})})
+    cheap = _best(rows, lambda x: _is_ours(x) and x.split()[0] in CHEAP)
+    trained = _best(rows, lambda x: _is_ours(x) and x.split()[0] not in CHEAP)
+    cells = [f"{data}, {task}", str(len(seeds)), *(said(x, called=False) for x in budgets), said(cheap), said(trained)]
+    cells += [said("choose", called=False), said(other)]
+    return [*cells, *(_verdict(rows.get(budget, {}), rows[other]) if other else "" for budget in budgets)]
+
+
+def _verdict(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -> str:
+    """Above, level or below by two standard errors of the paired difference; of one seed the difference alone."""
+    gaps = np.array([one[seed]["test"] - other[seed]["test"] for seed in one if seed in other])
+    if not len(gaps):
+        return ""
+    if len(gaps) == 1:
+        return f"{gaps[0]:+.4f}"
+    error = float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
+    word = "above" if gaps.mean() > 2 * error else "below" if gaps.mean() < -2 * error else "level"
+    return f"{gaps.mean():+.4f} ± {error:.4f} {word}"
+
+
+def _ranks(by: dict[tuple[str, str], Cells], budgets: list[str]) -> str:
+    """Mean ranks of each method, and of `auto` where that method ran; `auto` among all but other budgets."""
+    places: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+    for key, rows in by.items():
+        means = {name: _mean(some) for name, some in rows.items()}
+        for name, mean in means.items():
+            rivals = [x for other, x in means.items() if other != name and not other.startswith("auto")]
+            places[name][key] = 1 + sum(x > mean for x in rivals)
+    head = ["method", "mean rank", "over", *(f"{x}, there" for x in budgets)]
+    lines = [head, ["---"] * len(head)]
+    for name, some in sorted(places.items(), key=lambda x: float(np.mean(list(x[1].values())))):
+        there = [[places[x][key] for key in some if key in places[x]] for x in budgets]
+        beside = [f"{np.mean(x):.2f}" if x else "" for x in there]
+        lines.append([name, f"{np.mean(list(some.values())):.2f}", str(len(some)), *beside])
+    return "\n".join(f"| {' | '.join(x)} |" for x in lines)
+
+
+def _optimism(by: dict[tuple[str, str], Cells], budget: str) -> str:
+    """(printed - test) / deviation, over all runs of a budget."""
+    runs = [x for rows in by.values() for x in rows.get(budget, {}).values() if x.get("deviation")]
+    if not runs:
+        return ""
+    values = np.array([(x["printed"] - x["test"]) / x["deviation"] for x in runs])
+    error = float(values.std() / math.sqrt(len(values)))
+    spent = max(x["cpu"] for x in runs)
+    return (
+        f"{budget}: optimism (printed - test) / deviation: mean {values.mean():+.2f} ± {error:.2f}, from "
+        f"{values.min():+.2f} to {values.max():+.2f}, over {len(values)} runs; at most {spent:.1f} CPU-s"
+    )
+
+
+def _every(by: dict[tuple[str, str], Cells]) -> str:
+    lines = []
+    for (data, task), rows in sorted(by.items()):
+        for name in sorted(rows, key=lambda x: -_mean(rows[x])):
+            cost, held = _mean(rows[name], "cpu"), _mean(rows[name], "mib")
+            chosen = next(iter(rows[name].values())).get("chosen", "")
+            lines.append(
+                f"{data:<16} {task:<9} {name:<28} {_mean(rows[name]):.4f} {cost:7.1f} CPU-s {held:6.0f} MiB {chosen}"
+            )
     return "\n".join(lines)
 
 
@@ -284,11 +359,12 @@ def main() -> None:
     parser.add_argument("--skip", nargs="*", default=[], help="methods whose names begin so")
     parser.add_argument("--limit", type=float, default=300, help="CPU seconds of a cell")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--every", action="store_true", help="with --table: a line for each method too")
     args = parser.parse_args()
     sys.path.append(str(Path(__file__).parent / "peers"))
     cells = [json.loads(x) for x in args.path.read_text().splitlines()] if args.path.exists() else []
     if args.table:
-        print(table(cells))
+        print(table(cells, every=args.every))
         return
     warm_up()
     done = {(x["data"], x["task"], x["seed"], x["method"]) for x in cells}

@@ -46,8 +46,6 @@ CASES = [
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
 LINKS = ("AUC", "AUC degree-matched")
-LEVEL = 0.01
-"""What counts as equal."""
 
 
 def part_of(graph: Any, size: int, seed: int = 0) -> Any:
@@ -224,28 +222,48 @@ def key(row: dict[str, Any]) -> str:
     return json.dumps([row["model"], row["graph"], row["draw"], row["options"]], sort_keys=True)
 
 
+def cell(values: list[float | None]) -> str:
+    """Their mean, or nothing where some are not there."""
+    return "" if None in values else f"{np.mean([float(x or 0) for x in values]):.3f}".lstrip("0")
+
+
+def verdict(own: list[float], other: list[float]) -> str:
+    """By two standard errors of the paired differences; of fewer than five, for the time being."""
+    apart = np.subtract(own, other)
+    if len(apart) < 2:
+        return f"{apart[0]:+.3f}"
+    mean, error = float(apart.mean()), float(apart.std(ddof=1)) / len(apart) ** 0.5
+    standing = "level" if abs(mean) <= 2 * error else "above" if mean > 0 else "below"
+    return f"{standing}{'' if len(apart) > 4 else '?'} ({mean:+.3f} ± {error:.3f})"
+
+
 def table() -> None:
-    """The mean over draws of each case, as the docs have it."""
+    """The means over draws, as docs/new-nodes.md has them: ways of each model, and DepthLGP against the cheap ways."""
     cases: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in recorded():
+    for row in sorted(recorded(), key=lambda row: row["model"]):
         if row["draw"] < 100:
             cases.setdefault((row["model"], row["graph"], json.dumps(row["options"])), []).append(row)
-    print("| case | figure | draws | chosen | default | encode | mean | refine | LabelProp | majority | |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+
+    def of(rows: list[dict[str, Any]], way: str, figure: str) -> list[Any]:
+        return [row["figures"].get(way, {}).get(figure) for row in rows]
+
+    print(
+        "| new nodes | figure | draws | chosen | default | encode | mean | LabelProp | majority of neighbors' classes |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for (model, graph, options), rows in cases.items():
-        for figure in rows[0]["figures"]["default"]:
-            means = {}
-            for way in ("default", "encode", "mean", "refine", "LabelProp", "majority"):
-                values = [row["figures"].get(way, {}).get(figure) for row in rows]
-                means[way] = None if None in values else float(np.mean([float(x or 0) for x in values]))
-            best = max(x for x in (means["encode"], means["mean"], means["default"]) if x is not None)
-            ok = (
-                "as good" if (means["default"] or 0) >= best - LEVEL else f"{best - (means['default'] or 0):.3f} behind"
-            )
-            chosen = ", ".join(sorted({row["chosen"] for row in rows}))
-            cells = " | ".join("" if x is None else f"{x:.3f}".lstrip("0") for x in means.values())
-            more = "" if options == "{}" else f" {options}"
-            print(f"| {model}, {graph}{more} | {figure} | {len(rows)} | {chosen} | {cells} | {ok} |")
+        figure, more = "AUC" if model == "dhne" else "micro-F1", "" if options == "{}" else f" {options}"
+        chosen = "posterior" if model == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
+        ways = [cell(of(rows, way, figure)) for way in ("default", "encode", "mean", "LabelProp", "majority")]
+        name = "node2vec + DepthLGP" if model == "depthlgp" else model.upper()
+        print(f"| {name}, {graph}{more} | {figure} | {len(rows)} | {chosen} | {' | '.join(ways)} |")
+    print("\n| | figure | draws | DepthLGP | LabelProp | LocalAvg | against LabelProp | against LocalAvg |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for (model, graph, _), rows in cases.items():
+        for figure in ("micro-F1", "macro-F1", *LINKS) if model == "depthlgp" else ():
+            own, prop, mean = (of(rows, way, figure) for way in ("default", "LabelProp", "mean"))
+            verdicts = f"{verdict(own, prop)} | {verdict(own, mean)}"
+            print(f"| {graph} | {figure} | {len(rows)} | {cell(own)} | {cell(prop)} | {cell(mean)} | {verdicts} |")
 
 
 def main() -> None:

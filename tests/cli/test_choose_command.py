@@ -20,6 +20,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     edges = karate().to_networkx().edges
     Path("edges.csv").write_text("source;target;year\n" + "".join(f"{a};{b};{1990 + a}\n" for a, b in edges))
+    Path("words.csv").write_text("node,word\n" + "".join(f"{i},w{i % 3}\n" for i in range(34)))
     Path("triples.csv").write_text("user,film,tag\n" + "".join(f"u{i % 7},f{i % 5},t{i % 3}\n" for i in range(60)))
 
 
@@ -27,6 +28,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("task", [None, *(name for name in PURPOSES if name != "near")])
 def test_the_command_that_is_printed_runs(task: str | None) -> None:
     args = ["choose", "edges.csv", "--no-probe", "--directed", "--delimiter", ";", *(["--task", task] if task else [])]
+    args += ["--attributes", "words.csv"] if task == "cold" else []
     result = netfold(*args)
     assert result.exit_code == 0, result.output
     commands = [line for line in result.stdout.splitlines() if line.startswith("netfold ")]

@@ -34,6 +34,7 @@ EXTRA = {
     "visualization": ["--perplexity", "5", "--classes", "labels.csv"],
     "noise-robustness": ["--fractions", "0.5"],
     "out-of-sample": ["--new", "3", "--classes", "labels.csv"],
+    "cold-start": ["--new", "5", "--classes", "labels.csv", "--attributes", "words.csv"],
     "replay": ["--new", "5", "--days", "3", "--every", "2", "--mu", "2", "--classes", "labels.csv"],
     "uncertainty": ["--bins", "3"],
     "calibration": ["--bins", "3"],
@@ -51,6 +52,7 @@ FIGURES = {
     "visualization": {"KL", "accuracy of 5 neighbors in the plane"},
     "noise-robustness": {"AUC", "decline@50%"},
     "out-of-sample": {"micro-F1", "macro-F1", "AUC", "AP"},
+    "cold-start": {"micro-F1", "macro-F1", "AUC", "AP", "AUC degree-matched"},
     "replay": {"micro-F1", "macro-F1", "CPU-s"},
     "uncertainty": {"Spearman"},
     "calibration": {"ECE", "Brier", "AUC", "AUC certain"},
@@ -68,6 +70,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_edges("edges.csv", BLOCKS)
     Path("labels.csv").write_text("node,label\n" + "".join(f"{i},block {c}\n" for i, c in CLASSES.items()))
+    words = "".join(f"{i},w{c}\n{i},w{2 + i % 3}\n" for i, c in CLASSES.items())
+    Path("words.csv").write_text("node,word\n" + words)
 
 
 @pytest.fixture(scope="module")

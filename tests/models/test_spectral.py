@@ -219,3 +219,63 @@ def test_the_filter_of_prone_is_the_polynomial_of_the_dense_laplacian():
     walk = SparseRows.from_scipy(sparse.csr_array(a / d[:, None]), dtype=torch.float64)
     got = spectral._gaussian(walk, torch.from_numpy(d)[:, None], torch.from_numpy(x))
     np.testing.assert_allclose(got.numpy(), kernel @ x, atol=1e-10)
+
+
+# -------------------------------------------------------------------- what walks see together
+
+
+@pytest.mark.parametrize("window", [2, 3, 5])
+def test_the_matrix_of_walks_is_that_of_a_loop_over_their_steps(window, monkeypatch):
+    monkeypatch.setattr(spectral, "_BLOCK", 100)  # some rows at a time
+    weights = dense(zoo.karate())
+    links = sparse.csr_array(weights)
+    degrees, n = weights.sum(axis=1), len(weights)
+    walk = weights / degrees[:, None]
+    expected = np.zeros((n, n))
+    reached = np.eye(n)
+    for _ in range(window):
+        reached = reached @ walk
+        expected += reached
+    for i in range(n):
+        for j in range(n):
+            chance = expected[i, j] * degrees.sum() / window / degrees[j]
+            expected[i, j] = np.log(max(chance, 1.0))
+    result = spectral.walk_information(links, window)
+    np.testing.assert_allclose(result.toarray(), expected, atol=1e-12)
+    assert result.nnz == (expected > 0).sum() and result.has_sorted_indices
+
+
+def test_one_step_is_ppmi_and_more_steps_are_their_own_eigenvectors():
+    graph = zoo.karate()
+    one = spectral.walk_information(sparse.csr_array(dense(graph)), 1).toarray()
+    np.testing.assert_allclose(one, loops(dense(graph), "ppmi", 0.0), atol=1e-9)
+    model = fit(graph, matrix="ppmi", window=3, dim=5, power=1.0)
+    matrix = spectral.walk_information(sparse.csr_array(dense(graph)), 3).toarray()
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    order = np.argsort(-np.abs(values))[:5]
+    wanted = vectors[:, order] * np.abs(values[order])
+    found = model.embedding_.vectors.astype(np.float64)
+    wanted /= np.sqrt(np.square(wanted).sum(1).mean())
+    np.testing.assert_allclose(np.abs(found.T @ wanted), np.abs(wanted.T @ wanted), atol=1e-3)
+    assert not np.allclose(found, fit(graph, matrix="ppmi", dim=5, power=1.0).embedding_.vectors, atol=1e-2)
+    assert model.network_._windowed is None, "what was made for the fit is gone"
+
+
+def test_with_a_window_new_nodes_are_where_their_neighbors_are(tmp_path):
+    graph = zoo.karate()
+    model = fit(graph, matrix="ppmi", window=2, dim=4)
+    a, b = graph.nodes[0], graph.nodes[1]
+    model.save(tmp_path / "model")
+    new = nf.load(tmp_path / "model").transform(nf.Graph.from_edges([("new", a), ("new", b)]))
+    np.testing.assert_allclose(new["new"], (model.embedding_[a] + model.embedding_[b]) / 2, atol=1e-6)
+
+
+def test_too_many_pairs_for_a_window_are_refused(monkeypatch):
+    monkeypatch.setattr(spectral, "_MOST_ENTRIES", 100)
+    with pytest.raises(nf.InputError, match="window=2 makes more than 100 pairs"):
+        fit(zoo.karate(), matrix="ppmi", window=2)
+
+
+def test_a_window_is_not_spread_over_ranks():
+    assert "neighbors of neighbors" in nf.Spectral(matrix="ppmi", window=2)._unspread()
+    assert nf.Spectral(matrix="ppmi")._unspread() == "" == nf.Spectral(window=2)._unspread()

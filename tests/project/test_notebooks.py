@@ -46,7 +46,7 @@ def run_cell(source: str, names: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_there_is_one_for_each_kind_of_user() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["large-graph", "reproducing", "sales-table"]
+    assert [path.stem for path in NOTEBOOKS] == ["attributes", "large-graph", "reproducing", "sales-table"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

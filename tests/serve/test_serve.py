@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import http.client
 import itertools
 import json
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -381,6 +383,245 @@ def test_a_watched_model_is_loaded_when_it_is_written(tmp_path: Path) -> None:
         (tmp_path / "e.npz").write_bytes(b"no embedding")
         time.sleep(0.3)
         assert client.nearest("d") == newer.nearest("d")
+
+
+def closed_after(port: int, *pieces: bytes, most: float = 20) -> tuple[bytes, float]:
+    """What a connection says that gets these pieces, and how long it stays open after the last."""
+    with socket.create_connection(("127.0.0.1", port), timeout=most) as s:
+        said = b""
+        for piece in pieces:
+            s.sendall(piece)
+            time.sleep(0.05)
+        start = time.monotonic()
+        with contextlib.suppress(ConnectionResetError):
+            while more := s.recv(65536):
+                said += more
+        return said, time.monotonic() - start
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(embedding: Embedding) -> None:
+    health = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with running(Server([Served("plain", Path("none"), embedding)], ServerSettings(seconds=3))) as port:
+        for pieces in ((), (b"GET /healthz HT",), (health, b"GET /heal"), (health, b"POST", b" /v1", b"/models")):
+            said, seconds = closed_after(port, *pieces)
+            assert said.count(b"200 OK") == pieces.count(health) and seconds < 4
+        _, seconds = closed_after(port, b"GET /healthz HTTP/1.1\r\n", *[b"X: " + b"a" * 30_000 + b"\r\n"] * 4)
+        assert seconds < 0.9, "a head without an end is cut off by its length"
+        assert ask(port, "GET", "/healthz")[0] == 200
+
+
+def test_questions_that_come_together_have_each_its_own_answer(port: int, embedding: Embedding) -> None:
+    names = [*NAMES, "nobody", *NAMES, "no one"]
+    answers: dict[int, Any] = {}
+
+    def one(i: int) -> None:
+        answers[i] = ask(port, "POST", NEAREST, {"nodes": [names[i]], "k": 3 + i % 2})
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(len(names))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, name in enumerate(names):
+        status, answer = answers[i]
+        if name in embedding:
+            assert [(x["node"], x["score"]) for x in answer["results"][0]] == embedding.nearest(name, 3 + i % 2)
+        else:
+            assert status == 404 and name in answer["error"]
+
+
+def test_questions_are_searched_as_one(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    server, sizes, plain = Server([Served("plain", Path("none"), embedding)]), list[int](), Served.nearest
+
+    def slow(self: Served, query: Any) -> Any:
+        sizes.append(len(query.nodes))
+        time.sleep(0.3)
+        return plain(self, query)
+
+    monkeypatch.setattr(Served, "nearest", slow)
+    with running(server) as port:
+        threads = [threading.Thread(target=ask, args=(port, "POST", NEAREST, {"nodes": [x]})) for x in NAMES]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sum(sizes) == len(NAMES) and len(sizes) < len(NAMES) / 2
+
+
+def test_vectors_as_arrow(port: int, embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    kind = "application/vnd.apache.arrow.stream"
+
+    def asked(model: str, nodes: Any) -> Any:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            headers = {"Content-Type": "application/json", "Accept": kind}
+            connection.request("POST", f"/v1/models/{model}/nodes", json.dumps({"nodes": nodes}), headers)
+            response = connection.getresponse()
+            assert response.getheader("Content-Type") == kind and response.status == 200
+            return pyarrow.ipc.open_stream(response.read()).read_all()
+
+    table = asked("plain", NAMES)
+    assert table["node"].to_pylist() == NAMES and table.schema.metadata[b"version"] == b"1"
+    assert np.array_equal(np.array(table["vector"].to_pylist(), np.float32), embedding.vectors)
+    table = asked("gaussian", [3, 0])
+    assert table["node"].to_pylist() == [3, 0] and len(table["std"][0]) == 5
+    assert [json.loads(x) for x in asked("typed", [["film", "1"]])["node"].to_pylist()] == [["film", "1"]]
+    status, answer = ask(port, "POST", "/v1/models/plain/nodes", {"nodes": ["nobody"]}, Accept=kind)
+    assert status == 404 and "nobody" in answer["error"]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    status, answer = ask(port, "POST", "/v1/models/plain/nodes", {"nodes": ["b"]}, Accept=kind)
+    assert status == 406 and "pip install pyarrow" in answer["error"]
+
+
+def test_a_day_is_taken_in(saved: tuple[nf.SDNE, Path], tmp_path: Path) -> None:
+    path = tmp_path / "m.netfold"
+    shutil.copytree(saved[1], path)
+    (tmp_path / "tokens").write_text("read 0123456789abcdef\nadmin fedcba9876543210\n")
+    settings = ServerSettings(tokens=read_tokens(tmp_path / "tokens"), watch=True, every=0.05)
+    with running(server := Server([Served.load("m", path)], settings)) as port:
+        url = f"http://127.0.0.1:{port}"
+        reader, client = nf.Client(url, token="0123456789abcdef"), nf.Client(url, token="fedcba9876543210")
+        with pytest.raises(InputError, match="role admin"):
+            reader.update([["new", "ann"]])
+        before = reader.vectors(["ann", "eve"])
+        said = client.update([["new", "ann"], ["new", "cid"], ["far", "away"]])
+        assert (said["placed"], sorted(said["unreached"]), said["version"], said["of_model"]) == (
+            ["new"],
+            ["away", "far"],
+            2,
+            1,
+        )
+        again = nf.load(path, version=1).embedding_
+        assert reader.vectors(["new", "ann", "eve"]) == [again["new"].tolist(), *before]
+        assert reader.nearest("new", 3) == again.nearest("new", 3)
+        said = client.update([["far", "new"]], ["dan", ["ann", "bob"]])
+        assert set(said["placed"]) == {"far", "away"} and said["gone"] == ["dan"] and said["version"] == 3
+        with pytest.raises(InputError, match="no node is called 'dan'"):
+            reader.vectors(["dan"])
+        for body, sentence in (
+            ([[], []], "nothing to take in"),
+            ([[["a"]], []], "a link is"),
+            ([[], ["who"]], "cannot be gone"),
+        ):
+            with pytest.raises(InputError, match=sentence):
+                client.update(*body)
+        time.sleep(0.3)
+        assert server.models["m"].version == 3, "what it wrote itself is not loaded again"
+        assert client.reload() == 4 and reader.vectors(["far"]) == [nf.load(path, version=2).embedding_["far"].tolist()]
+    alone = Server([Served.load("m", path, vectors_only=True)], ServerSettings(vectors_only=True))
+    with running(alone) as port, pytest.raises(InputError, match="vectors alone"):
+        nf.Client(f"http://127.0.0.1:{port}").update([["newer", "ann"]])
+
+
+def test_a_day_is_taken_into_an_index(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)
+    graph = nf.Graph.from_edges([(i, j) for i in range(1, 1500) for j in {int(rng.integers(i)), i - 1}])
+    nf.SDNE(dim=4, hidden=(), epochs=1).fit(graph, progress=False).save(tmp_path / "m")
+    served = Served.load("m", tmp_path / "m", index="auto")
+    from netfold.serve.answers import NearestQuery, UpdateQuery
+
+    after, _ = served.updated(UpdateQuery(edges=[["new", 3], ["new", 4]], gone=[7]))
+    assert after.index is not None and not after.index.is_exact and after.embedding.nodes != served.embedding.nodes
+    own = {
+        name: after.embedding[name].tolist() if name == "new" else served.embedding[name].tolist()
+        for name in ("new", 7)
+    }
+
+    def near(version: Served, name: Any) -> list[Any]:
+        answer = version.nearest(NearestQuery(vectors=[own[name]], k=20))
+        assert answer["exact"] is False
+        return [x["node"] for x in answer["results"][0]]
+
+    assert "new" in near(after, "new") and 7 not in near(after, 7)
+    assert "new" not in near(served, "new") and 7 in near(served, 7)
+    back, _ = after.updated(UpdateQuery(edges=[[7, 3], [7, 5]]))
+    assert back.index is not None and not back.index.is_exact and len(back.index) == len(back.embedding) == 1501
+    assert 7 in near(back, 7)
+
+
+def test_no_version_is_held_after_a_newer_one_came(tmp_path: Path) -> None:
+    Embedding("abc", vectors(3)).save(tmp_path / "e.npz")
+    server = Server([Served.load("e", tmp_path / "e.npz")])
+    first = weakref.ref(server.models["e"])
+    with running(server) as port:
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        client.nearest("a")
+        client.reload()
+        gc.collect()
+        assert first() is None
+
+
+@pytest.mark.slow
+def test_16_clients_through_20_reloads(tmp_path: Path) -> None:
+    """None fails, no version goes back, and the memory of the process is at most 1.3 times what it was."""
+    n = 50_000
+    Embedding([f"node {i}" for i in range(n)], vectors(n, 128)).save(tmp_path / "m.npz")
+    command = [sys.executable, "-m", "netfold", "serve", str(tmp_path / "m.npz"), "--port", "0", "--vectors-only"]
+    environment = os.environ | {"PYTHONPATH": str(Path(nf.__file__).parents[1])}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stderr is not None
+    port = int(process.stderr.readline().rsplit(":", 1)[1])
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+    failed, stop = list[Any](), threading.Event()
+
+    def memory() -> int:
+        (line,) = [x for x in Path(f"/proc/{process.pid}/status").read_text().splitlines() if x.startswith("VmRSS")]
+        return int(line.split()[1])
+
+    def asks(own: int) -> None:
+        last = 0
+        while not stop.is_set():
+            status, answer = ask(port, "POST", "/v1/models/m/nearest", {"nodes": [f"node {own}"]})
+            failed.extend([answer] if status != 200 or answer["version"] < last else [])
+            last = answer.get("version", 0)
+
+    try:
+        threads = [threading.Thread(target=asks, args=(i,)) for i in range(16)]
+        for thread in threads:
+            thread.start()
+        time.sleep(3)
+        before = memory()
+        client = nf.Client(f"http://127.0.0.1:{port}")
+        assert [client.reload() for _ in range(20)] == list(range(2, 22))
+        time.sleep(3)
+        after = memory()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert not failed and after <= 1.3 * before, f"{before:,} KiB became {after:,}"
+    finally:
+        stop.set()
+        process.kill()
+        process.communicate()
+
+
+REFUSED = [400, 404, 405, 406, 413, 415, 421, 429]
+"""413 too: a list that is too long may be too many bytes first."""
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_nothing(saved: tuple[nf.SDNE, Path], tmp_path: Path) -> None:
+    pytest.importorskip("schemathesis")
+    command = str(Path(sys.executable).with_name("schemathesis"))
+    served = [Served.load("sdne", saved[1])]
+    (tmp_path / "schemathesis.toml").write_text(f"[checks]\nnegative_data_rejection.expected-statuses = {REFUSED}\n")
+    with running(Server(served)) as port:
+        options = ["--max-examples", "40", "--seed", "1", "--exclude-path-regex", "update", "--no-color"]
+        options += ["--exclude-checks", "positive_data_acceptance"]  # that there is such a node, no schema can say
+        ended = subprocess.run(
+            [
+                command,
+                "--config-file",
+                str(tmp_path / "schemathesis.toml"),
+                "run",
+                f"http://127.0.0.1:{port}/openapi.json",
+                *options,
+            ],
+            capture_output=True,
+            text=True,
+        )
+    assert ended.returncode == 0, ended.stdout[-6000:]
 
 
 def test_by_an_index(tmp_path: Path) -> None:

@@ -24,12 +24,14 @@ GRAPHS = [
     for nodes in (50, 5000, 10**6)
     for paths in (100.0, 1e12)
 ] + [Facts(50, edges, hyperedges=True, types=("a", "b")) for edges in (90, 10**5)]  # fmt: skip
+KNOWN = Facts(50, 250, two_steps=100.0, attributes=("word",))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.task}: {r.case}")
 def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes(rule: Any) -> None:
     assert MODELS[rule.model](**rule.settings).get_params().items() >= dict(rule.settings).items()
-    taken = [x for x in GRAPHS if not (x.hyperedges and rule.task in ("roles", "uncertainty"))]
+    taken = [x for x in GRAPHS if not (x.hyperedges and rule.task in ("roles", "uncertainty")) and rule.task != "cold"]
+    taken.append(KNOWN)
     assert any(rule_for(rule.task, x) is rule for x in taken)
     assert rule.why and rule.but and set(rule.others) <= set(MODELS) and rule.over in ("", *MODELS)
 
@@ -54,8 +56,12 @@ def test_every_task_has_a_rule_for_all_data() -> None:
             if facts.hyperedges and task in ("roles", "uncertainty"):
                 with pytest.raises(InputError, match="clique_expansion"):
                     rule_for(task, facts)
+            elif task == "cold":
+                with pytest.raises(InputError, match="with attributes of nodes"):
+                    rule_for(task, facts)
             else:
                 assert rule_for(task, facts).task == task
+        assert rule_for(task, KNOWN).task == task
 
 
 def test_the_page_has_the_rules() -> None:

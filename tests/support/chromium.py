@@ -30,7 +30,8 @@ for fd, place in zip(ends, (3, 4)):
 os.execvp(sys.argv[3], sys.argv[3:])
 """
 """Chromium reads commands from descriptor 3 and answers on 4."""
-NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+"""But for a server on this machine."""
 
 
 def program() -> str | None:
@@ -124,7 +125,12 @@ class Chromium:
 
     def open(self, path: Path) -> None:
         """Show a file, and wait until its page says that it is complete."""
-        self.call("Page.navigate", url=path.absolute().as_uri())
+        self.visit(path.absolute().as_uri())
+
+    def visit(self, address: str) -> None:
+        """The same for an address."""
+        self.call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url=address)
         self.wait("document.documentElement?.dataset.complete")
 
     def ask(self, expression: str) -> Any:

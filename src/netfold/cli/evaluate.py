@@ -315,7 +315,7 @@ def _split(task: Task, data: Any, values: Mapping[str, Any]) -> Any:
 def _check_fitted_to(saved: Any, graph: Any, model: str, edges: Any, noun: str) -> None:
     """A model that was fitted to other edges may have seen the test edges; an embedding does not say."""
     facts = getattr(saved, "graph_facts_", None)
-    if facts is not None and facts["fingerprint"] != graph.fingerprint:
+    if facts is not None and not graph.has_fingerprint(facts["fingerprint"]):
         files = edges if isinstance(edges, str) else ", ".join(edges)
         raise InputError(
             f"{model} was not fitted to {files}, and may have seen the test {noun}; give those that it was"
@@ -436,6 +436,8 @@ _OF_TASK: dict[tuple[str, str], tuple[Any, str]] = {
     ("reconstruction", "per_positive"): (_COUNT, "AUC too, against so many for each edge."),
     ("visualization", "nodes"): (_COUNT, "Map so many random nodes of larger graphs.  [default: 10000]"),
     ("calibration", "negatives"): (click.Choice(NEGATIVES[:2]), _FLAGS["negatives"][1]),
+    ("cold-start", "by"): (click.Choice(["random", "walk"]), "How they are drawn.  [default: random]"),
+    ("cold-start", "score"): (click.Choice(SCORES_OF_VECTORS), "How a pair is scored.  [default: cosine]"),
     ("out-of-sample", "score"): (click.Choice(SCORES_OF_VECTORS), "How a pair is scored.  [default: cosine]"),
     ("hyperedges", "per_positive"): (_COUNT, "So many for each hyperedge.  [default: 5]"),
     ("hyperedges", "negatives"): (

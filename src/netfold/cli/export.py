@@ -31,6 +31,12 @@ __all__ = ["export"]
     show_default=True,
     help="Of parquet: a column for each number, or one list column, as vector stores want it.",
 )
+@click.option(
+    "--for",
+    "program",
+    type=click.Choice(("embedding-atlas",)),
+    help="Write parquet that this program opens: places on a map and nearest nodes, not the vectors.",
+)
 @click.option("--to", "address", metavar="URL", help="In place of -o: a PostgreSQL with pgvector, postgresql://...")
 @click.option("--table", metavar="NAME", help="With --to: the view that shows the newest version.  [default: nodes]")
 @click.option(
@@ -47,6 +53,7 @@ def export(
     address: str | None,
     table: str | None,
     index: str | None,
+    program: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -64,6 +71,8 @@ def export(
 
     if (out is None) == (address is None):
         raise InputError("say where to: -o FILE, or --to postgresql://...; one of the two")
+    if program is not None and address is not None:
+        raise InputError(f"--for {program} is for a file; leave --to out and give -o map.parquet")
     if address is not None:
         _to_database(model, address, table or "nodes", index or "hnsw", as_json=as_json)
         return
@@ -77,8 +86,15 @@ def export(
 
     check_vectors_ending(Path(out))
     check_new_file(out, force=force)
+    if program is not None and Path(out).suffix != ".parquet":
+        raise InputError(f"{program} opens parquet, and {out} does not end in .parquet; give -o map.parquet")
     embedding = embedding_at(model)
-    embedding.save(out, force=force, columns=columns)
+    if program is None:
+        embedding.save(out, force=force, columns=columns)
+    else:
+        from netfold.show.explore import write_atlas
+
+        write_atlas(embedding, out)
     facts = {"nodes": len(embedding), "dim": embedding.dim, "path": out}
     say(facts, f"{counted(len(embedding), 'node')} in {counted(embedding.dim, 'dimension')}\n{out}", as_json=as_json)
 

@@ -117,7 +117,7 @@ def _of_graph(graph: Graph) -> dict[str, Any]:
     facts |= {"isolated": counts.isolated, "components": counts.components, **_degrees(counts)}
     if counts.weights is not None:
         facts["weights"] = {"min": counts.weights.least, "max": counts.weights.largest}
-    return facts | _reading(graph) | {"names": graph.nodes[:_EXAMPLES]}
+    return facts | _attributes(graph) | _reading(graph) | {"names": graph.nodes[:_EXAMPLES]}
 
 
 def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
@@ -126,8 +126,19 @@ def _of_hypergraph(hypergraph: Hypergraph) -> dict[str, Any]:
     counts = hypergraph_counts(hypergraph)
     facts: dict[str, Any] = {"kind": "hypergraph", "nodes": counts.nodes, "hyperedges": counts.edges}
     facts |= {"types": counts.types, "kinds": {_roles(kind.roles, kind.types): len(kind) for kind in hypergraph.kinds}}
-    facts |= {"isolated": counts.isolated, **_degrees(counts), **_reading(hypergraph)}
+    facts |= {"isolated": counts.isolated, **_degrees(counts), **_attributes(hypergraph), **_reading(hypergraph)}
     return facts | {"names": hypergraph.nodes[:_EXAMPLES]}
+
+
+def _attributes(data: Graph | Hypergraph) -> dict[str, Any]:
+    """Of each attribute its kind, its width and of how many nodes it is known."""
+    if data.attributes is None:
+        return {}
+    columns = {
+        column.name: {"kind": column.kind, "width": column.width, "known": int(column.known.sum())}
+        for column in data.attributes.columns
+    }
+    return {"attributes": columns, "attribute_entries": data.attributes.n_entries}
 
 
 def _reading(data: Graph | Hypergraph) -> dict[str, Any]:
@@ -162,5 +173,6 @@ def _words(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, dict):
-        return ", ".join(f"{printable(k)} {_words(v)}" for k, v in value.items())
+        nested = any(isinstance(v, dict) for v in value.values())
+        return ("; " if nested else ", ").join(f"{printable(k)} {_words(v)}" for k, v in value.items())
     return ", ".join(spelled(x) for x in value) if isinstance(value, list) else printable(value)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from netfold.data.reading import HyperedgeReading, Reading
     from netfold.embedder.embedder import Embedder
 
+_Data = TypeVar("_Data", "Graph", "Hypergraph")
+
 __all__ = [
     "CLASSES_HELP",
     "HYPEREDGES",
@@ -29,6 +31,7 @@ __all__ = [
     "READING",
     "Reader",
     "Spelling",
+    "attributes_flag",
     "check_there",
     "class_file",
     "classes_of",
@@ -59,7 +62,7 @@ __all__ = [
 
 
 _ROLES = ("source", "target", "weight", "time", "type")
-READING = ("directed", "weighted", "bipartite", "delimiter", "header", *_ROLES)
+READING = ("directed", "weighted", "bipartite", "delimiter", "header", "attributes", *_ROLES)
 """The names of the flags that say how a file of edges is read: arguments of `read_edges`."""
 
 directed_flag: Callable[[Any], Any] = click.option(
@@ -116,9 +119,23 @@ def role_flags(command: Any) -> Any:
     return command
 
 
+def _files_or_none(ctx: click.Context, flag: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...] | None:
+    return value or None
+
+
+attributes_flag: Callable[[Any], Any] = click.option(
+    "--attributes",
+    multiple=True,
+    metavar="FILE",
+    callback=_files_or_none,
+    help="What is known about nodes: a row a node, or node,feature[,value]; FILE:COLUMN,COLUMN reads those alone. "
+    "Of a type of nodes of a hypergraph, TYPE=FILE.",
+)
+
+
 def reading_flags(command: Any) -> Any:
     """The flags that every command with a file of edges has."""
-    return role_flags(weighted_flag(_bipartite_flag(text_flags(command))))
+    return role_flags(weighted_flag(_bipartite_flag(attributes_flag(text_flags(command)))))
 
 
 def text_flags(command: Any) -> Any:
@@ -139,11 +156,12 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
     `known` are nodes that the file may name: a line 1 that does is no header.
     """
     flags = {name: value for name, value in reading.items() if value is not None}
+    attributes = flags.pop("attributes", None)
     if any((Path(path) / name).exists() for name in ("graph.json", "parts.json")):
         refuse_reading_flags(path, flags)
         from netfold.data.graph import Graph
 
-        return Graph.load(path)
+        return with_attributes(Graph.load(path), attributes)
     from netfold.io.edges import read_edges
 
     with warnings.catch_warnings():
@@ -153,7 +171,37 @@ def graph_of(path: str, known: Nodes | None = None, **reading: Any) -> Graph:
             cells = [graph.reading.roles[end] for end in ("source", "target")]
             graph = read_edges(path, **flags | {"header": False}) if any(map(known.__contains__, cells)) else graph
     say_reading(path, graph.reading, graph)
-    return graph
+    return with_attributes(graph if known is None else named_as(graph, known), attributes)
+
+
+def with_attributes(graph: _Data, files: Sequence[str] | None) -> _Data:
+    """The graph or hypergraph and what files say about its nodes; what was read is said on standard error."""
+    if not files:
+        return graph
+    types = getattr(graph, "types", ())
+    if len(types) > 1:
+        given: Any = dict(_of_type(file, types) for file in files)
+    elif len(files) > 1:
+        raise InputError(f"--attributes is given {len(files)} times; the attributes of nodes are in one file")
+    else:
+        given = files[0]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        known: Any = graph.with_attributes(given)
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("quiet"):
+        click.echo(f"read {', '.join(files)}: {known.attributes}", err=True)
+    for warning in said:
+        click.echo(f"read {warning.message}", err=True)
+    return known  # type: ignore[no-any-return]
+
+
+def _of_type(text: str, types: Sequence[str]) -> tuple[str, str]:
+    """The type and the file in TYPE=FILE."""
+    name, equals, file = text.partition("=")
+    if not equals or name not in types:
+        raise InputError(f"--attributes {text} does not say of which type; write {types[0]}={text.rpartition('=')[2]}")
+    return name, file
 
 
 _MOST_COLORED = 5_000_000
@@ -239,7 +287,7 @@ def named_as(graph: Graph, known: Nodes) -> Graph:
     return replace(graph, nodes=nodes)  # type: ignore[arg-type]
 
 
-HYPEREDGES = ("columns", "skip_loops", "delimiter", "header")
+HYPEREDGES = ("columns", "skip_loops", "delimiter", "header", "attributes")
 """The names of the flags that say how a file of hyperedges is read: arguments of `read_hyperedges`."""
 
 
@@ -259,15 +307,16 @@ def column_flags(command: Any) -> Any:
 def hypergraph_of(paths: Sequence[str], **reading: Any) -> Hypergraph:
     """The hypergraph in files of hyperedges, or in one of HIF json; None stands for a flag not given."""
     flags = {name: value for name, value in reading.items() if value is not None}
+    attributes = flags.pop("attributes", None)
     if any(path.endswith((".json", ".json.gz")) for path in paths):
-        return _from_hif(paths, flags)
+        return with_attributes(_from_hif(paths, flags), attributes)
     from netfold.io.hyperedges import read_hyperedges
 
     if "columns" in flags:
         flags["columns"] = columns_of(flags["columns"], header=flags.get("header", True))
     hypergraph = read_hyperedges(list(paths), **flags)
     say_reading(", ".join(map(str, paths)), hypergraph.reading)
-    return hypergraph
+    return with_attributes(hypergraph, attributes)
 
 
 def columns_of(text: str, *, header: bool = True) -> list[str | None] | dict[str, str]:
@@ -326,9 +375,8 @@ def named_as_known(hypergraph: Hypergraph, known: Nodes) -> Hypergraph:
     from netfold.data.hypergraph import Hypergraph
 
     nodes = list(map(Spelling(known).node, hypergraph.node_types, plain_names(hypergraph)))
-    return Hypergraph.from_kinds(
-        hypergraph.kinds, nodes=nodes, node_types=hypergraph.type_codes, types=hypergraph.types
-    )
+    same: Any = {"types": hypergraph.types, "attributes": hypergraph.attributes}
+    return Hypergraph.from_kinds(hypergraph.kinds, nodes=nodes, node_types=hypergraph.type_codes, **same)
 
 
 def either_flags(command: Any) -> Any:
@@ -374,6 +422,8 @@ def typed_flags(flags: Mapping[str, Any]) -> list[str]:
         value = flags.get(name)
         plain = "-" if value is False else str(value + 1) if isinstance(value, int) else str(value)
         words += [] if value is None else [f"--{name}", plain]
+    for file in flags.get("attributes") or ():
+        words += ["--attributes", file]
     return [word for word in words if word]
 
 
@@ -413,7 +463,9 @@ INPUTS = {
         ".zst), or a folder that Graph.save wrote.",
     ),
     "hypergraph": Reader(
-        lambda command: click.argument("edges", nargs=-1, required=True)(column_flags(text_flags(command))),
+        lambda command: click.argument("edges", nargs=-1, required=True)(
+            column_flags(attributes_flag(text_flags(command)))
+        ),
         HYPEREDGES,
         hypergraph_of,
         "hyperedges",
@@ -439,6 +491,8 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
         flag, words = other.replace("_", "-"), f"{type_in_words(model)} reads {source.noun}"
         raise InputError(f"--{flag} has no meaning where {words}; leave it out")
     known, reading = model.embedding_.nodes, {name: flags[name] for name in source.names if name in flags}
+    if not paths:
+        return named_as(_without_edges(model, flags.get("attributes")), known)
     if model.reads == "hypergraph":
         return named_as_known(hypergraph_of(paths, **reading), known)
     if len(paths) > 1:
@@ -446,6 +500,16 @@ def later_of(model: Embedder, paths: tuple[str, ...], flags: Mapping[str, Any]) 
     if not any((Path(paths[0]) / name).exists() for name in ("graph.json", "parts.json")):
         reading["directed"] = bool(model.graph_facts_["directed"])
     return named_as(graph_of(paths[0], known, **reading), known)
+
+
+def _without_edges(model: Embedder, attributes: Sequence[str] | None) -> Graph:
+    """A graph of nodes of which attributes alone are known."""
+    from netfold.data.graph import Graph
+
+    if not attributes or model.reads == "hypergraph":
+        also = "" if model.reads == "hypergraph" else ", or --attributes FILE for nodes without links"
+        raise InputError(f"no file of edges is given; name one{also}")
+    return with_attributes(Graph.from_edges([], directed=bool(model.graph_facts_["directed"])), attributes)
 
 
 CLASSES_HELP = (

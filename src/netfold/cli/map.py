@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.flags import renamed_flag
-from netfold.cli.inputs import class_file, classes_of, graph_of, hypergraph_of, model_of, named_as, named_as_known
+from netfold.cli.inputs import (
+    attributes_flag,
+    class_file,
+    classes_of,
+    graph_of,
+    hypergraph_of,
+    model_of,
+    named_as,
+    named_as_known,
+)  # fmt: skip
 from netfold.cli.output import check_new_file, force_flag, json_flag, say
 from netfold.data.text import counted
 from netfold.errors import InputError
@@ -43,8 +52,10 @@ _MEASURES = ("degree", "core")
 @click.option(
     "--color",
     metavar="WHAT",
-    help="degree or core, light to dark by how much of it a node has in EDGES; or a file: a node and its class a line.",
+    help="degree or core, light to dark by how much of it a node has in EDGES; a file: a node and its class a line; "
+    "or one of --attributes.",
 )
+@attributes_flag
 @click.option(
     "--uncertainty",
     metavar="DEVIATIONS",
@@ -61,6 +72,7 @@ def map_(
     method: str,
     edges: tuple[str, ...],
     color: str | None,
+    attributes: tuple[str, ...] | None,
     uncertainty: float,
     force: bool,
     as_json: bool,
@@ -80,9 +92,11 @@ def map_(
     embedding, of_tuples = getattr(drawn, "embedding_", drawn), getattr(drawn, "reads", "graph") == "hypergraph"
     if of_tuples and color in _MEASURES:
         raise InputError(f"--color {color} is for a graph; nodes of a hypergraph are coloured by type, or by a file")
-    hypergraph = named_as_known(hypergraph_of(edges), embedding.nodes) if of_tuples and edges else None
-    graph = _graph(edges, embedding.nodes) if edges and not of_tuples else None
-    colors = _colors(color, graph, embedding.nodes)
+    hypergraph = None
+    if of_tuples and edges:
+        hypergraph = named_as_known(hypergraph_of(edges, attributes=attributes), embedding.nodes)
+    graph = _graph(edges, embedding.nodes, attributes) if edges and not of_tuples else None
+    colors = _colors(color, graph or hypergraph, embedding.nodes)
     plot.map(
         drawn,
         out,
@@ -97,20 +111,21 @@ def map_(
     say(facts, f"{counted(len(embedding), 'node')} by {method}\n{out}", as_json=as_json)
 
 
-def _graph(edges: tuple[str, ...], nodes: Nodes) -> Graph:
+def _graph(edges: tuple[str, ...], nodes: Nodes, attributes: tuple[str, ...] | None) -> Graph:
     if len(edges) > 1:
         raise InputError(f"--edges is given {len(edges)} times; the edges of a graph are in one file")
-    return named_as(graph_of(edges[0], nodes), nodes)
+    return named_as(graph_of(edges[0], nodes, attributes=attributes), nodes)
 
 
 def _check_color(color: str | None, edges: tuple[str, ...]) -> None:
     if color in _MEASURES and not edges:
         raise InputError(f"--color {color} is counted in edges, and none are given; add --edges EDGES")
-    if color is not None and color not in _MEASURES and not Path(class_file(color)[0]).is_file():
-        raise InputError(f"--color {color} names no file of nodes and their classes, and is neither degree nor core")
+    if color is not None and color not in _MEASURES and not edges and not Path(class_file(color)[0]).is_file():
+        what = f"--color {color} names no file of nodes and their classes, and is neither degree nor core"
+        raise InputError(f"{what}; an attribute of nodes needs --edges EDGES and --attributes FILE")
 
 
-def _colors(color: str | None, graph: Graph | None, nodes: Nodes) -> dict[Any, Any] | None:
+def _colors(color: str | None, graph: Any, nodes: Nodes) -> dict[Any, Any] | None:
     """The kind of each node; of a node that the file gives several classes, the first."""
     if color is None:
         return None
@@ -118,4 +133,11 @@ def _colors(color: str | None, graph: Graph | None, nodes: Nodes) -> dict[Any, A
         from netfold import plot
 
         return {"degree": plot.by_degree, "core": plot.by_core}[color](graph)
+    if graph is not None and graph.attributes is not None and color in graph.attributes.names:
+        from netfold import plot
+
+        return dict(plot.by_attribute(graph, color))
+    if not Path(class_file(color)[0]).is_file():
+        named = "" if graph is None or graph.attributes is None else f" ({', '.join(graph.attributes.names)})"
+        raise InputError(f"--color {color} is neither a file of classes, degree or core, nor an attribute{named}")
     return {node: classes[0] for node, classes in classes_of(color, nodes).items()}

@@ -18,6 +18,7 @@ from netfold.cli.complete import complete
 from netfold.cli.datasets import datasets
 from netfold.cli.demo import demo
 from netfold.cli.evaluate import evaluate
+from netfold.cli.explore import explore
 from netfold.cli.export import export
 from netfold.cli.fit import fit
 from netfold.cli.groups import groups
@@ -90,6 +91,7 @@ for verb in (
     score,
     complete,
     serve,
+    explore,
     export,
     info,
     map_,

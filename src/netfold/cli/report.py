@@ -18,7 +18,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["report"]
+__all__ = ["report", "sheets_of"]
 
 
 @click.command(epilog="Example: netfold report sdne.netfold -o report.html --edges edges.csv --classes classes.csv")
@@ -75,7 +75,7 @@ def report(
         raise InputError(f"--classes {missing} names no file; it should have a node and its class on each line")
     from netfold.show.report import write
 
-    sheets = _sheets(models, edges, classes, reading)
+    sheets = sheets_of(models, edges, classes, reading)
     write(sheets, out, title=title, method=method, evaluate=evaluate, force=force)
     size = Path(out).stat().st_size
     counts = [len(x.embedding) for x in sheets]
@@ -84,9 +84,10 @@ def report(
     say(facts, f"{words}; {size / 1e6:,.1f} MB\n{out}", as_json=as_json)
 
 
-def _sheets(
+def sheets_of(
     models: Sequence[str], edges: tuple[str, ...], classes: Sequence[str], reading: Mapping[str, Any]
 ) -> list[Sheet]:
+    """The models of some paths, with their edges and classes, each with a name of its own."""
     from netfold.show.report import Sheet
 
     loaded = [model_of(path) for path in models]

@@ -54,13 +54,15 @@ def serve(
         raise InputError("--index and --edges are for one model; serve several without")
     tokens = {} if token_file is None else read_tokens(token_file)
     settings = ServerSettings(host=host, tokens=tokens, hosts=tuple(allow_host), **options)
-    loaded = []
-    for name, path in paths.items():
+
+    def load(name: str, path: str) -> Served:
         served = Served.load(name, path, vectors_only=settings.vectors_only, index=index)
         if edges is not None:
             served.graph = named_as(graph_of(edges, served.embedding.nodes), served.embedding.nodes)
-        loaded.append(served)
-    server = Server(loaded, settings, dict.fromkeys(paths, index) if index else {})
+        return served
+
+    # no name here holds what was loaded, so that a newer version can take its memory
+    server = Server([load(*x) for x in paths.items()], settings, dict.fromkeys(paths, index) if index else {})
     with server.listen(port) as listening:
         at = f"[{host}]" if ":" in host else host
         click.echo(f"serving {', '.join(paths)} at http://{at}:{listening.getsockname()[1]}", err=True)

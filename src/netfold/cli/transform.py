@@ -17,7 +17,7 @@ __all__ = ["transform"]
 
 @click.command(epilog="Example: netfold transform sdne.netfold tomorrow.csv -o new.parquet")
 @click.argument("model")
-@click.argument("edges", nargs=-1, required=True)
+@click.argument("edges", nargs=-1)
 @click.option(
     "-o", "--out", required=True, metavar="FILE", help="Ends in .parquet, .npz, .npy, .csv, .tsv, .txt, .w2v or .bin."
 )
@@ -36,7 +36,8 @@ def transform(
 
     MODEL is a folder that `netfold fit` wrote. EDGES holds the new nodes and their edges to known ones, as a file or
     as a saved graph; it is read as directed where the model's graph was. For a model of a hypergraph it is one or
-    several files of hyperedges, as for `netfold fit`.
+    several files of hyperedges, as for `netfold fit`. Nodes of which only attributes are known need no EDGES:
+    --attributes FILE alone places them, by a model that was fitted with attributes.
     """
     from netfold.io.vectors import check_vectors_ending
     from netfold.models import load

@@ -155,7 +155,8 @@ def with_pairs(graph: Graph, pairs: Pairs, weights: npt.ArrayLike = 1.0) -> Grap
     if not graph.directed:
         u, v, w = np.concatenate([u, v]), np.concatenate([v, u]), np.tile(w, 2)
     more = sparse.csr_array((w, (u, v)), shape=graph.adjacency.shape)
-    return type(graph)(sparse.csr_array(graph.adjacency + more), graph.nodes, directed=graph.directed)
+    both = sparse.csr_array(graph.adjacency + more)
+    return type(graph)(both, graph.nodes, directed=graph.directed, attributes=graph.attributes)
 
 
 def without_pairs(graph: Graph, pairs: Pairs) -> Graph:
@@ -166,7 +167,7 @@ def without_pairs(graph: Graph, pairs: Pairs) -> Graph:
     left_over = ~np.isin(keys_of(np.stack([u, v], axis=1), n, directed=graph.directed), gone)
     left = sparse.coo_array((entries.data[left_over], (u[left_over], v[left_over])), shape=(n, n))
     times = None if graph.times is None else graph.times[left_over]
-    return type(graph)(left.tocsr(), graph.nodes, directed=graph.directed, times=times)
+    return type(graph)(left.tocsr(), graph.nodes, directed=graph.directed, times=times, attributes=graph.attributes)
 
 
 # -------------------------------------------------------------------- the matrix of a list of edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -17,6 +17,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
+from netfold.data.attribute_tables import attribute_table
+from netfold.data.attributes import Attributes
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
 from netfold.data.edges import adjacency, entry_times, in_float32
@@ -62,6 +64,8 @@ class Graph:
     """When each edge was first there, a number for each stored entry of `adjacency`; None where nothing said so."""
     reading: Reading | None = field(default=None, kw_only=True)
     """Which columns of a table became what, and what was passed over; None where the graph is not from a table."""
+    attributes: Attributes | None = field(default=None, kw_only=True)
+    """What is known about each node beside its links, a row a node; None where nothing is."""
 
     def __post_init__(self) -> None:
         own = sparse.csr_array(self.adjacency)  # shares arrays that fit already
@@ -85,6 +89,7 @@ class Graph:
         object.__setattr__(self, "nodes", nodes)
         if self.times is not None:
             object.__setattr__(self, "times", _checked_times(self.times, own, matrix))
+        _check_attributes(self.attributes, len(nodes))
 
     # ---------------------------------------------------------------- made from
 
@@ -103,6 +108,7 @@ class Graph:
         time: Any = None,
         type: Any = None,
         bipartite: bool | None = None,
+        attributes: Any = None,
     ) -> Graph:
         """A graph of pairs (u, v), of triples (u, v, weight), of an array, or of a table (pandas, polars).
 
@@ -115,6 +121,8 @@ class Graph:
         order where all are integers, and as they first appear where not. An edge given twice (in an undirected
         graph: in either direction) follows `duplicates`: "sum" its weights (the default where weights are given),
         count it as "one" edge (the default where none are), or raise an "error".
+
+        `attributes` are what is known about nodes, as in `with_attributes`.
 
         >>> Graph.from_edges([("a", "b", 2.0), ("b", "a", 0.5)]).adjacency[0, 1].item()
         2.5
@@ -136,7 +144,7 @@ class Graph:
             u_codes, v_codes = names.positions(u), names.positions(v)
         graph = Graph.from_codes(u_codes, v_codes, table.weights, nodes=names, directed=directed, duplicates=duplicates)
         if table.times is None and table.reading is None:
-            return graph
+            return graph if attributes is None else graph.with_attributes(attributes)
         a, times = graph.adjacency, table.times
         times = None if times is None else entry_times(a, [(u_codes, v_codes)], times, directed=directed)
         weighty = table.weights is not None
@@ -145,7 +153,8 @@ class Graph:
         reading = reading and replace(reading, bipartite=bool(bipartite), shared=shared)
         if reading is not None and shared:
             warnings.warn(reading.sides_said, stacklevel=2)
-        return unchecked(a, names, directed, times=times, reading=reading)
+        graph = unchecked(a, names, directed, times=times, reading=reading)
+        return graph if attributes is None else graph.with_attributes(attributes)
 
     @staticmethod
     def from_codes(
@@ -177,15 +186,29 @@ class Graph:
         return Graph(csr, Nodes.of(range(csr.shape[0]) if nodes is None else nodes), directed=directed)
 
     @staticmethod
-    def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
-        """A graph of a networkx graph; parallel edges are summed, edges without the attribute weigh 1."""
+    def from_networkx(graph: Any, *, weight: str = "weight", attributes: bool | Sequence[str] = False) -> Graph:
+        """A graph of a networkx graph; parallel edges are summed, edges without the attribute weigh 1.
+
+        `attributes` are those of nodes that are kept: names, or True for all. None are unless said: classes that a
+        model is to predict are often among them.
+        """
         nodes, u, v, w = interop.from_networkx(graph, weight)
-        return Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
+        plain = Graph.from_codes(u, v, w, nodes=Nodes.of(nodes), directed=graph.is_directed())
+        columns = None if isinstance(attributes, bool) else list(attributes)
+        return plain.with_attributes(dict(graph.nodes(data=True)), columns=columns) if attributes else plain
 
     @staticmethod
-    def from_pyg(data: Any) -> Graph:
-        """A graph of a PyTorch Geometric `Data`: `edge_index`, and `edge_weight` or a one-column `edge_attr`."""
-        return Graph.from_scipy(interop.from_pyg(data))
+    def from_pyg(data: Any, *, attributes: bool = False) -> Graph:
+        """A graph of a PyTorch Geometric `Data`: `edge_index`, and `edge_weight` or a one-column `edge_attr`.
+
+        With `attributes=True` its `x` is kept too: as words where it is nearly empty, else as vectors.
+        """
+        plain = Graph.from_scipy(interop.from_pyg(data))
+        if not attributes:
+            return plain
+        if getattr(data, "x", None) is None:
+            raise InputError("this Data has no x, which is what attributes=True reads")
+        return plain.with_attributes(data.x)
 
     @staticmethod
     def from_igraph(graph: Any, *, weight: str = "weight") -> Graph:
@@ -198,7 +221,7 @@ class Graph:
         """Whatever can be read as a graph: a Graph, networkx, igraph, PyG data, a matrix, edges, a table.
 
         `columns` are those arguments of `from_edges` that say which column of a table is what (`source`, `target`,
-        `weight`, `time`, `type`, `bipartite`), and its others.
+        `weight`, `time`, `type`, `bipartite`), and its others; `attributes` goes with every graph.
 
         >>> Graph.of([(1, 2), (2, 3)])
         Graph(3 nodes, 2 edges, undirected)
@@ -206,6 +229,8 @@ class Graph:
         kind = "graph" if isinstance(x, Graph) else interop.kind_of(x)
         said = next((name for name, value in columns.items() if value is not None), None)
         if said is not None and kind in ("graph", "networkx", "igraph", "pyg", "scipy"):
+            if said == "attributes":
+                return Graph.of(x, **{**columns, "attributes": None}).with_attributes(columns["attributes"])
             raise InputError(f"{said}= is for a table or edges; {type_in_words(x)} is none")
         if isinstance(x, Graph):
             return x
@@ -295,6 +320,7 @@ class Graph:
             rows += [("weights", f"{self.adjacency.data.min():g} to {self.adjacency.data.max():g}")]
         if len(degrees):
             rows += [("degrees", f"{degrees.min():,} to {degrees.max():,}, {degrees.mean():,.1f} in the mean")]
+        rows += [("attributes", self.attributes)] if self.attributes is not None else []
         rows += [("read as", self.reading)] if self.reading is not None else []
         return html_box("Graph", html_facts(rows))
 
@@ -319,17 +345,69 @@ class Graph:
         """L = D - S with D the diagonal matrix of row sums."""
         return sparse.csr_array(sparse.diags_array(self.adjacency.sum(axis=1)) - self.adjacency)
 
+    def with_attributes(
+        self, attributes: Any, *, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
+    ) -> Graph:
+        """The same graph and what is known about its nodes.
+
+        `attributes` is the name of a file (`netfold.io.attributes.read_attributes`), {node: {column: value}}, a table
+        (pandas, polars; nodes in the column node or in the index), or an array or sparse matrix with a row for each
+        node of the graph in order. Kinds of columns are recognised, or said by `kinds`: number, category, words (a set
+        of them), vector; `columns` are those that are wanted. Nodes that the graph does not have become nodes without
+        links, and of nodes that are not named nothing is known; a warning counts both. None takes attributes away.
+
+        >>> graph = Graph.from_edges([("a", "b")])
+        >>> graph.with_attributes({"a": {"age": 17}, "b": {"age": 71}}).attributes
+        Attributes(2 nodes; age: number)
+        """
+        if attributes is None:
+            return self if self.attributes is None else self._with(None)
+        if isinstance(attributes, (str, os.PathLike)):
+            from netfold.io.attributes import read_attributes
+
+            table = read_attributes(attributes, self.nodes, columns=columns, kinds=kinds)
+        else:
+            table = attribute_table(attributes, columns=columns, kinds=kinds)
+        if table.nodes is None:
+            return self._with(table.attributes)
+        return self._joined_with(Nodes.of(table.nodes), table.attributes)
+
+    def _with(self, attributes: Attributes | None) -> Graph:
+        more: dict[str, Any] = {"times": self.times, "reading": self.reading, "attributes": attributes}
+        return unchecked(self.adjacency, self.nodes, self.directed, **more)
+
+    def _joined_with(self, named: Nodes, attributes: Attributes) -> Graph:
+        """The graph with attributes of some of its nodes, and of others, which it gets without links."""
+        new = np.flatnonzero(self.nodes.find(named) < 0)
+        if self.n_nodes and len(new) == len(named):
+            self.nodes.positions(named[:1])  # says which, and what nodes look like
+        told = int(np.count_nonzero(named.find(self.nodes) >= 0))
+        parts = []
+        if len(new) and self.n_nodes:
+            parts.append(f"{counted(len(new), 'node is', 'nodes are')} in no edge, and kept as nodes without links")
+        if told < self.n_nodes:
+            parts.append(f"of {counted(self.n_nodes - told, 'node')} of {self.n_nodes:,} nothing is known")
+        if parts:
+            warnings.warn(f"attributes: {'; '.join(parts)}", stacklevel=3)
+        nodes = self.nodes if not len(new) else Nodes.of([*self.nodes, *(named[int(i)] for i in new)])
+        a, n = self.adjacency, len(nodes)
+        ends = np.concatenate([a.indptr, np.full(n - self.n_nodes, a.indptr[-1], a.indptr.dtype)])
+        matrix = sparse.csr_array((a.data, a.indices, ends), shape=(n, n))
+        more: dict[str, Any] = {"times": self.times, "reading": self.reading}
+        return unchecked(matrix, nodes, self.directed, **more, attributes=attributes.aligned(named, nodes))
+
     def subgraph(self, rows: npt.ArrayLike) -> Graph:
         """The graph among these rows, in this order; each row once."""
         nodes = self.nodes.take(rows)
         rows = np.asarray(rows, dtype=np.int64)
         chosen = self.adjacency[rows][:, rows]
         times = None if self.times is None else self._entries(self.times)[rows][:, rows]
+        attributes = None if self.attributes is None else self.attributes.rows(rows)
         if times is None:
-            return Graph(chosen, nodes, directed=self.directed)
+            return Graph(chosen, nodes, directed=self.directed, attributes=attributes)
         for matrix in (chosen, times):
             matrix.sort_indices()
-        return Graph(chosen, nodes, directed=self.directed, times=times.data)
+        return Graph(chosen, nodes, directed=self.directed, times=times.data, attributes=attributes)
 
     def _entries(self, values: npt.NDArray[np.float64]) -> sparse.csr_array:
         """A matrix of one value for each edge, where the adjacency matrix has weights."""
@@ -338,12 +416,18 @@ class Graph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of nodes, edges and weights: equal for equal graphs, wherever they came from."""
+        """A hash of nodes, edges, weights and attributes: equal for equal graphs, wherever they came from."""
         a, digest = self.adjacency, hashlib.sha256()
         digest.update(f"{self.n_nodes} {self.directed} {self.nodes.kind}".encode())
         for array in (a.indptr.astype(np.int64), a.indices.astype(np.int64), a.data, *self.nodes.arrays().values()):
             digest.update(np.ascontiguousarray(array).data)
+        if self.attributes is not None:
+            digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
+
+    def has_fingerprint(self, fingerprint: str | None) -> bool:
+        """Whether a fingerprint is of this graph, or of this graph without its attributes."""
+        return fingerprint is not None and fingerprint in (self.fingerprint, self.with_attributes(None).fingerprint)
 
     # ---------------------------------------------------------------- made into
 
@@ -375,7 +459,7 @@ class Graph:
         """
         from netfold.io.parts import write_graph_parts
 
-        more: dict[str, Any] = {"times": self.times, "reading": self.reading}
+        more: dict[str, Any] = {"times": self.times, "reading": self.reading, "attributes": self.attributes}
         write_graph_parts(path, self.adjacency, self.nodes, self.directed, parts=parts, force=force, **more)
 
     @staticmethod
@@ -400,11 +484,13 @@ def unchecked(
     *,
     times: npt.NDArray[np.float64] | None = None,
     reading: Reading | None = None,
+    attributes: Attributes | None = None,
 ) -> Graph:
     """A graph of a float32 matrix known to be sorted, free of duplicates and zeros, and symmetric where it must be."""
     graph = object.__new__(Graph)
     values = {"adjacency": _read_only(matrix), "nodes": nodes, "directed": directed, "times": times, "reading": reading}
-    for name, value in values.items():
+    _check_attributes(attributes, len(nodes))
+    for name, value in {**values, "attributes": attributes}.items():
         object.__setattr__(graph, name, value)
     return graph
 
@@ -416,6 +502,16 @@ def _checked_times(times: Any, before: sparse.csr_array, matrix: sparse.csr_arra
         raise InputError(f"times has the shape {array.shape}; it needs one for each of {matrix.nnz:,} sorted entries")
     array.flags.writeable = False
     return array
+
+
+def _check_attributes(attributes: Any, n: int) -> None:
+    if attributes is None:
+        return
+    if not isinstance(attributes, Attributes):
+        what = type_in_words(attributes)
+        raise InputError(f"attributes is {what}; say graph.with_attributes(...), which reads tables and dicts")
+    if attributes.n_nodes != n:
+        raise InputError(f"attributes of {counted(attributes.n_nodes, 'node')} do not fit a graph of {n:,}")
 
 
 def _ends_of(reading: Reading | None) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 from typing import Any
@@ -15,6 +18,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop as hypergraph_interop
+from netfold.data.attribute_tables import attribute_table
+from netfold.data.attributes import Attributes, Column
 from netfold.data.checks import Ints
 from netfold.data.graph import Graph, unchecked
 from netfold.data.html import html_box, html_facts
@@ -30,7 +35,7 @@ from netfold.data.kinds import (
 )
 from netfold.data.nodes import Nodes
 from netfold.data.reading import HyperedgeReading
-from netfold.data.text import counted, type_in_words
+from netfold.data.text import counted, is_typed, type_in_words
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "clique_expansion", "co_occurrences", "incidence", "star_expansion"]
@@ -160,6 +165,8 @@ class Hypergraph:
     """The kind of each edge; None where edges come kind after kind."""
     reading: HyperedgeReading | None = None
     """Which columns of files became what; None where it is not from files of columns."""
+    attributes: Attributes | None = None
+    """What is known about each node beside its edges, a row a node; columns are missing for nodes of other types."""
 
     def __init__(self, edges: Iterable[Iterable[Any]], nodes: Iterable[Any], node_types: Iterable[str] = ()) -> None:
         tuples = list(map(_as_edge, edges))
@@ -190,6 +197,7 @@ class Hypergraph:
         nodes: Iterable[Any],
         node_types: Iterable[str] | npt.NDArray[np.integer] | None = None,
         types: Sequence[str] | None = None,
+        attributes: Attributes | None = None,
     ) -> Hypergraph:
         """A hypergraph of arrays: kinds, or (roles, types, rows) of each, whose rows are positions among `nodes`.
 
@@ -206,7 +214,8 @@ class Hypergraph:
         names = Nodes.of(nodes)
         typing = types_by_roles(distinct, names) if node_types is None else types_of(node_types, len(names), types)
         check_rows(distinct, names, *typing)
-        return _freeze(object.__new__(Hypergraph), distinct, None, names, *typing)
+        made = _freeze(object.__new__(Hypergraph), distinct, None, names, *typing)
+        return made if attributes is None else made.with_attributes(attributes)
 
     @staticmethod
     def from_named(
@@ -239,6 +248,29 @@ class Hypergraph:
         """
         nodes, types, edges = hypergraph_interop.from_xgi(graph, node_type, skip_small=skip_small)
         return Hypergraph.from_named(edges, nodes=nodes, node_types=types)
+
+    def with_attributes(self, attributes: Any) -> Hypergraph:
+        """The same hypergraph and what is known about its nodes.
+
+        Where there are several types, {type: table} has a table for each, in which nodes have the names that they have
+        within their type; its columns are called type.column, and are missing for nodes of other types. Otherwise a
+        table of all nodes. A table is what `Graph.with_attributes` takes. Nodes that the hypergraph does not have are
+        passed over, and a warning counts them.
+
+        >>> tuples = Hypergraph.from_named([{"user": ("user", 1), "film": ("film", 7)}],
+        ...                                node_types={("user", 1): "user", ("film", 7): "film"})
+        >>> tuples.with_attributes({"film": {7: {"year": 1999}}}).attributes
+        Attributes(2 nodes; film.year: number; 1 value missing)
+        """
+        if attributes is None and self.attributes is None:
+            return self
+        known = _known_of(self, attributes)
+        if known is not None and known.n_nodes != self.n_nodes:
+            raise InputError(f"attributes of {counted(known.n_nodes, 'node')} do not fit {self.n_nodes:,} nodes")
+        other = copy.copy(self)
+        other.__dict__.pop("fingerprint", None)
+        object.__setattr__(other, "attributes", known)
+        return other
 
     # ---------------------------------------------------------------- facts
 
@@ -303,6 +335,7 @@ class Hypergraph:
         rows += [("types", ", ".join(f"{name} {n:,}" for name, n in zip(self.types, counts, strict=True)))]
         rows += [("kind", f"{', '.join(kind.roles)}: {len(kind):,}") for kind in self.kinds]
         rows += [("read as", self.reading)] if self.reading is not None else []
+        rows += [("attributes", self.attributes)] if self.attributes is not None else []
         return html_box("Hypergraph", html_facts(rows))
 
     def incidence(self) -> sparse.csr_array:
@@ -335,7 +368,13 @@ class Hypergraph:
         arrays = [*self.nodes.arrays().values(), self.type_codes, *(kind.rows for kind in self.kinds)]
         for array in arrays if self._sequence is None else [*arrays, self._sequence]:
             digest.update(np.ascontiguousarray(array).data)
+        if self.attributes is not None:
+            digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
+
+    def has_fingerprint(self, fingerprint: str | None) -> bool:
+        """Whether a fingerprint is of this hypergraph, or of this hypergraph without its attributes."""
+        return fingerprint is not None and fingerprint in (self.fingerprint, self.with_attributes(None).fingerprint)
 
 
 def _freeze(
@@ -361,6 +400,48 @@ def _freeze(
             value.flags.writeable = False
         object.__setattr__(empty, name, value)
     return empty
+
+
+def _known_of(hypergraph: Hypergraph, attributes: Any) -> Attributes | None:
+    """Attributes as rows of all nodes."""
+    if attributes is None or isinstance(attributes, Attributes):
+        return attributes
+    types = hypergraph.types
+    if not isinstance(attributes, Mapping) or len(types) < 2 or not set(attributes) <= set(types):
+        if len(types) > 1 and isinstance(attributes, (str, os.PathLike)):
+            raise InputError(f"say which type the attributes in {attributes} are of: {{{types[0]!r}: {attributes!r}}}")
+        return _aligned_table(hypergraph, attributes, hypergraph.nodes, "")
+    columns: list[Column] = []
+    for name, table in attributes.items():
+        own = np.flatnonzero(hypergraph.type_codes == types.index(name))
+        nodes = [hypergraph.nodes[int(i)] for i in own]
+        plain = Nodes.of([x[1] if is_typed(x) else x for x in nodes])
+        rows = np.full(hypergraph.n_nodes, -1)
+        rows[own] = np.arange(len(own))
+        known = _aligned_table(hypergraph, table, plain, f" of {name}").rows(rows)
+        columns += [replace(column, name=f"{name}.{column.name}") for column in known.columns]
+    return Attributes(tuple(columns))
+
+
+def _aligned_table(hypergraph: Hypergraph, table: Any, nodes: Nodes, of: str) -> Attributes:
+    """A table as rows of some nodes; those that are not among them are counted."""
+    if isinstance(table, (str, os.PathLike)):
+        from netfold.io.attributes import read_attributes
+
+        named, known = read_attributes(table, nodes)
+    else:
+        named, known = attribute_table(table)
+    if named is None:
+        return known
+    names = Nodes.of(named)
+    strange = int(np.count_nonzero(nodes.find(names) < 0))
+    if strange == len(names):
+        nodes.positions(names[:1])
+    if strange:
+        warnings.warn(
+            f"attributes{of}: {counted(strange, 'node is', 'nodes are')} in no edge, and passed over", stacklevel=4
+        )
+    return known.aligned(names, nodes)
 
 
 def _as_named(edge: Any) -> Mapping[str, Any]:
@@ -406,7 +487,7 @@ def clique_expansion(hypergraph: Hypergraph) -> Graph:
     >>> clique_expansion(Hypergraph.from_tuples([("ann", "film", "drama"), ("bob", "film")]))
     Graph(4 nodes, 4 edges, undirected)
     """
-    return unchecked(hypergraph.adjacency(), hypergraph.nodes, False)
+    return unchecked(hypergraph.adjacency(), hypergraph.nodes, False, attributes=hypergraph.attributes)
 
 
 def star_expansion(hypergraph: Hypergraph, name: str = "edge") -> Graph:

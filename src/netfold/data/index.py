@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import hashlib
 import os
 import warnings
@@ -201,6 +203,20 @@ class Index:
         self._alive = np.concatenate([self._alive, np.ones(len(new), np.bool_)])
         self._count += len(new)
         self._options.clear()
+
+    def grown(self, new: Embedding, gone: list[Any]) -> Index:
+        """An index with further nodes, which are in no list and compared always, without others; this one stays."""
+        other = copy.copy(self)
+        other._lists = {name: dataclasses.replace(lists) for name, lists in self._lists.items()}
+        other._alive, other._options, listed = self._alive.copy(), {}, other._lists
+        if len(new):
+            other._lists = {}
+            other.add(new)
+            other._lists = listed
+            rows = np.arange(len(self.embedding), len(other.embedding))
+            other._others = np.concatenate([self._others, rows])
+        other.remove(gone)
+        return other
 
     def remove(self, nodes: Any) -> None:
         """Leave nodes (a node, or a list) out of all answers. Where many are, a new index is quicker."""

@@ -118,7 +118,7 @@ def _of_frame(frame: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeT
 
 def _of_array(edges: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeTable:
     """Edges in an array with a row for each, or in the 2 x E integers that PyG calls edge_index."""
-    array = _as_array(edges)
+    array = as_array(edges)
     if array.ndim != 2:
         raise InputError(f"an array of edges has one row per edge, not {array.ndim} axes")
     n, width = array.shape
@@ -153,14 +153,14 @@ def _roles(
 
 def _cell(x: Any) -> str:
     """A value as a file of text would hold it; empty where it is missing."""
-    if _is_missing(x):
+    if is_missing(x):
         return ""
     if isinstance(x, np.datetime64):
         return str(x.astype("datetime64[s]"))
     return x.isoformat(" ") if hasattr(x, "isoformat") else str(x)
 
 
-def _is_missing(x: Any) -> bool:
+def is_missing(x: Any) -> bool:
     """None, NaN, NaT, and pandas' NA, which does not say whether it equals itself."""
     return x is None or type(x).__name__ == "NAType" or bool(x != x)
 
@@ -169,7 +169,7 @@ def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
     """Refuse an end that is missing, with its row."""
     missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), bool)
     if column.dtype.kind == "O":
-        missing = np.array([_is_missing(x) for x in column], bool)
+        missing = np.array([is_missing(x) for x in column], bool)
     if np.any(missing):
         at = int(np.argmax(missing))
         raise InputError(
@@ -236,7 +236,7 @@ def _weights_or_ones(weights: list[Any], *, multiple: bool) -> npt.NDArray[np.fl
 
 def from_pyg(data: Any) -> sparse.csr_array:
     """The adjacency matrix of PyTorch Geometric data."""
-    ends = _as_array(data.edge_index)
+    ends = as_array(data.edge_index)
     if ends.ndim != 2 or ends.shape[0] != 2 or ends.dtype.kind not in "iu":
         raise InputError(f"edge_index holds integers in 2 rows, not {ends.dtype} in the shape {ends.shape}")
     n = getattr(data, "num_nodes", None)
@@ -250,7 +250,7 @@ def from_pyg(data: Any) -> sparse.csr_array:
 def _pyg_weights(data: Any, n_edges: int) -> npt.NDArray[np.float64]:
     weights = getattr(data, "edge_weight", None)
     weights = getattr(data, "edge_attr", None) if weights is None else weights
-    values = np.ones(n_edges) if weights is None else _as_weights(_as_array(weights))
+    values = np.ones(n_edges) if weights is None else _as_weights(as_array(weights))
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -260,7 +260,7 @@ def _pyg_weights(data: Any, n_edges: int) -> npt.NDArray[np.float64]:
     return values
 
 
-def _as_array(tensor: Any) -> npt.NDArray[Any]:
+def as_array(tensor: Any) -> npt.NDArray[Any]:
     """An array of a tensor, wherever it is and whether or not it is being trained."""
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
 

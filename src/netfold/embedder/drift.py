@@ -95,7 +95,7 @@ def write_usual(folder: Path, usual: dict[str, Any]) -> None:
     arrays = {name: usual[name] for name in ("panel", "nearest", "scores")}
     with staged_folder(folder / "versions" / "usual", force=True) as stage:
         store.write_tensors(stage / "usual.safetensors", arrays)
-        facts = {"kept": usual["kept"], "moved": usual["moved"]}
+        facts = {x: usual[x] for x in ("kept", "moved", "base")}
         store.write_manifest(stage, "version", facts, [stage / "usual.safetensors"])
 
 
@@ -113,7 +113,7 @@ def read_usual(folder: Path) -> dict[str, Any] | None:
     numbers = all(type(manifest.get(x)) is float for x in ("kept", "moved"))
     if not good or not numbers or arrays["nearest"].ndim != 2 or shapes["scores"] != shapes["nearest"]:
         raise InputError(f"{at} is damaged: its parts do not fit together ({listed(sorted(shapes))})")
-    return {"kept": manifest["kept"], "moved": manifest["moved"], **arrays}
+    return {"kept": manifest["kept"], "moved": manifest["moved"], "base": manifest.get("base", 0), **arrays}
 
 
 def differences(before: Embedding, after: Embedding, k: int = 10) -> dict[str, Any]:

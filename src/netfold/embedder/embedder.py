@@ -164,9 +164,12 @@ class Embedder(Configured, Generic[N]):
             with part("vectors"):
                 vectors = self._embed(data)
                 self.embedding_ = dataclasses.replace(vectors, fitted_to=vectors.fitted_to or data.graph.fingerprint)
+            if data.attributes is not None:
+                with part("attributes"):
+                    self._regress(data)
             if "refine" in self._ways():
                 with part("placing"):
-                    self._choose_placing(data.graph)
+                    self._choose_placing(data)
         done, last = len(self.history_), self.history_[-1] if self.history_ else {}
         seconds, objective = time.perf_counter() - start, last.get("objective", math.nan)
         _log.info("%s: %d epochs in %.1f s, objective %.6g", type(self).__name__, done, seconds, objective)
@@ -259,10 +262,10 @@ class Embedder(Configured, Generic[N]):
         if not len(placed):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(placed), none, None if self.embedding_.std is None else none)
-        way = self._way(how)
         with threads_for(later.graph):
-            encoded = way.how == "encode"
-            return self._extend(later, placed, at) if encoded else self._place(later.graph, placed, at, way)
+            if how == "encode":
+                return self._extend(later, placed, at)
+            return self._placed_rows(later, placed, at, self._way(how))
 
     @property
     def placing_(self) -> Placing:
@@ -395,17 +398,30 @@ class Embedder(Configured, Generic[N]):
         A `later` graph is read for its new nodes, by a fitted model: it must be of the sort that was fitted.
         """
         from netfold.data.graph import Graph
+        from netfold.embedder.attributes import attribute_rows, later_attribute_rows
 
         known = Graph.of(graph)
-        if known.n_nodes < 2:
-            raise InputError(f"the graph has {counted(known.n_nodes, 'node')}; at least 2 are needed")
-        if known.n_edges == 0:
-            raise InputError("the graph has no edges; there is nothing to learn from")
         if embedding is not None:
             raise InputError(f"{type(self).__name__} learns vectors of its own; embedding= is for DepthLGP")
-        if later:
+        rows = later_attribute_rows(self, known) if later else None
+        if rows is None:  # a node of which something else is known needs no links
+            if known.n_nodes < 2:
+                raise InputError(f"the graph has {counted(known.n_nodes, 'node')}; at least 2 are needed")
+            if known.n_edges == 0:
+                raise InputError("the graph has no edges; there is nothing to learn from")
+        if later and known.n_edges:
             self._check_direction(known)
-        return Input(known)
+        return Input(known, attributes=rows if later else attribute_rows(self, known))
+
+    def _reads_attributes(self) -> bool:
+        """Whether it reads, with these options, what is known about nodes beside their links."""
+        return False
+
+    def _read_attributes(self, graph: Graph) -> Input[Any]:
+        """A later graph, and of it what the model reads beside its links; its links may be any."""
+        from netfold.embedder.attributes import later_attribute_rows
+
+        return Input(graph, attributes=later_attribute_rows(self, graph))
 
     def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
         """What is trained, of what `_read` gave: the network, started on the CPU and then on its device, and batches.
@@ -460,10 +476,7 @@ class Embedder(Configured, Generic[N]):
 
         w is the width of `embedding_.coordinates`; gradients are those of the network's parameters.
         """
-        name = type(self).__name__
-        raise InputError(
-            f"{name} has no training that could go on from where it is, so that it cannot settle; refit it"
-        )
+        raise NotImplementedError
 
     def _begin(
         self, network: N, known: npt.NDArray[np.int64], placed: npt.NDArray[np.float32], there: npt.NDArray[np.bool_]
@@ -522,16 +535,70 @@ class Embedder(Configured, Generic[N]):
         chosen = self.placing_
         return chosen if how is None else Placing(how, chosen.weight if how == chosen.how else 1.0)
 
-    def _choose_placing(self, graph: Graph) -> None:
+    def _choose_placing(self, data: Input[Any]) -> None:
         """Choose on the known nodes of the fitted graph how new ones are to be placed."""
         from netfold.embedder.placing import KnownLinks, chosen_placing
 
-        links = KnownLinks(graph.adjacency, graph.adjacency.T.tocsr() if graph.directed else None)
+        graph = data.graph
+
+        links = KnownLinks(graph.adjacency, graph.adjacency.T.tocsr() if graph.directed else None, data.block)
         chosen = chosen_placing(self, links, self._weights())
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(chosen)}
 
+    def _regress(self, data: Input[Any]) -> None:
+        """Learn where nodes belong of which only attributes are known."""
+        import numpy as np
+
+        from netfold.embedder.attributes import regress
+
+        emb = self.embedding_
+        codes = emb.vectors if emb.std is None else np.hstack([emb.vectors, emb.std])
+        tables: Any = self.network_.scaling
+        regress(tables, data.block, codes)  # type: ignore[arg-type]
+
+    def _placed_rows(
+        self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+    ) -> Embedding:
+        """The vectors of some rows of a later graph: by their links or, where they have none, by attributes."""
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+
+        alone = self._without_links(later, rows, known)
+        if not alone.any():
+            return self._extend(later, rows, known) if way.how == "encode" else self._place(later, rows, known, way)
+        blocks = [self._regressed(later, rows[alone])]
+        if not alone.all():
+            blocks.append(self._placed_rows(later, rows[~alone], known, way))
+        order = np.argsort(np.concatenate([np.flatnonzero(alone), np.flatnonzero(~alone)]))
+        vectors = np.concatenate([x.vectors for x in blocks])[order]
+        stds = [x.std for x in blocks if x.std is not None]
+        return Embedding(later.graph.nodes.take(rows), vectors, np.concatenate(stds)[order] if stds else None)
+
+    def _without_links(self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Any:
+        """Which of some rows of a later graph are to be placed by their attributes alone: m booleans."""
+        import numpy as np
+
+        if later.attributes is None or not hasattr(self.network_, "scaling"):
+            return np.zeros(len(rows), bool)
+        linked, adjacency = (known >= 0).astype(np.float32), later.graph.adjacency
+        reached = adjacency[rows] @ linked
+        if later.graph.directed:
+            reached = reached + (linked @ adjacency)[rows]
+        return (reached == 0) & later.has_attributes(rows)
+
+    def _regressed(self, later: Input[Any], rows: npt.NDArray[np.int64]) -> Embedding:
+        """The vectors of rows of a later graph by their attributes alone."""
+        from netfold.data.embedding import Embedding
+        from netfold.embedder.attributes import regressed
+
+        tables: Any = self.network_.scaling
+        codes, dim = regressed(tables, later.block_of(rows)), self.embedding_.dim  # type: ignore[arg-type]
+        std = None if self.embedding_.std is None else codes[:, dim:].clip(self.embedding_.std.min())
+        return Embedding(later.graph.nodes.take(rows), codes[:, :dim], std)
+
     def _place(
-        self, graph: Graph, rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+        self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
     ) -> Embedding:
         """The vectors of some rows of a later graph, by the objective or as a mean."""
         import numpy as np
@@ -539,7 +606,9 @@ class Embedder(Configured, Generic[N]):
         from netfold.data.embedding import Embedding
         from netfold.embedder.placing import KnownLinks
 
+        graph = later.graph
         links = KnownLinks.of(graph.adjacency, rows, known, len(self.embedding_), directed=graph.directed)
+        links = dataclasses.replace(links, block=later.block_of(rows))
         check_placed(type(self).__name__, graph.nodes, rows[np.diff(links.either.indptr) == 0])
         codes, dim = self._codes_by(way, links), self.embedding_.dim
         vectors = codes[:, :dim]

@@ -79,13 +79,15 @@ class Evolving:
 
         self.model, self.path, self.version, self.time = model, None if path is None else Path(path), 0, ""
         self._base, self._how, self._turn = model.embedding_, "fitted", None
-        self._changes = Changes()
+        self._changes, self._since = Changes(), 0
         self._usual: dict[str, Any] | None = None
 
     _base: Embedding
     """The vectors of the last training, in the space of the first."""
     _turn: Alignment | None
     """From the model's own space into that of the first."""
+    _since: int
+    """The version of the last training."""
 
     # ---------------------------------------------------------------- saved
 
@@ -114,13 +116,16 @@ class Evolving:
             stream._changes.take(delta)
             stream.version, stream.time = delta.number, delta.time
         stream._usual = read_usual(folder)
+        if stream._usual is not None and stream._usual["base"] != stream._since:
+            stream._watch()  # it was kept for the vectors of another training
         return stream
 
     def branch(self) -> Evolving:
         """Another stream from here on, in memory alone: what it takes in leaves this one as it is."""
         other = Evolving(self.model)
         other._base, other._how, other._turn, other._usual = self._base, self._how, self._turn, self._usual
-        other._changes, other.version, other.time = self._changes.copy(), self.version, self.time
+        other._changes, other._since = self._changes.copy(), self._since
+        other.version, other.time = self.version, self.time
         return other
 
     def compact(self, keep: int = 30) -> int:
@@ -451,7 +456,7 @@ class Evolving:
         """Stand on a model that was trained: a version with vectors of its own."""
         import numpy as np
 
-        from netfold.embedder.drift import moved_between
+        from netfold.embedder.drift import moved_between, write_usual
         from netfold.embedder.versions import write_base
 
         before = self.embedding_
@@ -474,7 +479,10 @@ class Evolving:
             write_base(self.path, delta, model)
         came = [x for x in after.nodes if x in self._changes.unreached]
         self._stand_on(model, delta)
-        self._watch_again()
+        if self._usual is not None:
+            self._watch()
+            if self.path is not None:
+                write_usual(self.path, self._usual)
         return Day(delta.number, after.take(came), [], [], drift, alarm)
 
     def _stand_on(self, model: Embedder[Any], delta: Delta) -> None:
@@ -490,7 +498,8 @@ class Evolving:
                 raise InputError(f"version {delta.number} is damaged: its model has other nodes than its vectors")
             self._turn = Alignment(*delta.turn, residual=float("nan"), common=0)
             self._base = Embedding(own.nodes, delta.vectors, delta.std, fitted_to=own.fitted_to)
-        self.version, self.time = delta.number, delta.time
+        self.version = self._since = delta.number
+        self.time = delta.time
         self.__dict__.pop("embedding_", None)
 
     def _anchors(self, now: Graph, before: Any) -> Anchors:
@@ -518,7 +527,7 @@ class Evolving:
         second = nearest_of(others, others.nodes.positions(names))
         shared = shared_nearest(own, first[0], others, second[0])
         self._usual = {"kept": float(shared.mean()), "moved": align(others, own).residual}
-        self._usual |= {"panel": panel, "nearest": first[0], "scores": first[1]}
+        self._usual |= {"panel": panel, "nearest": first[0], "scores": first[1], "base": self._since}
         if self.path is not None:
             write_usual(self.path, self._usual)
         return {"kept": self._usual["kept"], "moved": self._usual["moved"]}
@@ -575,17 +584,14 @@ class Evolving:
             ahead = ahead + [len(came) - np.searchsorted(*x, side="right") for x in zip(cosines, scores, strict=True)]
         return float((there & (ahead < nearest.shape[1])).mean())
 
-    def _watch_again(self) -> None:
-        """The panel's nearest nodes are those of the vectors that there are now; what two seeds differ by stays."""
-        from netfold.embedder.drift import nearest_of, panel_of, write_usual
+    def _watch(self) -> None:
+        """Let the panel's nearest nodes be those of the vectors that there are; what two seeds differ by stays."""
+        from netfold.embedder.drift import nearest_of, panel_of
 
-        if self._usual is None:
-            return
+        assert self._usual is not None
         panel = panel_of(len(self._base), self.model.seed)
         nearest, scores = nearest_of(self._base, panel)
-        self._usual |= {"panel": panel, "nearest": nearest, "scores": scores}
-        if self.path is not None:
-            write_usual(self.path, self._usual)
+        self._usual |= {"panel": panel, "nearest": nearest, "scores": scores, "base": self._since}
 
     def _alarm(self, drift: dict[str, float]) -> str | None:
         if self._usual is None or drift.get("kept", 1.0) >= self._usual["kept"]:

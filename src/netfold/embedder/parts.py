@@ -28,12 +28,22 @@ def is_spread(model: Embedder, path: str | os.PathLike[str]) -> bool:
     from netfold.io.parts import PartsFolder, is_parts
 
     parts = PartsFolder.open(path, "graph") if is_parts(path) else None
-    why = model._unspread(directed=parts is not None and parts.directed)
+    why = model._unspread(directed=parts is not None and parts.directed) or _attributed(model, path)
     _, size = rank_of()
     if size > 1 and why:
         name = type(model).__name__
         raise InputError(f"{name} cannot be spread over {size} ranks: {why}; start it without torchrun")
     return size > 1 or (not why and parts is not None and len(parts) > 1)
+
+
+def _attributed(model: Embedder, path: str | os.PathLike[str]) -> str:
+    """Attributes are read with the whole graph, unless they weigh nothing."""
+    from netfold.io.parts import PartsFolder, is_parts
+
+    if not is_parts(path) or getattr(model, "attribute_weight", 1) == 0:
+        return ""
+    known = "attributes" in PartsFolder.open(path, "graph").facts
+    return "the graph has attributes (attribute_weight=0 leaves them out)" if known else ""
 
 
 def fit_parts(

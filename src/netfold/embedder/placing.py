@@ -23,6 +23,7 @@ import numpy.typing as npt
 from netfold.data.checks import Floats, Ints
 from netfold.data.edges import edge_pairs, keys_of, linked_nodes, without_pairs
 from netfold.data.statistics import area_under_curve
+from netfold.embedder.attributes import taken
 from netfold.embedder.problem import over_known
 from netfold.errors import InputError
 from netfold.learn.progress import Progress
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
+    from netfold.data.scaling import Block
     from netfold.embedder.embedder import Embedder
 
 __all__ = [
@@ -68,6 +70,8 @@ class KnownLinks:
     """m x n: the weights of those that leave; in an undirected graph of all."""
     into: sparse.csr_array | None
     """m x n: the weights of those that enter, where the graph is directed."""
+    block: Block | None = None
+    """What is known of the nodes beside their links, where the model reads it: m rows."""
 
     @staticmethod
     def of(
@@ -87,7 +91,12 @@ class KnownLinks:
     def thinned(self, share: float, rng: np.random.Generator) -> KnownLinks:
         """Without a random share of the links; each node keeps one link that leaves it, if it has any."""
         into = None if self.into is None else _thinned(self.into, share, rng)
-        return KnownLinks(_thinned(self.out, share, rng), into)
+        return KnownLinks(_thinned(self.out, share, rng), into, self.block)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> KnownLinks:
+        """Those of some of the nodes."""
+        into = None if self.into is None else self.into[rows]
+        return KnownLinks(self.out[rows], into, None if self.block is None else taken(self.block, rows))
 
 
 def _thinned(matrix: sparse.csr_array, share: float, rng: np.random.Generator) -> sparse.csr_array:
@@ -157,7 +166,7 @@ def chosen_placing(model: Embedder[Any], links: KnownLinks, weights: tuple[float
         return Placing()
     count = max(_FEWEST, min(_SAMPLE, int(_ENTRIES * len(several) / np.diff(links.out.indptr)[several].sum())))
     rows = np.sort(rng.choice(several, min(count, len(several)), replace=False))
-    whole = KnownLinks(links.out[rows], None if links.into is None else links.into[rows])
+    whole = links.take(rows)
     some, center = whole.thinned(_DROPPED, rng), model.embedding_.center
     away = known.vectors[rows] - center
     ways = [Placing("encode"), *(Placing("refine", x) for x in weights), Placing("mean")]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from netfold.data.nodes import Nodes
+    from netfold.data.scaling import Block
 
 __all__ = ["check_placed", "over_known"]
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar  # whose variables have defaults; only what checks types reads them
 
     from netfold.data.graph import Graph
-    from netfold.learn.training import Block
+    from netfold.embedder.attributes import AttributeRows
+    from netfold.learn import training
 
     G = TypeVar("G", default=Graph)
     N = TypeVar("N", bound=torch.nn.Module, default=Any)
@@ -46,12 +48,32 @@ class Input(Generic[G]):
     """
 
     graph: G
+    attributes: AttributeRows | None = dataclasses.field(default=None, kw_only=True)
+    """What is known of the nodes beside their links, where the model reads it."""
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What must be known of the graph after it is gone, as json holds it: what the network is made from."""
         graph: Any = self.graph
-        return {"fingerprint": graph.fingerprint, "n_nodes": graph.n_nodes, "directed": graph.directed}
+        facts = {"fingerprint": graph.fingerprint, "n_nodes": graph.n_nodes, "directed": graph.directed}
+        return facts if self.attributes is None else facts | {"attributes": self.attributes.facts}
+
+    @property
+    def block(self) -> Block | None:
+        """The attributes as rows of numbers; None where the model reads none."""
+        return None if self.attributes is None else self.attributes.block
+
+    def block_of(self, rows: npt.NDArray[np.int64]) -> Block | None:
+        """The same of some rows."""
+        from netfold.embedder.attributes import taken
+
+        return None if self.attributes is None else taken(self.attributes.block, rows)
+
+    def has_attributes(self, rows: npt.NDArray[np.int64]) -> Any:
+        """Whether anything is known of these rows' nodes beside their links: m booleans."""
+        import numpy as np
+
+        return np.zeros(len(rows), bool) if self.block is None else self.block.known[rows].any(axis=1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,7 +84,7 @@ class Problem(Generic[N]):
     """Started, and on the device where it is trained. A run that goes on gets its parameters from the checkpoint."""
     batches: Callable[[int], Iterable[Any]]
     """From an epoch to its batches: a function of the epoch and the seed alone, the same whenever it is asked."""
-    blocks: list[Block]
+    blocks: list[training.Block]
     """Which parameters are stepped together, and how."""
     schedule: str = "constant"
     """How the learning rates fall over the epochs."""

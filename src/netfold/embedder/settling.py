@@ -21,7 +21,7 @@ from torch import Tensor
 
 from netfold.data.embedding import Embedding
 from netfold.embedder.changes import shares_that_stayed
-from netfold.embedder.embedder import device_named, threads_for
+from netfold.embedder.embedder import Embedder, device_named, threads_for
 from netfold.errors import InputError
 from netfold.learn.progress import Progress
 from netfold.learn.training import train
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from netfold.data.graph import Graph
-    from netfold.embedder.embedder import Embedder
     from netfold.embedder.problem import Problem
 
 __all__ = ["Anchors", "NodeCodes", "settled"]
@@ -81,6 +80,11 @@ def settled(
     LINE), it is then what is nearest to both: argmin_y ‖y - f_i‖² + mu c_i ‖y - y_i^old‖². So what an encoder makes of
     changed links counts no more than mu lets it.
     """
+    if type(model)._codes is Embedder._codes:
+        name = type(model).__name__
+        raise InputError(
+            f"{name} has no training that could go on from where it is, so that it cannot settle; refit it"
+        )
     if not (isinstance(mu, int | float) and 0 <= mu < math.inf):
         raise InputError(f"mu={mu!r} is not a weight; give 0 (a warm refit) or a finite number above it")
     epochs = max(1, round(model.epochs / 10)) if epochs is None else epochs
@@ -88,6 +92,10 @@ def settled(
         raise InputError(f"epochs={epochs!r} is not a number of passes; give 0 or more")
     copy = type(model)(**model.get_params())
     data = copy._read(graph)
+    if data.attributes is not None:
+        raise InputError(
+            f"this {type(model).__name__} was fitted with attributes, and settling moves links alone; fit anew"
+        )
     if data.facts.get("unit") != model.graph_facts_.get("unit"):
         raise InputError("the weights of today are of another scale than those that were fitted; refit the model")
     bar = Progress(type(model).__name__) if progress else Progress.silent()
@@ -110,7 +118,7 @@ def settled(
             vectors = _between(vectors, anchors, mu)
         copy.embedding_ = dataclasses.replace(vectors, fitted_to=graph.fingerprint)
         if "refine" in copy._ways():
-            copy._choose_placing(graph)
+            copy._choose_placing(data)
     if hasattr(model, "pair_score_"):
         copy.pair_score_ = model.pair_score_
     return copy

@@ -13,6 +13,7 @@ from netfold.evaluate.task import TASKS, Task
 
 if TYPE_CHECKING:
     from netfold.evaluate.class_tasks import classification, clustering, visualization, visualization_points
+    from netfold.evaluate.cold_start_tasks import cold_start
     from netfold.evaluate.evolving_tasks import replay
     from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, hyperedges, split_hyperedges
     from netfold.evaluate.link_tasks import choose_pair_score, link_prediction, noise_robustness, reconstruction
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
 __all__ = [
     "TASKS", "EdgeSplit", "HeldOutLinks", "HyperedgeSplit", "Negatives", "NodeSplit", "Result", "Task",
     "average_precision", "calibration", "calibration_error", "centrality", "choose_pair_score", "classification",
-    "clustering", "held_out_hyperedges", "hold_out_half", "hyperedges", "label_propagation", "link_prediction",
-    "local_average", "noise_robustness", "out_of_sample", "reconstruction", "regular_equivalence", "replay", "roles",
+    "clustering", "cold_start", "held_out_hyperedges", "hold_out_half", "hyperedges", "label_propagation",
+    "link_prediction", "local_average", "noise_robustness", "out_of_sample", "reconstruction", "regular_equivalence",
+    "replay", "roles",
     "sample_negatives", "split_edges", "split_hyperedges", "split_nodes", "suggest", "uncertainty", "visualization",
     "visualization_points",
     "vs_similarity",
@@ -43,6 +45,7 @@ __all__ = [
 
 _MODULES = {
     "class_tasks": ("classification", "clustering", "visualization", "visualization_points"),
+    "cold_start_tasks": ("cold_start",),
     "evolving_tasks": ("replay",),
     "hyperedge_tasks": ("HyperedgeSplit", "held_out_hyperedges", "hyperedges", "split_hyperedges"),
     "link_tasks": ("choose_pair_score", "link_prediction", "noise_robustness", "reconstruction"),

@@ -18,14 +18,19 @@ from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.paths import path_lengths
+from netfold.data.scaling import Scaling
 from netfold.evaluate.centralities import largest_eigenpair
 from netfold.evaluate.scores import PairScores, RowScores
 
 __all__ = [
+    "ATTRIBUTE_STEPS",
+    "SmoothedRows",
+    "attribute_embeddings",
     "baseline_embeddings",
     "class_embeddings",
     "degree_features",
     "katz",
+    "main_directions",
     "pair_scorers",
     "paths_of_three",
     "personalised_pagerank",
@@ -204,10 +209,76 @@ _ROUNDS = 30
 
 
 def baseline_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
-    """Vectors that cost about a second: spectral, and the truncated SVD of the normalised adjacency."""
+    """Vectors that cost about a second: spectral, and the truncated SVD of the normalised adjacency.
+
+    Where the graph has attributes, those of `attribute_embeddings` too.
+    """
     width = max(1, min(dim, graph.n_nodes - 1))
     methods = {"spectral": spectral_vectors, "normalised SVD": svd_vectors}
-    return {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in methods.items()}
+    cheap = {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in methods.items()}
+    return cheap | attribute_embeddings(graph, dim, seed)
+
+
+ATTRIBUTE_STEPS = {"X alone": 0, "P²X": 2}
+"""Baselines that read attributes: how often rows are averaged over neighbors."""
+_MORE = 10
+"""Directions beyond those wanted that subspace iteration carries along."""
+_TURNS = 5
+
+
+def attribute_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
+    """The truncated SVD, U s, of the scaled attributes X, and of P²X, which two steps to neighbors have averaged."""
+    if graph.attributes is None:
+        return {}
+    x = Scaling.fit(graph.attributes).block(graph.attributes).values
+    vectors = {}
+    for name, steps in ATTRIBUTE_STEPS.items():
+        rows = SmoothedRows(graph, x, steps)
+        vectors[name] = Embedding(graph.nodes, rows.times(main_directions(rows, dim, seed)).astype(np.float32))
+    return vectors
+
+
+class SmoothedRows:
+    """PᵏX as two products, never formed: P = D⁻¹S over links in either direction; a node without links keeps its row.
+
+    >>> ends = Graph.from_edges([("a", "b"), ("b", "c")])
+    >>> SmoothedRows(ends, np.array([[1.0], [5.0], [3.0]]), 1).times(np.eye(1)).ravel().tolist()
+    [5.0, 2.0, 5.0]
+    """
+
+    def __init__(self, graph: Graph, x: Any, steps: int):
+        both = links(graph, directed=False, weights=True, loops="keep").astype(np.float64)
+        sums = np.asarray(both.sum(axis=1)).ravel()
+        keep = sparse.diags_array((sums == 0).astype(np.float64))
+        self._step = sparse.csr_array(sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ both + keep)
+        self._x, self._steps = x, steps
+        self.shape: tuple[int, int] = x.shape
+
+    def times(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """PᵏX v for each of some columns v."""
+        product = np.asarray(self._x @ columns, np.float64)
+        for _ in range(self._steps):
+            product = self._step @ product
+        return product
+
+    def turned(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """(PᵏX)ᵀ v for each of some columns v."""
+        for _ in range(self._steps):
+            columns = self._step.T @ columns
+        return np.asarray(self._x.T @ columns, np.float64)
+
+
+def main_directions(rows: SmoothedRows, dim: int, seed: int = 0) -> npt.NDArray[np.float64]:
+    """The right singular vectors of the largest singular values, by subspace iteration: m x at most dim."""
+    n, m = rows.shape
+    width = max(1, min(dim, n - 1, m))
+    rng = np.random.default_rng(seed)
+    basis = rows.times(rng.normal(size=(m, min(width + _MORE, m))))
+    for _ in range(_TURNS):
+        basis = rows.times(np.linalg.qr(rows.turned(np.linalg.qr(basis)[0]))[0])
+    _, _, right = np.linalg.svd(rows.turned(np.linalg.qr(basis)[0]).T, full_matrices=False)
+    directions: npt.NDArray[np.float64] = right[:width].T
+    return directions
 
 
 def class_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:

@@ -21,6 +21,7 @@ from netfold.errors import InputError
 from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, held_out_hyperedges, split_hyperedges
 from netfold.evaluate.negatives import sampled_negatives
 from netfold.evaluate.result import Result
+from netfold.evaluate.scores import knows_attributes
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
 from netfold.evaluate.task import SAMPLERS, Task, check_renamed, task_named
 from netfold.evaluate.tuples import Order, TupleIndex, coded_edges, decoded, stacked
@@ -94,6 +95,11 @@ class _Question:
         if not isinstance(self.graph, tuple(kinds[kind] for kind in self.task.reads)):
             names = " or a ".join(kinds[kind].__name__ for kind in self.task.reads)
             raise InputError(f"{self.task.function} is for a {names}, and the data are {type_in_words(self.graph)}")
+        if self.task.needs_attributes and getattr(self.graph, "attributes", None) is None:
+            raise InputError(
+                f"{self.task.function} asks about attributes of nodes, and the graph has none; read them with it "
+                "(attributes=, --attributes FILE)"
+            )
         return self.graph
 
     def part(self, name: str = "", **options: Any) -> Any:
@@ -178,11 +184,12 @@ def _measured_by_fits(
 
 def _fitted_like(model: Any, graph: Graph) -> Any:
     """The model itself where it was fitted to this graph, else another with its options; vectors stay as they are."""
-    if not hasattr(model, "graph_facts_") or model.graph_facts_["fingerprint"] == graph.fingerprint:
+    if not hasattr(model, "graph_facts_") or graph.has_fingerprint(model.graph_facts_["fingerprint"]):
         return model
     if model.extends:
         raise InputError(f"{type(model).__name__} extends an embedding, and there is none of the graph with noise")
-    return type(model)(**model.get_params()).fit(graph, progress=False)
+    same = graph if knows_attributes(model) else graph.with_attributes(None)
+    return type(model)(**model.get_params()).fit(same, progress=False)
 
 
 def _check_arguments(task: Task, arguments: Mapping[str, Any]) -> None:
@@ -219,7 +226,8 @@ def known_of(whole: Hypergraph, share: Any, seed: int) -> Hypergraph:
         (kind.roles, kind.types, kind.rows[np.isin(numbers, chosen)])
         for kind, numbers in zip(whole.kinds, whole.edge_numbers(), strict=True)
     ]
-    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
+    same: Any = {"node_types": whole.type_codes, "types": whole.types, "attributes": whole.attributes}
+    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, **same)
 
 
 def tested_of(

@@ -29,6 +29,7 @@ from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
 
 __all__ = [
     "MAJORITY",
+    "ClassScorer",
     "agreement",
     "class_f1",
     "class_figures",
@@ -36,6 +37,7 @@ __all__ = [
     "cluster_codes",
     "clustering",
     "linear_scorer",
+    "most_frequent",
     "neighbor_scorer",
     "predicted_classes",
     "top_k_figures",
@@ -105,7 +107,7 @@ def classification(
     if cheap:
         rounds[MAJORITY] = measured(neighbor_scorer(Graph.of(graph), known.nodes))
     if baselines:
-        rounds["most frequent classes"] = measured(_most_frequent)
+        rounds["most frequent classes"] = measured(most_frequent)
     protocol = {"classifier": f"{classifier}, one class against the rest", "C": C, "normalize": normalize, "rule": rule}
     protocol |= {"macro-F1": "over all classes"} | known.facts
     protocol |= {"splits": "random nodes", "repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
@@ -207,7 +209,8 @@ _FREQUENT_FIRST = 1e-9
 """Of classes with the same share of neighbors, the more frequent one is taken."""
 
 
-def _most_frequent(truth: Bools, learned: Ints, tested: Ints) -> Floats:
+def most_frequent(truth: Bools, learned: Ints, tested: Ints) -> Floats:
+    """What scores classes by how frequent they are among the learned rows."""
     often = truth.mean(axis=0)
     return np.tile(np.where(often > 0, often - 0.5, -np.inf), (len(tested), 1))
 

@@ -88,7 +88,8 @@ def _with_edges(whole: Hypergraph, chosen: npt.NDArray[np.bool_]) -> Hypergraph:
     """The same nodes, and some of the hyperedges."""
     numbered = zip(whole.kinds, whole.edge_numbers(), strict=True)
     kinds = [(kind.roles, kind.types, kind.rows[chosen[numbers]]) for kind, numbers in numbered]
-    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, node_types=whole.type_codes, types=whole.types)
+    same: Any = {"node_types": whole.type_codes, "types": whole.types, "attributes": whole.attributes}
+    return Hypergraph.from_kinds(kinds, nodes=whole.nodes, **same)
 
 
 def held_out_hyperedges(

@@ -15,7 +15,7 @@ from netfold.data.checks import Ints, check_at_least_one, check_choice, check_co
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed
-from netfold.evaluate.baselines import baseline_embeddings, pair_scorers
+from netfold.evaluate.baselines import ATTRIBUTE_STEPS, baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import percent
 from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
@@ -26,6 +26,7 @@ from netfold.evaluate.scores import (
     chosen_score,
     finite,
     isolated_as_average,
+    knows_attributes,
     of_vectors,
     pair_scores,
     separation,
@@ -69,7 +70,8 @@ def link_prediction(
 
     `score` is one of `pair_scores`, by default the one that was chosen with the model (`choose_pair_score`), or else
     the cosine. A node that has no link in training has no place that is right: its pairs are scored as an average pair
-    (`isolated_as_average`), those of every baseline too; `isolated="own"` leaves them to its vector. Above `nodes`
+    (`isolated_as_average`), those of every baseline too, unless attributes say something of it and the model, or the
+    baseline, was made with them; `isolated="own"` leaves them to its vector. Above `nodes`
     nodes, MAP, hits and MRR are over the test edges from that many random nodes, without precision@k. The baselines see
     the training graph alone: scores of pairs (`pair_scorers`), and spectral vectors.
 
@@ -90,7 +92,8 @@ def link_prediction(
     was_chosen, score = score is None, chosen_score("link-prediction", model, score)
     averaged = isolated == "average" and bool((neighbor_counts(split.train) == 0).any())
     scores = pair_scores(model, split.train, score)
-    scores = isolated_as_average(scores, split.train) if averaged else scores
+    attributed = knows_attributes(model)
+    scores = isolated_as_average(scores, split.train, attributed=attributed) if averaged else scores
     count = None if negatives == "all" else per_positive * len(split.test)
     drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
     wanted = _matrix(split)
@@ -104,6 +107,8 @@ def link_prediction(
     if was_chosen and hasattr(model, "pair_score_"):
         chosen["score chosen by"] = "a fit without a tenth of the training links"
     chosen["nodes without training links"] = "as an average pair" if isolated == "average" else "by their own vectors"
+    if attributed and isolated == "average":
+        chosen["nodes without training links"] += ", by their own vectors where attributes are known"
     protocol = _protocol(questions, ranking, chosen | dict(drawn.protocol))
     if others and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
@@ -163,7 +168,8 @@ class _Questions:
         cheap |= {name: pair_scores(x, train, score) for name, x in vectors.items()}
         costs = {name: getattr(x, "cost", 0) for name, x in cheap.items()}
         if self.averaged:
-            cheap = {name: isolated_as_average(x, train) for name, x in cheap.items()}
+            own = ATTRIBUTE_STEPS.keys()
+            cheap = {name: isolated_as_average(x, train, attributed=name in own) for name, x in cheap.items()}
         sampled: dict[str, str] = {}
         return {name: self._cheaply(name, x, costs[name], seed, sampled) for name, x in cheap.items()}, sampled
 
@@ -233,7 +239,8 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
     figures: dict[str, float] = {}
     for name in available_scores(model):
         if not (name == "decoder" and many):
-            scores = isolated_as_average(pair_scores(model, split.train, name), split.train)
+            scores = pair_scores(model, split.train, name)
+            scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
             figures[name] = separation(*(finite(scores.at(*x.T.copy())) for x in (split.test, wrong)))["AUC"]
     return max(figures, key=figures.__getitem__)
 
@@ -241,7 +248,7 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
 def check_unseen(model: Any, split: EdgeSplit) -> None:
     """Refuse a model or an embedding that was fitted to the test edges, where it says what it was fitted to."""
     facts = getattr(model, "graph_facts_", None) or {}
-    if split.whole.fingerprint in (facts.get("fingerprint"), embedding_of(model).fitted_to):
+    if any(map(split.whole.has_fingerprint, (facts.get("fingerprint"), embedding_of(model).fitted_to))):
         raise InputError(
             f"the {name_of(model)} was fitted to the whole graph, test edges included; fit it to split.train"
         )

@@ -29,6 +29,8 @@ from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS
 __all__ = [
     "HeldOutLinks",
     "Method",
+    "all_vectors",
+    "asked_classes",
     "cheap_methods",
     "extending",
     "hold_out_half",
@@ -215,11 +217,11 @@ def known_vectors(model: Any, base: Any, split: NodeSplit) -> Embedding:
 def extending(model: Any, known: Embedding, linked: str) -> Method:
     """The known vectors, and new ones by the model, a function, or as they are given."""
     if isinstance(model, Embedding):
-        return lambda split: _joined(split, known, model)
+        return lambda split: all_vectors(split, known, model)
     if hasattr(model, "transform"):
-        return lambda split: _joined(split, known, model.transform(_linked(split, linked).whole))
+        return lambda split: all_vectors(split, known, model.transform(_linked(split, linked).whole))
     if callable(model):
-        return lambda split: _joined(split, known, model(_linked(split, linked)))
+        return lambda split: all_vectors(split, known, model(_linked(split, linked)))
     kind = type_in_words(model)
     raise InputError(f"{kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
 
@@ -234,12 +236,12 @@ def refitting(rerun: Any) -> Method:
 def cheap_methods(known: Embedding) -> dict[str, Method]:
     """LocalAvg and LabelProp."""
     return {
-        "LocalAvg": lambda split: _joined(split, known, local_average(split, known)),
-        "LabelProp": lambda split: _joined(split, known, label_propagation(split, known)),
+        "LocalAvg": lambda split: all_vectors(split, known, local_average(split, known)),
+        "LabelProp": lambda split: all_vectors(split, known, label_propagation(split, known)),
     }
 
 
-def _joined(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
+def all_vectors(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
     """The vectors of all nodes; a new one without gets the mean of the known ones."""
     own = embedding_of(new)
     if own.dim != known.dim:
@@ -347,7 +349,7 @@ def out_of_sample(
     return Result("out of sample", _name(model), own, protocol, rows)
 
 
-def _asked(split: NodeSplit, classes: Mapping[Any, Any]) -> tuple[NodeClasses, Ints, Ints]:
+def asked_classes(split: NodeSplit, classes: Mapping[Any, Any]) -> tuple[NodeClasses, Ints, Ints]:
     """The nodes with a class, and which of them are known and learned from, and which are new and asked about."""
     known = classes_of_nodes(classes, split.whole.nodes)
     is_new = np.isin(split.whole.positions(known.nodes), split.new)
@@ -361,7 +363,7 @@ def _asked(split: NodeSplit, classes: Mapping[Any, Any]) -> tuple[NodeClasses, I
 
 def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, C: float) -> NewNodeTask:
     """Classes of new nodes from those of known ones, and the choices that it depends on."""
-    known, learned, tested = _asked(split, classes)
+    known, learned, tested = asked_classes(split, classes)
 
     def task(method: Method) -> dict[str, float]:
         vectors = method(split)[known.nodes].astype(np.float64)
@@ -374,7 +376,7 @@ def _classes_task(split: NodeSplit, classes: Mapping[Any, Any], normalize: str, 
 
 def _by_neighbors(split: NodeSplit, classes: Mapping[Any, Any]) -> dict[str, float]:
     """The figures of new nodes' classes by those of most of their known neighbors."""
-    known, learned, tested = _asked(split, classes)
+    known, learned, tested = asked_classes(split, classes)
     return class_figures(neighbor_scorer(split.whole, known.nodes), known, (learned, tested), "top-k")
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "chosen_score",
     "finite",
     "isolated_as_average",
+    "knows_attributes",
     "of_vectors",
     "own_score",
     "pair_scores",
@@ -142,14 +143,23 @@ class _AverageIsolated:
         return values
 
 
-def isolated_as_average(scores: PairScores, graph: Graph) -> PairScores:
+def knows_attributes(model: Any) -> bool:
+    """Whether a model was fitted with attributes of nodes, which say something of a node without links too."""
+    return "attributes" in (getattr(model, "graph_facts_", None) or {})
+
+
+def isolated_as_average(scores: PairScores, graph: Graph, *, attributed: bool = False) -> PairScores:
     """The scores, but for pairs with a node that has no links in the graph: those count as an average pair.
+
+    Where the scores are `attributed`, made with attributes, only those nodes do of which no attribute is known either.
 
     Nothing is known of such a node, so that no place of it is right: at the origin, where models leave it, it would
     rank last with everybody under a product or a cosine. The average is the mean over pairs of linked nodes: up to 200
     random ones with 200 others, the same for every score.
     """
     linked = neighbor_counts(graph) > 0
+    if attributed and graph.attributes is not None:
+        linked = linked | graph.attributes.known.any(axis=1)
     rng, known = np.random.default_rng(0), np.flatnonzero(linked)
     if linked.all() or len(known) < 2:
         return scores
@@ -241,7 +251,8 @@ def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:
     links = graph.adjacency.tocoo()
     ends = (at[links.coords[0]], at[links.coords[1]])
     over = sparse.csr_array((links.data, ends), shape=(len(nodes), len(nodes)))
-    decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed))
+    known = None if graph.attributes is None else graph.attributes.aligned(graph.nodes, nodes)
+    decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed, attributes=known))
     return lambda rows: torch.from_numpy(decoded(at[rows])[:, at])
 
 

@@ -79,7 +79,8 @@ def _over(nodes: Nodes, graph: Graph) -> Graph:
     entries = graph.adjacency.tocoo()
     ends = (at[entries.coords[0]], at[entries.coords[1]])
     over = sparse.csr_array((entries.data, ends), shape=(len(nodes), len(nodes)))
-    return Graph(over, nodes, directed=graph.directed)
+    known = None if graph.attributes is None else graph.attributes.aligned(graph.nodes, nodes)
+    return Graph(over, nodes, directed=graph.directed, attributes=known)
 
 
 def _of_all(best: _Best, scores: PairScores, graph: Graph, on_rows: Callable[[int, int], object] | None) -> None:

@@ -140,6 +140,8 @@ class Task:
     vectors), or "none"."""
     refits: bool = False
     """Whether the model is fitted again, to changed data, while it is measured."""
+    needs_attributes: bool = False
+    """Whether it needs attributes of nodes."""
     purpose: str = ""
     """What vectors for it are good for, in the words of `choose`; empty where that has no rules."""
 
@@ -301,6 +303,19 @@ _ALL = (
         score="cosine",
         baselines="own",
         purpose="nodes that arrive later",
+    ),
+    Task(
+        "cold-start",
+        "How good the vectors of new nodes are of which attributes are known and no link: F1 of their classes, AUC of "
+        "the links that they will have",
+        ("micro-F1", "AUC"),
+        (*_OF_NODES, "classes", "links", "score", "per_positive", "normalize", "C"),
+        aliases=("cold",),
+        split="nodes",
+        score="cosine",
+        baselines="own",
+        needs_attributes=True,
+        purpose="nodes that arrive without a link",
     ),
     Task(
         "replay",

@@ -123,6 +123,23 @@ def parquet_texts(path: Path, most: int) -> tuple[list[str], list[list[str]]]:
     return names, [list(row) for row in rows]
 
 
+def parquet_values(path: Path, most: int) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """The names of the columns of a parquet file, and its rows as Python's own values, some at a time."""
+    with opened(path, "parquet") as (connection, name):
+        names, _ = _described(connection, name)
+        (count,) = connection.execute(f"SELECT count(*) FROM {_PARQUET})", [name]).fetchone()
+    if count > most:
+        raise refusal(path, f"there are more than {most:,} rows; give fewer")
+    return names, _values(path)
+
+
+def _values(path: Path) -> Iterator[tuple[Any, ...]]:
+    with opened(path, "parquet") as (connection, name):
+        answer = connection.execute(f"SELECT * FROM {_PARQUET})", [name])
+        while rows := answer.fetchmany(1 << 14):
+            yield from rows
+
+
 def _described(connection: Any, name: str) -> tuple[list[str], list[str]]:
     columns = connection.execute(f"SELECT * FROM {_PARQUET}) LIMIT 0", [name]).description
     return [str(column[0]) for column in columns], [str(column[1]) for column in columns]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from netfold.data.reading import Reading
 from netfold.data.sides import apart, shared_nodes
 from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
-from netfold.io.ends import Collected, Column, Ends, IntegerEnds, NotIntegersError, TextEnds, Weights
+from netfold.io.ends import Collected, Ends, IntegerEnds, NotIntegersError, Positions, TextEnds, Weights
 from netfold.io.fields import Layout, Rows, rows_of
 from netfold.io.formats import format_of, read_format, says_directed
 from netfold.io.layout import layout_of
@@ -48,6 +49,7 @@ def read_edges(
     time: str | int | bool | None = None,
     type: str | int | None = None,
     bipartite: bool | None = None,
+    attributes: Any = None,
 ) -> Graph:
     """The graph in a file with one edge per line: two nodes, and perhaps a weight, a time and more.
 
@@ -73,6 +75,8 @@ def read_edges(
       say `bip` are read as two sides (and a warning says where one says `asym` and `directed` was not asked for).
     - `weighted=True` insists on a weight: where no column is called one, the next column of numbers is.
       `weighted=False` reads none.
+    - `attributes` are what is known about nodes: another file ("papers.csv", or "papers.csv:year,topic" for some of its
+      columns), or what else `Graph.with_attributes` takes.
 
     Nodes are integers where all of them are written as such (7 or -7, not 007 or 7.0; within 64 bits), and then
     come in ascending order. Otherwise all are strings, and come as they first appear. In parquet the types of the
@@ -104,7 +108,7 @@ def read_edges(
             raise refusal(paths[0], "bipartite=True (--bipartite) is for a table of edges; leave it out")
         graph = _other_format(paths, formats, chosen, directed, weighted)
         _log.info("read %s", printable(f"{paths[0]}: {graph!r}"))
-        return graph
+        return graph if attributes is None else graph.with_attributes(attributes)
     _keep_freed_memory()
     files = table_files(paths, chosen, weighted, delimiter, header)
     try:
@@ -119,7 +123,7 @@ def read_edges(
         warnings.warn(f"{paths[0]}: {graph.reading.direction_said}", stacklevel=2)
     if any(file.undecided for file in files):
         warnings.warn(_undecided_header(files), stacklevel=2)
-    return graph
+    return graph if attributes is None else graph.with_attributes(attributes)
 
 
 def table_files(
@@ -338,7 +342,9 @@ def _repeats(text: bytes) -> bool:
     return text.find(probe, at + 1, at + _NEAR) >= 0 and text.count(probe) >= _OFTEN
 
 
-def _merged(u: Column, v: Column, weights: Weights, times: Weights) -> tuple[Column, Column, Weights, Weights]:
+def _merged(
+    u: Positions, v: Positions, weights: Weights, times: Weights
+) -> tuple[Positions, Positions, Weights, Weights]:
     """The same edges, each once, its weights summed and its first time: a small file that unpacks to a huge one."""
     order = np.lexsort((v, u))
     u, v = u[order], v[order]

@@ -15,7 +15,7 @@ from netfold.io.source import is_integer
 __all__ = []
 
 
-Column = npt.NDArray[np.signedinteger]
+Positions = npt.NDArray[np.signedinteger]
 Weights = npt.NDArray[np.float64] | None
 
 _BLOCK = 1 << 22
@@ -26,7 +26,7 @@ class Collected:
     """The ends of edges (two rows of a block) and their weights, in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._ends: list[Column] = []
+        self._ends: list[Positions] = []
         self._weights: list[npt.NDArray[np.float64]] = []
         self._times: list[npt.NDArray[np.float64]] = []
         self._used = _BLOCK
@@ -38,7 +38,7 @@ class Collected:
         self.rows += rows
         self.zeros += 0 if weights is None else len(weights) - int(np.count_nonzero(weights))
 
-    def add(self, u: Column, v: Column, weights: Weights, times: Weights = None) -> None:
+    def add(self, u: Positions, v: Positions, weights: Weights, times: Weights = None) -> None:
         """Copy some edges to the end."""
         self._times += [] if times is None else [times]
         done = 0
@@ -56,7 +56,7 @@ class Collected:
                 self._weights[-1][here] = weights[done:stop]
             self._used, done = here.stop, stop
 
-    def take(self) -> tuple[list[Column], npt.NDArray[np.float64] | None]:
+    def take(self) -> tuple[list[Positions], npt.NDArray[np.float64] | None]:
         """Columns u, v, u, v, ... and all weights; nothing is kept."""
         self._close()
         columns = [row for block in self._ends for row in block]
@@ -95,10 +95,10 @@ class NotIntegersError(Exception):
 class Ends(Protocol):
     """Takes edges as they are read, and numbers their nodes at last."""
 
-    def add(self, rows: Rows) -> tuple[Column, Column]:
+    def add(self, rows: Rows) -> tuple[Positions, Positions]:
         """The two columns to keep for `finish`, in whatever numbering suits."""
 
-    def finish(self, columns: list[Column]) -> Nodes:
+    def finish(self, columns: list[Positions]) -> Nodes:
         """Turn every column, in place, into positions among the nodes given back."""
 
 
@@ -108,11 +108,11 @@ class IntegerEnds:
     def __init__(self) -> None:
         self._low, self._high = 2**63 - 1, -(2**63)
 
-    def add(self, rows: Rows) -> tuple[Column, Column]:
+    def add(self, rows: Rows) -> tuple[Positions, Positions]:
         """The integers themselves; a `NotIntegersError` where a node is none."""
         return self.add_values(_integers(rows).reshape(-1, 2))
 
-    def add_values(self, values: _Places) -> tuple[Column, Column]:
+    def add_values(self, values: _Places) -> tuple[Positions, Positions]:
         """The same of integers (rows x 2) that need no reading."""
         if values.size:
             low, high = int(values.min()), int(values.max())
@@ -121,13 +121,13 @@ class IntegerEnds:
                 return values[:, 0].astype(np.int32), values[:, 1].astype(np.int32)
         return values[:, 0], values[:, 1]
 
-    def finish(self, columns: list[Column]) -> Nodes:
+    def finish(self, columns: list[Positions]) -> Nodes:
         """By a table of all integers in their range where that is not too large, by hashing otherwise."""
         total = sum(map(len, columns))
         span = self._high - self._low + 1
         return self._by_table(columns, span) if span <= max(2 * total, 1 << 20) else _by_hash(columns)
 
-    def _by_table(self, columns: list[Column], span: int) -> Nodes:
+    def _by_table(self, columns: list[Positions], span: int) -> Nodes:
         present = np.zeros(span, bool)
         for column in columns:
             present[_shifted(column, self._low)] = True
@@ -143,11 +143,11 @@ class IntegerEnds:
         return Nodes("int", {"ints": ids + self._low})
 
 
-def _shifted(column: Column, low: int) -> Column:
+def _shifted(column: Positions, low: int) -> Positions:
     return column if low == 0 else column.astype(np.int64) - low
 
 
-def _by_hash(columns: list[Column]) -> Nodes:
+def _by_hash(columns: list[Positions]) -> Nodes:
     table = Interner()
     for i, column in enumerate(columns):
         columns[i] = table.intern(column.astype(np.int64, copy=False).view(np.uint64).reshape(-1, 1))
@@ -190,7 +190,7 @@ class TextEnds:
         self._table = Interner()
         self._long: dict[bytes, int] = {}
 
-    def add(self, rows: Rows) -> tuple[Column, Column]:
+    def add(self, rows: Rows) -> tuple[Positions, Positions]:
         """Numbers in order of first appearance, which are positions already."""
         starts, ends = rows.starts.ravel(), rows.ends.ravel()
         words = _words(rows.buffer, starts, np.minimum(ends - starts, _LONG))
@@ -204,7 +204,7 @@ class TextEnds:
         codes = self._table.intern(words)
         return codes[0::2], codes[1::2]
 
-    def finish(self, columns: list[Column]) -> Nodes:
+    def finish(self, columns: list[Positions]) -> Nodes:
         """The texts; the columns stay as they are."""
         words, long = self._table.keys(), list(self._long)
         lengths, parts = [np.zeros(1, np.int64)], [b""]

@@ -118,7 +118,7 @@ def read_format(path: Path, name: str, *, weight: str | None = None, weighted: b
     if weighted is False and graph.is_weighted:
         matrix = graph.to_scipy()
         matrix.data[:] = 1
-        graph = Graph(matrix, graph.nodes, directed=graph.directed)
+        graph = Graph(matrix, graph.nodes, directed=graph.directed, attributes=graph.attributes)
     if weighted and not graph.is_weighted:
         raise refusal(path, f"no edge has the attribute {weight or 'weight'!r}; leave weighted=True (--weighted) out")
     return replace(graph, reading=Reading(format=name, edges=graph.n_edges))

@@ -8,6 +8,9 @@ A folder with `parts.json` and one safetensors file a part, which holds consecut
 | embedding | `vectors` (float32), `std` where nodes are Gaussians |
 | both | `names.ints`, or `names.offsets` and `names.bytes`, as `Nodes.arrays` has them |
 
+What is known about the nodes of a graph, where anything is, is in `attributes.safetensors` (`Attributes.arrays`), a row
+for each node of all parts in order.
+
 `parts.json` says what is there (nodes, arcs, hash of each file) and is written last.
 """
 
@@ -27,11 +30,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.attributes import Attributes
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
 from netfold.io.files import read_facts, recover, staged_folder
-from netfold.io.tensors import check_files, file_facts, tensor_places, write_tensors
+from netfold.io.tensors import check_files, file_facts, read_tensors, tensor_places, write_tensors
 
 __all__ = [
     "MANIFEST", "PartsFolder", "check_entries", "check_parts", "hash_order", "is_parts", "joined_names", "name_hashes",
@@ -42,6 +46,7 @@ __all__ = [
 MANIFEST = "parts.json"
 MOST_PARTS = 4096
 _FORMAT = 1
+_ATTRIBUTES = "attributes.safetensors"
 _BLOCK = 1 << 18
 """Entries that are looked at together: a few MiB, which a processor's cache holds."""
 
@@ -152,7 +157,9 @@ class PartsFolder:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that the parts hold."""
-        said = [self.kind, self.n_nodes, self.directed, self.facts["names"], [x["sha256"] for x in self.files]]
+        said: list[Any] = [self.kind, self.n_nodes, self.directed, self.facts["names"]]
+        said.append([x["sha256"] for x in self.files])
+        said += [self.facts["attributes"]["file"]["sha256"]] if "attributes" in self.facts else []
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
     def check(self, i: int) -> None:
@@ -188,6 +195,25 @@ class PartsFolder:
         for name, array in arrays.items():
             if name in shapes and array.shape != shapes[name]:
                 raise InputError(f"{self.folder} is damaged: {name} of {file} has the shape {array.shape}")
+
+    def attributes(self) -> Attributes | None:
+        """What is known about the nodes of all parts, in order; None where nothing is."""
+        said = self.facts.get("attributes")
+        if said is None:
+            return None
+        try:
+            if said["file"]["name"] != _ATTRIBUTES:
+                raise InputError(f"{MANIFEST} names another file of attributes")
+            check_files(self.folder, [said["file"]])
+            known = Attributes.from_dict(said["columns"], read_tensors(self.folder / _ATTRIBUTES))
+        except (KeyError, TypeError) as e:
+            raise InputError(f"{self.folder} is damaged: its attributes are not described ({e})") from None
+        except InputError as e:
+            text = str(e)
+            raise InputError(text if text.startswith(f"{self.folder}") else f"{self.folder} is damaged: {e}") from None
+        if known.n_nodes != self.n_nodes:
+            raise InputError(f"{self.folder} is damaged: it has attributes of {known.n_nodes:,} nodes")
+        return known
 
     def names(self, i: int) -> Nodes:
         """The nodes of part i."""
@@ -271,7 +297,7 @@ def _stored_rows(arrays: Mapping[str, npt.NDArray[Any]], n: int, damaged: str) -
 
 
 def read_graph_parts(path: Path) -> tuple[sparse.csr_array, Nodes, bool, dict[str, Any]]:
-    """The whole graph: matrix, nodes, whether directed, `times` and `reading`. One part stays on the disk, mapped."""
+    """The whole graph: matrix, nodes, whether directed, and times, reading, attributes. One part stays on the disk."""
     parts = PartsFolder.open(path, "graph")
     for i in range(len(parts)):
         parts.check(i)
@@ -287,7 +313,7 @@ def read_graph_parts(path: Path) -> tuple[sparse.csr_array, Nodes, bool, dict[st
     matrix.has_sorted_indices = matrix.has_canonical_format = True
     timed = [parts.arrays(i)["times"] for i in range(len(parts))] if parts.facts.get("times") else []
     times = (timed[0] if len(timed) == 1 else np.concatenate(timed)) if timed else None
-    return matrix, nodes, parts.directed, {"times": times, "reading": reading}
+    return matrix, nodes, parts.directed, {"times": times, "reading": reading, "attributes": parts.attributes()}
 
 
 def read_vector_parts(path: Path) -> tuple[Nodes, npt.NDArray[np.float32], npt.NDArray[np.float32] | None, str | None]:
@@ -422,6 +448,7 @@ def write_graph_parts(
     force: bool = False,
     times: npt.NDArray[np.float64] | None = None,
     reading: Reading | None = None,
+    attributes: Attributes | None = None,
 ) -> None:
     """A graph from arrays: one part in the order of its nodes, or several in the order of their hashes."""
     check_parts(parts)
@@ -438,6 +465,7 @@ def write_graph_parts(
             own.sort_indices()
             times = own.data
         matrix = csr
+        attributes = None if attributes is None else attributes.rows(order)
     facts: dict[str, Any] = {"directed": directed} | ({} if times is None else {"times": True})
     facts |= {} if reading is None else {"reading": reading.to_dict()}
     starts = part_starts(len(nodes), parts)
@@ -450,6 +478,9 @@ def write_graph_parts(
             arrays |= {} if times is None else {"times": times[first:last]}
             own_nodes = nodes if parts == 1 else nodes.take(np.arange(a, b))
             files.append(write_part(folder, i, own_nodes, arrays, hashed=hashed))
+        if attributes is not None:
+            write_tensors(folder / _ATTRIBUTES, attributes.arrays())
+            facts["attributes"] = {"columns": attributes.to_dict(), "file": file_facts(folder / _ATTRIBUTES)}
         write_parts_manifest(folder, "graph", files, nodes.kind, hashed=hashed, **facts)
 
 

@@ -113,32 +113,48 @@ class _Sampled(torch.autograd.Function):
 
 
 class _Gram(torch.autograd.Function):
-    """Wᵀ W of a table, whose gradient W (M + Mᵀ) goes into `table.grad` in place."""
+    """Wᵀ W of some rows of a table, whose gradient W (M + Mᵀ) goes into `table.grad` in place."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor) -> Tensor:
-        ctx.table = table
-        return table.detach().t() @ table.detach()
+    def forward(ctx: Any, table: Tensor, at: slice) -> Tensor:
+        ctx.table, ctx.at = table, at
+        part = table.detach()[at]
+        return part.t() @ part
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        _grad(ctx.table).addmm_(ctx.table.detach(), grad + grad.t())
+        _grad(ctx.table)[ctx.at].addmm_(ctx.table.detach()[ctx.at], grad + grad.t())
+        return None, None
 
 
 class _TableTimes(torch.autograd.Function):
-    """Wᵀ b, whose gradient for the table, b gᵀ, goes into `table.grad` in place."""
+    """Wᵀ b of some rows of a table, whose gradient for the table, b gᵀ, goes into `table.grad` in place."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, vector: Tensor) -> Tensor:
-        ctx.table = table
+    def forward(ctx: Any, table: Tensor, vector: Tensor, at: slice) -> Tensor:
+        ctx.table, ctx.at = table, at
         ctx.save_for_backward(vector)
-        return table.detach().t() @ vector
+        return table.detach()[at].t() @ vector
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (vector,) = ctx.saved_tensors
-        _grad(ctx.table).addr_(vector, grad)
-        return None, ctx.table.detach() @ grad
+        _grad(ctx.table)[ctx.at].addr_(vector, grad)
+        return None, ctx.table.detach()[ctx.at] @ grad, None
+
+
+class _Part(torch.autograd.Function):
+    """Some rows of a table, in a row, whose gradient goes into `table.grad` in place."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, at: slice) -> Tensor:
+        ctx.table, ctx.at = table, at
+        return table.detach()[at]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        _grad(ctx.table)[ctx.at].add_(grad)
+        return None, None
 
 
 class _GramEnergy(torch.autograd.Function):
@@ -226,10 +242,15 @@ class RowDecoder(nn.Module):
         """x̂ at the non-zeros of the rows, before the activation: nnz values."""
         return _apply(_Sampled, rows, hidden, self.table, self.bias)
 
-    def gram(self) -> tuple[Tensor, Tensor, Tensor]:
-        """WᵀW, Wᵀb and bᵀb: all that `energy` needs to know of the table."""
-        with_bias = _apply(_TableTimes, self.table, self.bias)
-        return _apply(_Gram, self.table), with_bias, torch.dot(self.bias, self.bias)
+    def gram(self, at: slice = slice(None)) -> tuple[Tensor, Tensor, Tensor]:
+        """WᵀW, Wᵀb and bᵀb of some columns of x̂: all that `energy` needs to know of the table."""
+        bias = self.bias[at] if at != slice(None) else self.bias
+        with_bias = _apply(_TableTimes, self.table, bias, at)
+        return _apply(_Gram, self.table, at), with_bias, torch.dot(bias, bias)
+
+    def dense(self, hidden: Tensor, at: slice) -> Tensor:
+        """x̂ in some whole columns: m x len(at)."""
+        return hidden @ _apply(_Part, self.table, at).t() + self.bias[at]
 
     def energy(self, hidden: Tensor, gram: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         """Σ_ij x̂_ij² over all n columns = ⟨HᵀH, WᵀW⟩ + 2 Σ_i h_i·Wᵀb + m bᵀb, in O(m h²)."""

@@ -17,7 +17,10 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["PIECE", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts", "product_in_chunks"]
+__all__ = [
+    "PIECE", "DenseBeside", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts",
+    "product_in_chunks",
+]  # fmt: skip
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 """How many numbers one temporary array may hold, by device.
@@ -69,6 +72,11 @@ class SparseRows:
 
     def __len__(self) -> int:
         return len(self.crow) - 1
+
+    @property
+    def entries(self) -> SparseRows:
+        """The rows as their entries alone say them."""
+        return self
 
     def with_values(self, values: Tensor) -> SparseRows:
         """The same pattern with other values."""
@@ -131,6 +139,37 @@ class SparseRows:
         out = self.values.new_zeros(self.width, 1)
         self.add_transposed_matmul(self.values.new_ones(len(self), 1), out)
         return out[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class DenseBeside(SparseRows):
+    """Sparse rows whose last columns are dense: numbers that (nearly) all nodes have, multiplied by plain products."""
+
+    dense: Tensor
+    """m x a: the last a of the `width` columns, of which `col` has none."""
+
+    @staticmethod
+    def beside(rows: SparseRows, dense: Tensor) -> DenseBeside:
+        """Rows (of which `width` counts the dense columns already) with these beside them."""
+        return DenseBeside(rows.crow, rows.col, rows.values, rows.width, rows.by_column, rows.touched, dense)
+
+    @property
+    def entries(self) -> SparseRows:
+        """The sparse columns alone; the width stays."""
+        return SparseRows(self.crow, self.col, self.values, self.width, self.by_column, self.touched)
+
+    def take(self, rows: Tensor) -> SparseRows:
+        """These rows, in this order."""
+        return DenseBeside.beside(super().take(rows), self.dense[rows])
+
+    def matmul(self, dense: Tensor) -> Tensor:
+        """X D: (m x n) times (n x h), in O((nnz + m a) h)."""
+        return super().matmul(dense).addmm_(self.dense, dense[self.width - self.dense.shape[1] :])
+
+    def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
+        """out += Xᵀ D with D m x h and out n x h."""
+        super().add_transposed_matmul(dense, out)
+        out[self.width - self.dense.shape[1] :].addmm_(self.dense.t(), dense)
 
 
 def _by_column(col: Tensor, owner: Tensor, width: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor | None]:
@@ -200,19 +239,26 @@ def parts(n: int, size: int) -> Iterator[slice]:
         yield slice(n * i // count, n * (i + 1) // count)
 
 
-def dropped(rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False) -> SparseRows:
+def dropped(
+    rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
+) -> SparseRows:
     """The rows without a random share of their entries, drawn where the rows are.
 
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
-    what is left of each row sums to 1 again.
+    what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities.
     """
     coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
+    if isinstance(rows, DenseBeside):
+        others = torch.empty_like(rows.dense).bernoulli_(1 - share, generator=generator)
+        rows = replace(rows, dense=rows.dense * others.div_(1 - share))
     if not sum_to_one:
         return rows.with_values(rows.values * coins.div_(1 - share))
     left = rows.values * coins
-    sums = rows.with_values(left).row_sums()
+    own = left if columns is None else torch.where(rows.col < columns, left, 0)
+    sums = rows.entries.with_values(own).row_sums()
     sums[sums == 0] = 1  # nothing is left: an empty row
-    return rows.with_values(left / sums.repeat_interleave(rows.crow.diff()))
+    sums = sums.repeat_interleave(rows.crow.diff())
+    return rows.with_values(left / (sums if columns is None else torch.where(rows.col < columns, sums, 1 - share)))
 
 
 def generator_on(device: torch.device, generator: torch.Generator) -> torch.Generator:

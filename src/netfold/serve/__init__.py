@@ -60,6 +60,10 @@ class Client:
         answer = self._post("place", edges=edges)
         return dict(zip(map(_as_node, answer["nodes"]), answer["vectors"], strict=True))
 
+    def update(self, edges: list[Any] = (), gone: list[Any] = ()) -> dict[str, Any]:  # type: ignore[assignment]
+        """Take in a day's edges, and take out what is gone: what was placed, who is unreached, the drift."""
+        return self._post("update", edges=list(edges), gone=list(gone))
+
     def reload(self) -> int:
         """Let the server load what is at the model's path now; the number of that version."""
         return int(self._post("reload")["version"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.data.graph import Graph
 
-__all__ = ["QUESTIONS", "Served", "UnknownNodeError"]
+__all__ = ["QUESTIONS", "NearestQuery", "Served", "UnknownNodeError", "UpdateQuery", "as_arrow"]
 
 _MOST = 1000
 """Nodes, pairs or tuples of a question, and neighbors of a node."""
@@ -72,6 +73,13 @@ class PlaceQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Links of new nodes to known ones and to one another, [node, node] or [node, node, weight]; or hyperedges."""
 
     edges: Annotated[list[list[Any]], msgspec.Meta(min_length=1, max_length=10_000)]
+
+
+class UpdateQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """A day of a network: links that came or have another weight, as for a place, and nodes or [node, node] gone."""
+
+    edges: Annotated[list[list[Any]], msgspec.Meta(max_length=10_000)] = []
+    gone: Annotated[list[Node], msgspec.Meta(max_length=10_000)] = []
 
 
 @dataclass(eq=False)
@@ -139,16 +147,16 @@ class Served:
         """The vector of each node and, of Gaussians, its standard deviations."""
         own, nodes = self.embedding, self._known(query.nodes)
         rows = own.nodes.positions(nodes)
-        answer: dict[str, Any] = {"nodes": nodes, "vectors": own.vectors[rows].tolist()}
-        return answer if own.std is None else answer | {"std": own.std[rows].tolist()}
+        answer: dict[str, Any] = {"nodes": nodes, "vectors": own.vectors[rows]}
+        return answer if own.std is None else answer | {"std": own.std[rows]}
 
     def node(self, text: str) -> dict[str, Any]:
         """One node, as it is typed in a URL: a number where nodes are numbers."""
         own = self.embedding
         node = own.nodes.parse(text)
         row = int(own.nodes.positions(self._known([node]))[0])
-        answer: dict[str, Any] = {"node": node, "vector": own.vectors[row].tolist()}
-        return answer if own.std is None else answer | {"std": own.std[row].tolist()}
+        answer: dict[str, Any] = {"node": node, "vector": own.vectors[row]}
+        return answer if own.std is None else answer | {"std": own.std[row]}
 
     def nearest(self, query: NearestQuery) -> dict[str, Any]:
         """The k nodes nearest to each node or vector, the best first: those of `Embedding.nearest`, or of the index."""
@@ -169,6 +177,18 @@ class Served:
         results = [[{"node": node, "score": score} for node, score in near] for near in answers]
         exact = not quick or index is None or index.is_exact
         return {"metric": metric, "exact": exact, "results": results}
+
+    def nearest_together(self, queries: list[NearestQuery]) -> list[Any]:
+        """Answers to questions that differ in their nodes alone, as one search; of one that fails its exception."""
+        try:
+            nodes = [x for query in queries for x in query.nodes or []]
+            said = self.nearest(msgspec.structs.replace(queries[0], nodes=nodes))
+            answers, results = [], iter(said["results"])
+            for query in queries:
+                answers.append(said | {"results": list(itertools.islice(results, len(query.nodes or [])))})
+            return answers
+        except Exception:
+            return [_or_exception(self.nearest, query) for query in queries]
 
     def score(self, query: ScoreQuery) -> dict[str, Any]:
         """How likely pairs are links, by the model's own score, or tuples hyperedges; the answer says by which."""
@@ -196,8 +216,33 @@ class Served:
         model = self._with("transform", "links of new nodes")
         with self._busy:
             placed = model.transform(self._later(model, query.edges))
-        answer = {"nodes": list(placed.nodes), "vectors": placed.vectors.tolist()}
-        return answer if placed.std is None else answer | {"std": placed.std.tolist()}
+        answer: dict[str, Any] = {"nodes": list(placed.nodes), "vectors": placed.vectors}
+        return answer if placed.std is None else answer | {"std": placed.std}
+
+    def updated(self, query: UpdateQuery) -> tuple[Served, dict[str, Any]]:
+        """The version after a day's changes, which is written beside the model, and what they did; this one stays."""
+        from netfold.embedder.evolving import Evolving
+        from netfold.embedder.versions import split_version
+
+        if not query.edges and not query.gone:
+            raise InputError("there is nothing to take in; give edges, or nodes that are gone")
+        if split_version(self.path)[1] is not None:
+            raise InputError(f"{self.name} is served as it was at one version; serve the model, which can be updated")
+        model = self._with("transform", "links of new nodes")
+        with self._busy:
+            stream = model if isinstance(model, Evolving) else Evolving(model, path=self.path)
+            later = self._later(model, query.edges) if query.edges else None
+            day = stream.update(later, [_as_node(x) for x in query.gone])
+            whole = stream.embedding_
+        index = self.index
+        if index is not None:
+            if not any(x in index.embedding for x in day.placed):
+                index = index.grown(day.placed, [x for x in day.gone if x in index.embedding])
+            if len(index) != len(whole):  # a node that was gone is back
+                index = whole.index(metric=index.metric)
+        after = Served(self.name, self.path, whole, stream, index, self.graph, self.version + 1)
+        facts = {"of_model": day.version, "placed": list(day.placed), "unreached": day.unreached}
+        return after, facts | {"gone": day.gone, "drift": day.drift, "alarm": day.alarm}
 
     # ---------------------------------------------------------------- parts of answers
 
@@ -268,6 +313,32 @@ QUESTIONS: dict[str, tuple[Any, Callable[[Served, Any], dict[str, Any]]]] = {
     "place": (PlaceQuery, Served.place),
 }
 """What can be asked of a model by POST: the question, and what answers it."""
+
+
+def _or_exception(answer: Callable[[Any], Any], query: Any) -> Any:
+    try:
+        return answer(query)
+    except Exception as e:
+        return e
+
+
+def as_arrow(facts: dict[str, Any]) -> bytes:
+    """Nodes and their vectors as a stream of Arrow: columns `node`, `vector` and `std`, the rest as its metadata."""
+    import pyarrow
+
+    nodes, kinds = facts["nodes"], {type(x) for x in facts["nodes"]}
+    plain = kinds in ({str}, {int}, set())
+    columns = {"node": pyarrow.array(nodes if plain else [msgspec.json.encode(x).decode() for x in nodes])}
+    for name, column in (("vectors", "vector"), ("std", "std")):
+        if name in facts:
+            values = pyarrow.array(np.ascontiguousarray(facts[name], np.float32).ravel())
+            columns[column] = pyarrow.FixedSizeListArray.from_arrays(values, facts[name].shape[1])
+    said = {"model": facts["model"], "version": str(facts["version"]), "nodes": "plain" if plain else "json"}
+    table = pyarrow.table(columns).replace_schema_metadata(said)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def _loaded(path: Path, *, vectors_only: bool) -> tuple[Any, Embedding]:

@@ -31,7 +31,7 @@ from starlette.routing import Route
 
 from netfold._version import version
 from netfold.errors import InputError, TrainingError
-from netfold.serve.answers import QUESTIONS, Served, UnknownNodeError
+from netfold.serve.answers import QUESTIONS, NearestQuery, Served, UnknownNodeError, UpdateQuery, as_arrow
 
 __all__ = ["Server", "ServerSettings", "is_loopback", "read_tokens"]
 
@@ -40,6 +40,11 @@ _BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _PREFIX = "/v1/models/{model}"
+_ARROW = "application/vnd.apache.arrow.stream"
+_TOGETHER = 16
+"""Nodes of a question about their nearest that is answered together with others."""
+_LONGEST_HEAD = 1 << 16
+"""Bytes of a request before its body."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,16 @@ class ServerSettings:
     most_bytes: int = 1 << 20
     queue: int = 64
     seconds: float = 30.0
-    """For an answer; a third of it for a question to arrive."""
+    """For an answer; a third of it for a question to arrive, and as much for its head."""
     threads: int = 2
     watch: bool = False
     every: float = 2.0
     """Seconds between two looks at a watched model."""
     log_names: bool = False
     vectors_only: bool = False
+    open_routes: tuple[str, ...] = ()
+    """Routes without data that need no token: the explorer's page."""
+    log: bool = True
 
 
 class _Refusal(Exception):  # noqa: N818
@@ -110,18 +118,28 @@ class Server:
         self._indexes = indexes or {}
         self._marks = {name: self._mark(name) for name in self.models}
         self._pool = ThreadPoolExecutor(self.settings.threads, "netfold")
+        self._loader = ThreadPoolExecutor(1, "netfold-load")  # one, so that memory is taken from one place
+        local = is_loopback(self.settings.host)
+        self._open = {"/healthz", "/readyz", *self.settings.open_routes}
+        self._open |= {"/metrics", "/openapi.json"} if local else set()
+        own = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
+        self._names = {x.lower() for x in (*_LOCAL, own, *self.settings.hosts)}
+        self._groups: dict[Any, list[tuple[NearestQuery, asyncio.Future[Any]]]] = {}
+        self._draining: dict[Any, asyncio.Task[None]] = {}
+        self._tidying: asyncio.TimerHandle | None = None
+        self._update_decoder = msgspec.json.Decoder(UpdateQuery)
         self._waiting, self._unknown, self._reloading = 0, 0, asyncio.Lock()
         self._counts: Counter[tuple[str, int]] = Counter()
         self._times: dict[str, list[float]] = {}
 
     def app(self) -> Starlette:
         """The ASGI application."""
+        posts = {f"{_PREFIX}/{name}": self._asked(name) for name in ("nearest", *QUESTIONS)}
+        posts |= {f"{_PREFIX}/reload": self._reload, f"{_PREFIX}/update": self._update}
         gets = {"/healthz": self._health, "/readyz": self._health, "/metrics": self._metrics}
         gets |= {"/openapi.json": self._openapi, "/v1/models": self._list, f"{_PREFIX}/nodes/{{node:path}}": self._node}
-        routes = [Route(path, self._guarded(path, do), methods=["GET"]) for path, do in gets.items()]
-        posts = {f"{_PREFIX}/{name}": self._asked(name) for name in QUESTIONS}
-        posts[f"{_PREFIX}/reload"] = self._reload
-        routes += [Route(path, self._guarded(path, do), methods=["POST"]) for path, do in posts.items()]
+        routes = [Route(path, self._guarded(path, do), methods=["POST"]) for path, do in posts.items()]
+        routes += [Route(path, self._guarded(path, do), methods=["GET"]) for path, do in gets.items()]
         return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_route})
 
     @contextlib.asynccontextmanager
@@ -131,6 +149,7 @@ class Server:
         if watching is not None:
             watching.cancel()
         self._pool.shutdown(wait=True)
+        self._loader.shutdown(wait=True)
 
     # ---------------------------------------------------------------- who may ask, and how it is answered
 
@@ -175,24 +194,25 @@ class Server:
         facts |= {"ms": round(1000 * seconds, 2), **getattr(request.state, "facts", {})}
         if hasattr(request.state, "failure"):
             facts["failure"] = request.state.failure
-        print(json.dumps(facts), file=sys.stderr, flush=True)
+        if self.settings.log or "failure" in facts:
+            _log(facts)
         kind = "text/plain; version=0.0.4" if route == "/metrics" and status == 200 else "application/json"
+        if status == 200 and getattr(request.state, "arrow", False):
+            kind = _ARROW
         safe = {"X-Request-Id": name, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return Response(body, status, headers | safe, kind)
 
     def _check(self, request: Request, route: str) -> None:
         """The host that is asked for, the page that asks, and its token."""
-        host, settings = request.headers.get("host", ""), self.settings
+        host = request.headers.get("host", "")
         name = host.rsplit(":", 1)[0] if re.search(r":\d+$", host) else host
-        own = f"[{settings.host}]" if ":" in settings.host else settings.host
-        if name.lower() not in {*_LOCAL, own.lower(), *(x.lower() for x in settings.hosts)}:
+        if name.lower() not in self._names:
             raise _Refusal(421, "this server is not asked under that name; start it with --allow-host NAME")
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             raise _Refusal(403, "a page of another origin may not ask this server")
-        open_ = ("/healthz", "/readyz", *(("/metrics", "/openapi.json") if is_loopback(settings.host) else ()))
-        if settings.tokens and route not in open_:
-            self._check_token(request, "admin" if route.endswith("/reload") else "read")
+        if self.settings.tokens and route not in self._open:
+            self._check_token(request, "admin" if route.endswith(("/reload", "/update")) else "read")
 
     def _check_token(self, request: Request, role: str) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -214,35 +234,87 @@ class Server:
 
         async def do(request: Request) -> Any:
             served = self._served(request)
-            try:
-                query = decoder.decode(await self._body(request))
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as e:
-                sentence = str(e) if isinstance(e, msgspec.DecodeError) else "it is nested too deep"
-                raise _Refusal(400, f"the body is not a question that {name} takes: {sentence}") from None
-            return await self._answer(request, served, query, answer)
+            query = await self._question(request, decoder, name)
+            request.state.arrow = name in ("nodes", "place") and _ARROW in request.headers.get("accept", "")
+            self._note(request, served, query)
+            if name == "nearest" and query.nodes is not None and len(query.nodes) <= _TOGETHER:
+                return await self._together(served, query)
+            return await self._in_thread(lambda: self._encoded(served, answer(served, query), request.state.arrow))
 
         return do
 
-    async def _answer(self, request: Request, served: Served, query: Any, answer: Callable[..., Any]) -> Any:
+    async def _question(self, request: Request, decoder: Any, name: str) -> Any:
+        try:
+            return decoder.decode(await self._body(request))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as e:
+            sentence = str(e) if isinstance(e, msgspec.DecodeError) else "it is nested too deep"
+            raise _Refusal(400, f"the body is not a question that {name} takes: {sentence}") from None
+
+    def _note(self, request: Request, served: Served, query: Any) -> None:
+        """What the log says of a question."""
         request.state.facts = {"model": served.name, "version": served.version}
         if self.settings.log_names:
             request.state.facts["asked"] = query if isinstance(query, str) else msgspec.to_builtins(query)
 
-        def run() -> bytes:
-            try:
-                said = {"model": served.name, "version": served.version, **answer(served, query)}
-                return msgspec.json.encode(said)
-            except RecursionError:
-                raise InputError("a node of the question is nested too deep") from None
+    def _encoded(self, served: Served, answer: dict[str, Any], arrow: bool = False) -> bytes:
+        said = {"model": served.name, "version": served.version, **answer}
+        if not arrow:
+            return msgspec.json.encode(said, enc_hook=_as_list)
+        try:
+            return as_arrow(said)
+        except ImportError:
+            raise _Refusal(406, "this server has no pyarrow (pip install pyarrow); ask for application/json") from None
 
-        return await self._in_thread(run)
+    async def _together(self, served: Served, query: NearestQuery) -> Any:
+        """As `_in_thread`; questions that come while others like them are answered wait, and are answered as one."""
+        self._check_queue()
+        key = served, query.k, query.metric, query.type, query.exact
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._groups.setdefault(key, []).append((query, future))
+        if key not in self._draining:
+            self._draining[key] = asyncio.create_task(self._drain(key))
+        return await self._answer_of(future)
+
+    async def _drain(self, key: Any) -> None:
+        served = key[0]
+
+        def run(queries: list[NearestQuery]) -> list[Any]:
+            answers = served.nearest_together(queries)
+            return [x if isinstance(x, Exception) else self._encoded(served, x) for x in answers]
+
+        while group := self._groups.pop(key, []):
+            answers: list[Any]
+            try:
+                queries = [query for query, _ in group]
+                answers = await asyncio.get_running_loop().run_in_executor(self._pool, run, queries)
+            except Exception as e:
+                answers = [e] * len(group)
+            for (_, future), answer in zip(group, answers, strict=True):
+                if isinstance(answer, Exception):
+                    future.set_exception(_too_deep() if isinstance(answer, RecursionError) else answer)
+                else:
+                    future.set_result(answer)
+        del self._draining[key]
+
+    def _check_queue(self) -> None:
+        if self._waiting >= self.settings.queue:
+            raise _Refusal(429, "too many questions wait for an answer; ask again later", **{"Retry-After": "1"})
 
     async def _in_thread(self, run: Callable[[], Any]) -> Any:
         """What a function gives, in a thread of the pool; refused where too many wait for one already."""
-        if self._waiting >= self.settings.queue:
-            raise _Refusal(429, "too many questions wait for an answer; ask again later", **{"Retry-After": "1"})
+        self._check_queue()
+
+        def shallow() -> Any:
+            try:
+                return run()
+            except RecursionError:
+                raise _too_deep() from None
+
+        return await self._answer_of(asyncio.get_running_loop().run_in_executor(self._pool, shallow))
+
+    async def _answer_of(self, future: asyncio.Future[Any]) -> Any:
+        """What comes of a future within the time for an answer; until it comes, it is one that waits."""
         self._waiting += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, run)
 
         def done(future: asyncio.Future[Any]) -> None:
             self._waiting -= 1
@@ -282,7 +354,9 @@ class Server:
             raise _Refusal(404, "no model has that name; /v1/models lists them") from None
 
     async def _node(self, request: Request) -> Any:
-        return await self._answer(request, self._served(request), request.path_params["node"], Served.node)
+        served, node = self._served(request), request.path_params["node"]
+        self._note(request, served, node)
+        return await self._in_thread(lambda: self._encoded(served, served.node(node)))
 
     async def _list(self, request: Request) -> Any:
         return await self._in_thread(lambda: {"models": [served.facts() for served in self.models.values()]})
@@ -293,24 +367,57 @@ class Server:
     # ---------------------------------------------------------------- newer versions
 
     async def _reload(self, request: Request) -> Any:
-        served, start = self._served(request), time.perf_counter()
+        name, start = self._served(request).name, time.perf_counter()  # nothing here holds the version before
         try:
-            await self._swap(served.name)
+            await self._swap(name)
         except (InputError, OSError) as e:
             raise _Refusal(409, f"the version before is served still: {e}") from None
-        number = self.models[served.name].version
-        return {"model": served.name, "version": number, "ms": round(1000 * (time.perf_counter() - start), 1)}
+        number = self.models[name].version
+        return {"model": name, "version": number, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
     async def _swap(self, name: str) -> None:
         """Load what is at the path of a model now, try it, and let it take the place of the old."""
         async with self._reloading:
-            old = self.models[name]
-            more: dict[str, Any] = {"index": self._indexes.get(name), "graph": old.graph, "version": old.version + 1}
-            only = self.settings.vectors_only
             self._marks[name] = self._mark(name)
             loop = asyncio.get_running_loop()  # not in the pool, which answers meanwhile
-            run = loop.run_in_executor(None, lambda: Served.load(name, old.path, vectors_only=only, **more))
-            self.models[name] = await run
+            self.models[name] = await loop.run_in_executor(self._loader, self._newer, name)
+            if self._tidying is None:  # when what was asked of the version before is answered
+                self._tidying = loop.call_later(1.0, self._tidy)
+
+    def _tidy(self) -> None:
+        self._tidying = None
+        with contextlib.suppress(RuntimeError):  # it has been shut down
+            self._loader.submit(_give_memory_back)
+
+    def _newer(self, name: str) -> Served:
+        old, only = self.models[name], self.settings.vectors_only
+        more: dict[str, Any] = {"index": self._indexes.get(name), "graph": old.graph, "version": old.version + 1}
+        return Served.load(name, old.path, vectors_only=only, **more)
+
+    async def _update(self, request: Request) -> Any:
+        """Take a day's changes into a model; the version after them is written, and takes the place of the one before.
+
+        It is finished whoever waits for it: what is on the disk is what is served.
+        """
+        served = self._served(request)
+        query = await self._question(request, self._update_decoder, "update")
+        self._note(request, served, query)
+        return await asyncio.shield(self._updated(served.name, query))
+
+    async def _updated(self, name: str, query: UpdateQuery) -> Any:
+        async with self._reloading:
+            served = self.models[name]
+            run = asyncio.get_running_loop().run_in_executor(self._loader, lambda: served.updated(query))
+            try:
+                after, facts = await run
+            except OSError as e:
+                raise _Refusal(
+                    409, f"the version before is served still: it cannot be written ({e.strerror})"
+                ) from None
+            finally:
+                self._marks[name] = self._mark(name)
+            self.models[name] = after
+            return {"model": name, "version": after.version, **facts}
 
     def _mark(self, name: str) -> tuple[Any, ...]:
         """What changes when a model, or its index, is written anew."""
@@ -333,7 +440,7 @@ class Server:
         while True:
             await asyncio.sleep(self.settings.every)
             for name in self.models:
-                if self._mark(name) == self._marks[name]:
+                if self._reloading.locked() or self._mark(name) == self._marks[name]:  # or it is written from here
                     continue
                 facts: dict[str, Any] = {"time": round(time.time(), 3), "event": "reload", "model": name}
                 try:
@@ -341,7 +448,7 @@ class Server:
                     facts |= {"version": self.models[name].version}
                 except Exception as e:
                     facts |= {"failure": f"{type(e).__name__}: the version before is served still"}
-                print(json.dumps(facts), file=sys.stderr, flush=True)
+                _log(facts)
 
     # ---------------------------------------------------------------- about itself
 
@@ -366,7 +473,7 @@ class Server:
 
     async def _openapi(self, request: Request) -> Any:
         """What can be asked, by the OpenAPI 3.1."""
-        kinds = [kind for kind, _ in QUESTIONS.values()]
+        kinds = [UpdateQuery, *(kind for kind, _ in QUESTIONS.values())]
         _, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
         error = {
             "description": "an error: one sentence",
@@ -376,15 +483,17 @@ class Server:
             "200": {"description": "the answer", "content": {"application/json": {"schema": {"type": "object"}}}}
         }
         answers |= {"default": error}
-        model = {"name": "model", "in": "path", "required": True, "schema": {"type": "string"}}
+        model = {"name": "model", "in": "path", "required": True, "schema": {"enum": list(self.models)}}
         node = {"name": "node", "in": "path", "required": True, "schema": {"type": "string"}}
         paths: dict[str, Any] = {
             x: {"get": {"responses": answers}}
             for x in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/models")
         }
+        text = {"200": {"description": "for Prometheus", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+        paths["/metrics"] = {"get": {"responses": answers | text}}
         paths[f"{_PREFIX}/nodes/{{node}}"] = {"get": {"parameters": [model, node], "responses": answers}}
         paths[f"{_PREFIX}/reload"] = {"post": {"parameters": [model], "responses": answers}}
-        for name, (kind, _) in QUESTIONS.items():
+        for name, kind in ({name: kind for name, (kind, _) in QUESTIONS.items()} | {"update": UpdateQuery}).items():
             schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
             body = {"required": True, "content": {"application/json": {"schema": schema}}}
             paths[f"{_PREFIX}/{name}"] = {"post": {"parameters": [model], "requestBody": body, "responses": answers}}
@@ -409,6 +518,7 @@ class Server:
         """How uvicorn runs it."""
         return uvicorn.Config(
             self.app(),
+            http=_timed(self.settings.seconds / 3),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -419,6 +529,64 @@ class Server:
             limit_concurrency=512,
             timeout_graceful_shutdown=int(self.settings.seconds) + 1,
         )
+
+
+def _timed(seconds: float) -> Any:
+    """The protocol of uvicorn, that closes a connection whose next head is not there in time, or is too long."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
+        _late: asyncio.TimerHandle | None = None
+        _bytes = 0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._late = self.loop.call_later(seconds, transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:  # the head is there; its answer has limits
+                self._stop()
+                return
+            self._bytes += len(data)
+            if self._bytes > _LONGEST_HEAD:
+                self.transport.close()
+            elif self._late is None:
+                self._late = self.loop.call_later(seconds, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            super().connection_lost(exc)
+
+        def _stop(self) -> None:
+            self._bytes = 0
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+
+    return TimedProtocol
+
+
+def _give_memory_back() -> None:
+    """What the version before took goes back to the system, where the C library can be told so."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _log(facts: dict[str, Any]) -> None:
+    sys.stderr.write(json.dumps(facts) + "\n")
+    sys.stderr.flush()
+
+
+def _as_list(x: Any) -> Any:
+    """Arrays, in JSON."""
+    return x.tolist()
+
+
+def _too_deep() -> InputError:
+    return InputError("a node of the question is nested too deep")
 
 
 def _error(sentence: str) -> bytes:
@@ -434,5 +602,6 @@ def _place(e: BaseException) -> str:
 
 
 async def _no_route(request: Request, e: Exception) -> Response:
-    status = e.status_code if isinstance(e, HTTPException) else 500
-    return Response(_error("there is no such route; /openapi.json lists them"), status, media_type="application/json")
+    status, headers = (e.status_code, e.headers) if isinstance(e, HTTPException) else (500, None)
+    said = _error("there is no such route; /openapi.json lists them")
+    return Response(said, status, headers, media_type="application/json")

@@ -27,7 +27,7 @@ from netfold.evaluate.new_node_tasks import extending, hold_out_half, known_vect
 from netfold.evaluate.ranking import rank
 from netfold.evaluate.result import embedding_of
 from netfold.evaluate.role_tasks import predicted_roles
-from netfold.evaluate.scores import available_scores, finite, isolated_as_average, pair_scores
+from netfold.evaluate.scores import available_scores, finite, isolated_as_average, knows_attributes, pair_scores
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
 from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
 from netfold.studies.choose import neighborhood
@@ -183,6 +183,8 @@ def check_question(task: Task, graph: Any, classes: Any) -> None:
         raise InputError(f"{task.name} is asked of a {' or a '.join(task.reads)}, and this is a {kind}{other}")
     if task.needs_classes and classes is None:
         raise InputError(f"{task.name} needs the classes of nodes; give classes={{node: class}} (--classes FILE)")
+    if task.needs_attributes and graph.attributes is None:
+        raise InputError(f"{task.name} needs attributes of nodes; give them (attributes=, --attributes FILE)")
     if graph.n_edges == 0:
         raise InputError(f"the {kind} has no edges; there is nothing to learn from")
 
@@ -238,7 +240,8 @@ def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], M
 
 
 def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str) -> Measurement:
-    scores = isolated_as_average(pair_scores(model, split.train, score), split.train)
+    scores = pair_scores(model, split.train, score)
+    scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
     values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
     return _auc_measured(values[0], values[1], score)
 
@@ -332,7 +335,7 @@ _ASK_CLASSES = {"classification": _ask_classes, "roles": _ask_roles, "clustering
 
 def _of_new_nodes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     if isinstance(graph, Hypergraph):
-        raise InputError("out-of-sample is asked of a graph, and this is a hypergraph; there is the task tuples")
+        raise InputError(f"{task.name} is asked of a graph, and this is a hypergraph; there is the task tuples")
     if graph.n_nodes < 10:
         raise InputError(f"the graph has {graph.n_nodes} nodes; to hold some back as new ones, at least 10 are needed")
     known = None if classes is None else classes_of_nodes(classes, graph.nodes)
@@ -340,6 +343,7 @@ def _of_new_nodes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
 
     def part(key: str, base: Graph, split: NodeSplit, draw: int) -> Part:
         ask = _new_links(split, draw) if known is None else _new_classes(split, known)
+        ask = _cold(task, split, classes, draw) if task.needs_attributes else ask
         return Part(f"{base.n_nodes}/{key}", split.known, ask)
 
     def inner(fold: int, nodes: int) -> Part:
@@ -370,6 +374,13 @@ def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | N
         return _ask_classes(extending(model, base, model.reaches)(split), known, learned, tested)
 
     return measure
+
+
+def _cold(task: Task, split: NodeSplit, classes: Any, seed: int) -> Callable[[Any, str | None], Measurement]:
+    """New nodes by their attributes alone: classes where there are any, else links."""
+    inside = None if classes is None else {x: classes[x] for x in classes if x in split.whole.nodes}
+    arguments: Any = {"classes": inside, "links": inside is None, "seed": seed, "baselines": False}
+    return lambda model, _: _headline(task, task.measure(model, split, **arguments))
 
 
 def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
@@ -497,5 +508,6 @@ _MAKERS: dict[str, Callable[[Task, Any, Any, int], Questions]] = {
     "clustering": _of_classes,
     "roles": _of_classes,
     "out-of-sample": _of_new_nodes,
+    "cold-start": _of_new_nodes,
     "hyperedges": _of_tuples,
 }

@@ -252,7 +252,8 @@ class Race:
             self._trained = True
             fit_with_base(with_epochs(candidate.model, 1), stand_in(self._data, WARM_UP, self._seed))
         if candidate.cost is None and self._clock.timed and self._whole + self._data.n_edges > _SMALL:
-            candidate.cost = probe_cost(candidate.model, stand_in(self._data, _PROBED, self._seed), self._clock)
+            size = min(_PROBED, self._whole // 4)  # a probe is to cost less than what it says the cost of
+            candidate.cost = probe_cost(candidate.model, stand_in(self._data, size, self._seed), self._clock)
         if candidate.cost is None:
             return wanted
         if candidate.cost.of(wanted, self._whole)[1] > self._memory:

@@ -68,6 +68,27 @@ def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
             raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
 
 
+def write_places(
+    path: Path, nodes: Nodes, at: npt.NDArray[Any], ids: npt.NDArray[np.int64], distances: npt.NDArray[np.float64]
+) -> None:
+    """A row for each node: its name, x and y (`at`, n x 2), and its nearest (n x k) as one column `neighbors`."""
+    table = {"node": _node_column(nodes), "x": at[:, 0], "y": at[:, 1]}
+    table |= {f"i{j}": ids[:, j] for j in range(ids.shape[1])} | {f"d{j}": distances[:, j] for j in range(ids.shape[1])}
+    lists = [", ".join(f"{letter}{j}" for j in range(ids.shape[1])) for letter in "id"]
+    near = f"struct_pack(ids := [{lists[0]}]::BIGINT[], distances := [{lists[1]}]::DOUBLE[]) AS neighbors"
+    node = "node::BIGINT" if nodes.kind == "int" else "node::VARCHAR"
+    with _duckdb() as connection, staged_file(path) as part:
+        import duckdb
+
+        connection.register("places", table)
+        try:
+            connection.execute(
+                f"COPY (SELECT {node} AS node, x, y, {near} FROM places) TO {_quoted(part)} (FORMAT parquet)"
+            )
+        except duckdb.Error as e:  # a full disk, most of all
+            raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
+
+
 def _plain_column(values: Sequence[Any]) -> npt.NDArray[Any]:
     """Numbers where all are, and texts where not."""
     for kind, numbers in ((int, np.int64), (float, np.float64)):

@@ -113,7 +113,10 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Linked:
         data = super()._read(graph, later=later)
-        return data if later else _Embedded(data.graph, data.unit, self._checked_embedding(data.graph, embedding))
+        if later:
+            return data
+        own = self._checked_embedding(data.graph, embedding)
+        return _Embedded(data.graph, data.unit, own, attributes=data.attributes)
 
     def _checked_embedding(self, graph: Graph, embedding: Any) -> Embedding:
         """The embedding that is to be extended, of the nodes of this graph, in order."""
@@ -224,7 +227,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         network = DepthLGPNetwork(*size, sharing=self.sharing, hidden=self.hidden)
         network.directions = self.starts == "chosen"
         network.scale = Placing.from_facts(facts.get("placing")).scale
-        return network
+        return self._keep_attributes(network, facts)
 
     def _embed(self, data: _Embedded) -> Embedding:
         if self.starts == "chosen":

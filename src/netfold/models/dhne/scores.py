@@ -271,13 +271,14 @@ def half_hidden(
         turn = np.arange(len(rows)) - np.searchsorted(owner, owner)
         seen.append((kind, rows[(turn < _TUPLES) & (turn % 2 == 0)]))
         hidden.append((kind, rows[(turn < _TUPLES) & (turn % 2 == 1)]))
-    new = np.intersect1d(*(np.unique(np.concatenate([x[is_new[x]] for _, x in y])) for y in (seen, hidden)))
+    in_both = [np.concatenate([rows[is_new[rows]] for _, rows in half]) for half in (seen, hidden)]
+    new = np.intersect1d(in_both[0], in_both[1])
     if len(new) < _FEWEST:
         return None
     groups = []
     for kind, rows in hidden:
-        form, order = network.schema.place(kind, hypergraph.types)
-        right = rows[np.isin(rows, new).any(axis=1)][:, order]
+        form, positions = network.schema.place(kind, hypergraph.types)
+        right = rows[np.isin(rows, new).any(axis=1)][:, positions]
         wrong, at = right.copy(), np.where(is_new[right], -1.0, rng.random(right.shape)).argmax(axis=1)
         for position, t in enumerate(network.schema.forms[form].types):
             wrong[at == position, position] = rng.choice(members[t], int((at == position).sum()))

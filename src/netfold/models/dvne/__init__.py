@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
+    from netfold.data.scaling import Block
     from netfold.embedder.placing import KnownLinks
     from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
@@ -55,6 +56,9 @@ class DVNE(Embedder["DVNENetwork"]):
     graph, nodes are linked where an arc goes either way, as W2 has no direction; a row holds the arcs that leave a
     node, or those that enter if none leaves. Weights are in P, not in the triplets. An epoch costs
     O(M (degree · hidden + hidden · dim)), in pieces of bounded memory.
+
+    Where the graph has attributes, a row goes on with them, [p_i | γ x_i]: the same objective with more columns, whose
+    outputs are linear, as attributes may be of any sign.
 
     >>> from netfold.data.graph import Graph
     >>> two = [(a, b) for c in ("abcd", "wxyz") for a in c for b in c if a < b]
@@ -95,6 +99,12 @@ class DVNE(Embedder["DVNENetwork"]):
         "how many steps of a walk away a triplet's near node j may be, 1 to so many alike; 1 is the chapter's, 3 to 10 "
         "help to find links that are not there yet",
         at_least=1,
+    )
+    attribute_weight: float = option(
+        1.0,
+        "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
+        "(the same mean square length), at 0 attributes are not read",
+        at_least=0,
     )
     lr: float = training("lr", default=0.002, help="learning rate of Adam")
     schedule: str = training("schedule")
@@ -150,7 +160,8 @@ class DVNE(Embedder["DVNENetwork"]):
         known, n = self.embedding_.nodes.find(later.nodes), len(self.embedding_)
         into = over_known(later.adjacency.T, known, n) if later.directed else None
         rows = steps(over_known(later.adjacency, known, n), into)
-        variances = self.network_.mean_variance(rows, draws, self._generator(2))
+        block = self._read_attributes(later).block
+        variances = self.network_.mean_variance(rows, draws, self._generator(2), block)
         return np.where(np.diff(rows.indptr) > 0, variances, np.inf)
 
     if not TYPE_CHECKING:
@@ -177,7 +188,11 @@ class DVNE(Embedder["DVNENetwork"]):
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Rows:
-        return _Rows(super()._read(graph, embedding, later=later).graph)
+        read = super()._read(graph, embedding, later=later)
+        return _Rows(read.graph, attributes=read.attributes)
+
+    def _reads_attributes(self) -> bool:
+        return True
 
     def _unspread(self, *, directed: bool = False) -> str:
         return "its many steps an epoch would send each row as often: 27 to 35 TB at a billion nodes, by arithmetic"
@@ -190,7 +205,7 @@ class DVNE(Embedder["DVNENetwork"]):
         self, data: _Rows, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[DVNENetwork]:
         from netfold.data.edges import links
-        from netfold.learn.sparse_rows import SparseRows
+        from netfold.embedder.attributes import joint_rows
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.models.dvne.batches import Triplets, batches, step_count
@@ -200,12 +215,17 @@ class DVNE(Embedder["DVNENetwork"]):
             network = self._network(data.facts)
         if not resumed:
             network.start(self._generator(0))
+        block = None
+        if data.attributes is not None:
+            data.attributes.fill(network)
+            network.measure(data.steps, data.attributes.block)
+            block = network.scaled(data.attributes.block)
         network.to(device)
         near = links(graph, directed=False, weights=False, loops="all")
         triplets = Triplets.of(near, device)
         count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
-        rows = SparseRows.from_scipy(data.steps, device=device)
+        rows = joint_rows(data.steps, block, network.first.table)
         of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)
         return Problem(
             network,
@@ -227,16 +247,21 @@ class DVNE(Embedder["DVNENetwork"]):
             )
 
     def _network(self, facts: dict[str, Any]) -> DVNENetwork:
+        from netfold.embedder.attributes import scaling_tables, width_of
         from netfold.models.dvne.network import DVNENetwork
 
-        return DVNENetwork(
-            facts["n_nodes"], self.hidden, self.dim, alpha=self.alpha, repulsion=self.repulsion, energy=self.energy
-        )
+        size, how = (facts["n_nodes"], self.hidden, self.dim), {"repulsion": self.repulsion, "energy": self.energy}
+        if "attributes" not in facts:
+            return DVNENetwork(*size, alpha=self.alpha, **how)  # type: ignore[arg-type]
+        how |= {"attributes": width_of(facts["attributes"])[0], "attribute_weight": self.attribute_weight}
+        network = DVNENetwork(*size, alpha=self.alpha, **how)  # type: ignore[arg-type]
+        network.scaling = scaling_tables(facts["attributes"], 2 * self.dim)
+        return network
 
     def _embed(self, data: _Rows) -> Embedding:
         from netfold.models.dvne.batches import widened
 
-        return widened(self._gaussians(data.graph.nodes, data.steps), data.graph)
+        return widened(self._gaussians(data.graph.nodes, data.steps, data.block), data.graph)
 
     def _extend(self, data: _Rows, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
@@ -247,8 +272,8 @@ class DVNE(Embedder["DVNENetwork"]):
         out = over_known(graph.adjacency[new], known, n)
         into = over_known(graph.adjacency[:, new].T, known, n) if graph.directed else None
         links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
-        check_placed("DVNE", graph.nodes, new[links == 0])
-        return self._gaussians(graph.nodes.take(new), steps(out, into))
+        check_placed("DVNE", graph.nodes, new[(links == 0) & ~data.has_attributes(new)])
+        return self._gaussians(graph.nodes.take(new), steps(out, into), data.block_of(new))
 
     def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
         from netfold.learn.sparse_rows import SparseRows
@@ -259,19 +284,19 @@ class DVNE(Embedder["DVNENetwork"]):
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps
 
-        return self.network_.embed(steps(links.out, links.into))
+        return self.network_.embed(steps(links.out, links.into), links.block)
 
     def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps
 
         rows, near = steps(links.out, links.into), links.either
-        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3))
+        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3), links.block)
 
     def _weights(self) -> tuple[float, ...]:
         return (1.0,)
 
-    def _gaussians(self, nodes: Nodes, rows: sparse.csr_array) -> Embedding:
+    def _gaussians(self, nodes: Nodes, rows: sparse.csr_array, block: Block | None) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        codes = self.network_.embed(rows)
+        codes = self.network_.embed(rows, block)
         return Embedding(nodes, codes[:, : self.dim], codes[:, self.dim :])

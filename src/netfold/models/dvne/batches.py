@@ -166,6 +166,11 @@ class _Network(Protocol):
 
     dim: int
     alpha: float
+    n_links: int
+
+    @property
+    def n_attributes(self) -> int:
+        """How many columns come after those of links."""
 
     def chunk_rows(self) -> int:
         """How many rows it walks at a time."""
@@ -207,7 +212,8 @@ def batches(
             named = triplets.at(numbers.to(device))
             named = triplets.walked(named, reach, generator) if reach > 1 else named
             batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)
-            yield _dropped(batch, dropout, dropper) if dropout else batch
+            columns = network.n_links if network.n_attributes else None
+            yield _dropped(batch, dropout, dropper, columns) if dropout else batch
 
     return of
 
@@ -229,7 +235,8 @@ def _chunk(rows: SparseRows, noise: Tensor | None) -> NodeChunk:
     return NodeChunk(rows, rows, noise)
 
 
-def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    seen = [dropped(chunk.rows, share, generator, sum_to_one=True) for chunk in batch.chunks]  # as rows of P do
+def _dropped(batch: Batch, share: float, generator: torch.Generator, columns: int | None) -> Batch:
+    own = {"sum_to_one": True, "columns": columns}  # as rows of P do
+    seen = [dropped(chunk.rows, share, generator, **own) for chunk in batch.chunks]  # type: ignore[arg-type]
     chunks = [dataclasses.replace(chunk, seen=rows) for chunk, rows in zip(batch.chunks, seen, strict=True)]
     return dataclasses.replace(batch, chunks=chunks)

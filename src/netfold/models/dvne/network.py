@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,10 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netfold.data.embedding import Embedding
+from netfold.data.scaling import Block
+from netfold.embedder.attributes import joint_rows, row_squares, taken
 from netfold.learn import losses
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
 from netfold.learn.solvers import descended
-from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on, in_chunks, parts
+from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, dropped, generator_on, parts
 from netfold.models.dvne.batches import Batch, NodeChunk
 
 __all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2_of_rows", "w2_squared"]
@@ -87,15 +90,49 @@ def _codes(known: Embedding, rows: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 
 
 class DVNENetwork(nn.Module):
-    """n - hidden - [μ, σ] - hidden - n, the last layer read at the non-zeros alone."""
+    """n - hidden - [μ, σ] - hidden - n, the last layer read at the non-zeros alone.
 
-    def __init__(self, n: int, hidden: int, dim: int, *, alpha: float, repulsion: float = 1.0, energy: str = "w2"):
+    With `attributes`, so many columns come after those of links, whose outputs are linear.
+    """
+
+    attribute_unit: Tensor
+    """What attributes are multiplied by beside γ; of a network that reads any."""
+
+    def __init__(
+        self,
+        n: int,
+        hidden: int,
+        dim: int,
+        *,
+        alpha: float,
+        repulsion: float = 1.0,
+        energy: str = "w2",
+        attributes: int = 0,
+        attribute_weight: float = 0.0,
+    ):
         super().__init__()
         self.dim, self.alpha, self.repulsion, self.energy = dim, alpha, repulsion, ENERGIES[energy]
-        self.first = RowEncoder(n, hidden)
+        self.n_links, self.attribute_weight = n, attribute_weight
+        if attributes:
+            self.register_buffer("attribute_unit", torch.ones((), dtype=torch.float64))
+        self.first = RowEncoder(n + attributes, hidden)
         self.code = Stack((hidden, 2 * dim), "linear")
         self.decoder = Stack((dim, hidden), "linear")
-        self.last = RowDecoder(n, hidden)
+        self.last = RowDecoder(n + attributes, hidden)
+
+    @property
+    def n_attributes(self) -> int:
+        """How many columns come after those of links."""
+        return len(self.last.table) - self.n_links
+
+    def measure(self, rows: sparse.csr_array, block: Block) -> None:
+        """Take the unit of attributes, in which γ = 1 lets them have as much part in a row as links have."""
+        self.attribute_unit.fill_(math.sqrt(row_squares(rows) / row_squares(block.values)))
+
+    def scaled(self, block: Block) -> Block:
+        """γ x_i in the units of the graph that was fitted."""
+        factor = np.float32(self.attribute_weight * float(self.attribute_unit))
+        return dataclasses.replace(block, values=block.values * factor)
 
     def start(self, generator: torch.Generator) -> None:
         """Xavier's start: every node close to N(0, 1), as rows of P are short."""
@@ -118,13 +155,19 @@ class DVNENetwork(nn.Module):
         codes = [self.encode(chunk.seen) for chunk in batch.chunks]
         first, pull = self._first_order(torch.cat([x.detach() for x in codes]), batch.triplets)
         second, start = first.new_zeros(()), 0
+        attributes = torch.zeros_like(second)
         for chunk, code in zip(batch.chunks, codes, strict=True):
-            term = self._second_order(chunk, code) * (self.alpha * batch.times)
+            links, others = self._second_order(chunk, code)
+            term = links * (self.alpha * batch.times)
             second = second + term.detach()
+            if others is not None:
+                others = others * (self.alpha * batch.times)
+                attributes, term = attributes + others.detach(), term + others
             if code.requires_grad:
                 torch.autograd.backward([term + (code * pull[start : start + len(code)]).sum()])
             start += len(code)
-        return {"first_order": first, "second_order": second}
+        more = {"attributes": attributes} if self.n_attributes else {}
+        return {"first_order": first, "second_order": second} | more
 
     def _first_order(self, codes: Tensor, triplets: Tensor) -> tuple[Tensor, Tensor]:
         """L_1 and, where gradients are on, its gradient for each code; some triplets at a time."""
@@ -138,17 +181,31 @@ class DVNENetwork(nn.Module):
                     pull.index_add_(0, at, grad)
         return total, pull
 
-    def _second_order(self, chunk: NodeChunk, code: Tensor) -> Tensor:
+    def _second_order(self, chunk: NodeChunk, code: Tensor) -> tuple[Tensor, Tensor | None]:
+        """L_2 of a chunk's links, and of its attributes where there are any.
+
+        X is its own weight, so that what is missing, a 0 in X, is not counted either.
+        """
         if chunk.noise is None:
-            return code.new_zeros(())
+            return code.new_zeros(()), None
         mean, std = code.chunk(2, dim=1)
         hidden = functional.relu(self.decoder(mean + std * chunk.noise))
-        return losses.weighed_squares(self.last.at(chunk.rows, hidden).sigmoid(), chunk.rows.values)
+        rows = chunk.rows.entries
+        outputs = self.last.at(rows, hidden)
+        if not self.n_attributes:
+            return losses.weighed_squares(outputs.sigmoid(), rows.values), None
+        own = rows.col < self.n_links
+        links = losses.weighed_squares(outputs[own].sigmoid(), rows.values[own])
+        if isinstance(chunk.rows, DenseBeside):
+            written = self.last.dense(hidden, slice(self.n_links, None))
+            return links, losses.weighed_squares(written, chunk.rows.dense)
+        return links, losses.weighed_squares(outputs[~own], rows.values[~own])
 
     @torch.no_grad()
-    def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
-        """[μ, σ] of rows over the known nodes, in chunks: m x 2 dim."""
-        codes: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
+    def embed(self, matrix: sparse.csr_array, block: Block | None = None) -> npt.NDArray[np.float32]:
+        """[μ, σ] of rows over the known nodes, and of what is known beside those, in chunks: m x 2 dim."""
+        rows = self._walk(matrix, block)
+        codes: npt.NDArray[np.float32] = torch.cat([self.encode(each).cpu() for each in rows]).numpy()
         return codes
 
     def refine(
@@ -159,6 +216,7 @@ class DVNENetwork(nn.Module):
         start: npt.NDArray[np.float32],
         weight: float,
         generator: torch.Generator,
+        block: Block | None = None,
     ) -> npt.NDArray[np.float32]:
         """[μ, σ] of each row that makes its part in the objective least, all else held fixed: m x 2 dim.
 
@@ -172,7 +230,7 @@ class DVNENetwork(nn.Module):
         reach = float(far[:, : self.dim].std()) or 1.0
         longest = int(np.diff(links.indptr).max(initial=1))
         for part in parts(len(start), max(1, PIECE[device.type] // (4 * longest * self.first.table.shape[1]))):
-            near, rows = links[part], SparseRows.from_scipy(matrix[part], device=device)
+            near, rows = links[part], self._rows(matrix[part], None if block is None else taken(block, part))
             terms = _Around(
                 torch.from_numpy(np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))).to(device),
                 torch.from_numpy(_codes(known, near.indices)).to(device),
@@ -208,29 +266,42 @@ class DVNENetwork(nn.Module):
         second = first.new_zeros(())
         for draw in around.noise:
             hidden = functional.relu((mean + std * draw) @ weight + bias)
-            outputs = ((hidden[row] * table).sum(1) + constant).sigmoid()
+            outputs = (hidden[row] * table).sum(1) + constant
+            if self.n_attributes:
+                outputs = torch.where(rows.col < self.n_links, outputs.sigmoid(), outputs)
+            else:
+                outputs = outputs.sigmoid()
             second = second + losses.weighed_squares(outputs, rows.values)
+            if isinstance(rows, DenseBeside):
+                own = self.last.table.detach()[self.n_links :], self.last.bias.detach()[self.n_links :]
+                second = second + losses.weighed_squares(hidden @ own[0].t() + own[1], rows.dense)
         return around.weight * first + self.alpha / 2 * second / len(around.noise)
 
     @torch.no_grad()
     def mean_variance(
-        self, matrix: sparse.csr_array, draws: int, generator: torch.Generator
+        self, matrix: sparse.csr_array, draws: int, generator: torch.Generator, block: Block | None = None
     ) -> npt.NDArray[np.float64]:
         """The mean of |μ - μ'|² over draws of μ', the mean of a row of which each entry is dropped or not by a coin."""
         coins = generator_on(self.device, generator)
-        variances = []
-        for rows in self._walk(matrix):
+        variances, columns = [], self.n_links if self.n_attributes else None
+        for rows in self._walk(matrix, block):
             mean, moved = self._means(rows), torch.zeros(len(rows), dtype=torch.float64, device=self.device)
             for _ in range(draws):
-                moved += (self._means(dropped(rows, 0.5, coins, sum_to_one=True)) - mean).square().sum(1)
+                some = dropped(rows, 0.5, coins, sum_to_one=True, columns=columns)
+                moved += (self._means(some) - mean).square().sum(1)
             variances.append(moved.cpu() / draws)
         return torch.cat(variances).numpy()
 
     def _means(self, rows: SparseRows) -> Tensor:
         return self.encode(rows)[:, : self.dim].double()
 
-    def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
-        return in_chunks(matrix, self.chunk_rows(), self.first.table)
+    def _walk(self, matrix: sparse.csr_array, block: Block | None) -> Iterator[SparseRows]:
+        for part in parts(matrix.shape[0], self.chunk_rows()):
+            yield self._rows(matrix[part], None if block is None else taken(block, part))
+
+    def _rows(self, matrix: sparse.csr_array, block: Block | None) -> SparseRows:
+        own = None if block is None or not self.n_attributes else self.scaled(block)
+        return joint_rows(matrix, own, self.first.table)
 
     @property
     def device(self) -> torch.device:

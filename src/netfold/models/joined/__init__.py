@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
     from netfold.learn.layers import SideBySide
     from netfold.learn.progress import Progress
 
@@ -112,10 +113,19 @@ class Joined(Computed["SideBySide"]):
         from netfold.data.graph import Graph
 
         whole = Graph.of(graph)
-        super()._read(whole, embedding, later=later)
+        if not (later and self._reads_attributes()):  # a part may place a node without links
+            super()._read(self._shown_to(self, whole), embedding, later=later)
         models = self.parts_ if later else self._unfitted()
-        reads = [model._read(whole, later=later) for model in models]
+        reads = [model._read(self._shown_to(model, whole), later=later) for model in models]
         return _Several(whole, reads, sum(model.dim for model in models))
+
+    def _reads_attributes(self) -> bool:
+        return any(model._reads_attributes() for model in self._unfitted())
+
+    def _shown_to(self, model: Embedder, graph: Graph) -> Graph:
+        """What a part is shown of a graph: no attributes, where others read them and it does not; nor is the whole."""
+        passed_over = model is self or not model._reads_attributes()
+        return dataclasses.replace(graph, attributes=None) if passed_over and self._reads_attributes() else graph
 
     def _network(self, facts: dict[str, Any]) -> SideBySide:
         from netfold.learn.layers import SideBySide
@@ -133,7 +143,7 @@ class Joined(Computed["SideBySide"]):
         for i, model in enumerate(self._unfitted()):
             name = type(model).__name__
             progress.note("part {}: {}")(i + 1, name)
-            model.fit(data.graph, progress=False)
+            model.fit(self._shown_to(model, data.graph), progress=False)
             network.networks[i].load_state_dict(model.network_.state_dict())
             squares = np.square(model.embedding_.vectors, dtype=np.float64).sum(axis=1).mean()
             network.scales[i] = float(squares) ** -0.5 if squares > 0 else 1.0
@@ -160,8 +170,10 @@ class Joined(Computed["SideBySide"]):
 
     def _extend(self, data: _Several, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         from netfold.data.embedding import Embedding
+        from netfold.embedder.placing import Placing
 
-        blocks = [part._extend(read, new, known).vectors for part, read in zip(self.parts_, data.reads, strict=True)]
+        way, parts = Placing(), zip(self.parts_, data.reads, strict=True)
+        blocks = [part._placed_rows(read, new, known, way).vectors for part, read in parts]
         return Embedding(data.graph.nodes.take(new), self._side_by_side(blocks))
 
 

@@ -187,8 +187,11 @@ def _summed(rows: SparseRows, weights: Tensor, latent: Tensor) -> tuple[Tensor, 
 
 
 def _read(process: Process, nodes: Tensor | slice) -> tuple[Tensor, Tensor]:
-    """a and h of some nodes, the latter less the prior's mean."""
-    return process.kernel.weights(process.kernel.raw_weights.detach()[nodes]), process.latent.detach()[nodes]
+    """a and h of some nodes, the latter less the prior's mean, and less what attributes say of it."""
+    latent = process.latent.detach()[nodes]
+    if process.explained is not None:
+        latent = latent - process.explained[nodes]
+    return process.kernel.weights(process.kernel.raw_weights.detach()[nodes]), latent
 
 
 _TOGETHER = 4096
@@ -203,6 +206,8 @@ class Placed:
     """m x s"""
     variances: Tensor | None
     """m x 1 or m x s, where they were asked for."""
+    by_attributes: npt.NDArray[np.bool_] | None = None
+    """m: whether a node has its place by attributes alone, as no path leads to it; None where none has."""
 
 
 @torch.no_grad()

@@ -233,11 +233,16 @@ class Process(nn.Module):
     entries, is kept for nodes that come later.
     """
 
+    explained: Tensor | None
+    """n x dim: what attributes say of h, of a process that knows any."""
+    cold_errors: Tensor
+    """dim: the mean squared errors of vectors that attributes alone gave to held-back nodes."""
     scale: float = 1.0
     """By what vectors are lengthened from the mean: a mean of neighbors is shorter than those are."""
 
     def __init__(self, n: int, dim: int, entries: int, *, sharing: str, hidden: int):
         super().__init__()
+        self.register_buffer("explained", None)
         self.graph = StoredGraph(n, entries)
         self.spread = Spread(dim)
         self.latent = nn.Parameter(torch.zeros(n, dim))
@@ -253,6 +258,13 @@ class Process(nn.Module):
                 self.mean.copy_(vectors.double().mean(dim=0))
             self.latent.copy_(vectors - self.mean)
         self.g.start(generator)
+
+    def keep_attributes(self, scaling: nn.Module) -> None:
+        """Make room for what attributes say of nodes."""
+        n, dim = self.latent.shape
+        self.explained = torch.zeros(n, dim)
+        self.register_buffer("cold_errors", torch.ones(dim))
+        self.scaling = scaling
 
     @property
     def device(self) -> torch.device:

@@ -142,7 +142,8 @@ class Node2VecPlus(LGPEmbedder["Node2VecPlusNetwork"]):
 
         size = facts["n_nodes"], self.dim, self._entries(facts)
         first = self.dim // 2 if self.base == "line" else 0
-        return Node2VecPlusNetwork(*size, first=first, sharing=self.sharing, hidden=self.hidden)
+        network = Node2VecPlusNetwork(*size, first=first, sharing=self.sharing, hidden=self.hidden)
+        return self._keep_attributes(network, facts)
 
     def _embed(self, data: Linked) -> Embedding:
         from netfold.data.embedding import Embedding

@@ -54,6 +54,10 @@ class SDNE(Embedder["SDNENetwork"]):
 
     Training costs O(edges · width + nodes · width²) an epoch, exactly, in chunks of bounded memory.
 
+    Where the graph has attributes, a row goes on with them: [s_i | γ x_i], which is the same objective with more
+    columns. They have a β of their own, and a term of their own in `history_`; what is missing is neither a value nor a
+    0, and has no part in it. The first order is that of links alone.
+
     >>> from netfold.data.graph import Graph
     >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])
     >>> model = SDNE(dim=2, hidden=(8,), epochs=20).fit(graph, progress=False)
@@ -84,6 +88,15 @@ class SDNE(Embedder["SDNENetwork"]):
     alpha: float = option(1.0, "weight of the first-order term, Eq. (5)", at_least=0)
     beta: float = option(10.0, "weight of a non-zero against a zero in the reconstruction: B of Eq. (3)", at_least=1)
     nu: float = option(1e-4, "weight of L_reg, half the squared weights", at_least=0)
+    attribute_weight: float = option(
+        1.0,
+        "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
+        "(the same mean square length), at 0 attributes are not read",
+        at_least=0,
+    )
+    attribute_beta: float = option(
+        1.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1
+    )
     row_damping: float = option(
         0.0,
         "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
@@ -139,7 +152,7 @@ class SDNE(Embedder["SDNENetwork"]):
         picked = whole.adjacency[rows]
         if whole.nodes != nodes:
             picked = over_known(picked, nodes.find(whole.nodes), len(nodes))
-        return self.network_.reconstruct(picked)
+        return self.network_.reconstruct(picked, self._read_attributes(whole).block_of(rows))
 
     def pair_decoder(self, graph: Any) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
         """From some nodes to what the decoder makes of their pairs with all: len(rows) x n.
@@ -153,13 +166,20 @@ class SDNE(Embedder["SDNENetwork"]):
         whole = Graph.of(graph)
         if whole.nodes != self.embedding_.nodes:
             raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
-        return self.network_.pair_decoder(whole.adjacency, both_ways=not whole.directed)
+        block = self._read_attributes(whole).block
+        return self.network_.pair_decoder(whole.adjacency, block, both_ways=not whole.directed)
 
     # ---------------------------------------------------------------- what an Embedder asks
 
+    def _reads_attributes(self) -> bool:
+        return True
+
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
-        data = _Weighted(super()._read(graph, embedding, later=later).graph)
-        heaviest = float(data.graph.adjacency.data.max())
+        read = super()._read(graph, embedding, later=later)
+        data = _Weighted(read.graph, attributes=read.attributes)
+        if data.attributes is not None:
+            self._check_attributes(data)
+        heaviest = float(data.graph.adjacency.data.max(initial=0))
         if self.output == "sigmoid" and heaviest > 1:
             raise InputError(
                 f"output='sigmoid' can write weights up to 1 and this graph has {heaviest:g}; "
@@ -174,6 +194,16 @@ class SDNE(Embedder["SDNENetwork"]):
             raise InputError(f"init='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
         return data
 
+    def _check_attributes(self, data: Input) -> None:
+        assert data.attributes is not None
+        if self.output == "sigmoid":
+            raise InputError(
+                "output='sigmoid' writes numbers from 0 to 1, which scaled attributes are not; use output='linear', or "
+                "attribute_weight=0 to read links alone"
+            )
+        if self.init == "dbn" and not data.attributes.scaling.is_sparse:
+            raise InputError("init='dbn' reads sparse rows, and these attributes are dense; use init='svd'")
+
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[SDNENetwork]:
@@ -186,13 +216,17 @@ class SDNE(Embedder["SDNENetwork"]):
             network = self._network(data.facts)
         if network.damping is not None:
             network.damping.measure(data.graph.adjacency)
-        rows = network.weighed(data.graph.adjacency)
+        rows, block = network.weighed(data.graph.adjacency), None
+        if data.attributes is not None:
+            data.attributes.fill(network)
+            network.measure(rows, data.attributes.block)
+            block = network.scaled(data.attributes.block)
         if not resumed:
             report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
-            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report)
+            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report, block)
         network.to(device)
         targets = rows + self.overlap * overlap(rows) if self.overlap else None
-        of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout)
+        of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout, block=block)
         return Problem(
             network,
             lambda epoch: of(self._generator(2, epoch)),
@@ -277,11 +311,17 @@ class SDNE(Embedder["SDNENetwork"]):
         )
 
     def _network(self, facts: dict[str, Any]) -> SDNENetwork:
+        from netfold.embedder.attributes import scaling_tables, width_of
         from netfold.models.sdne.network import SDNENetwork
 
         unit = facts.get("unit", 1.0)
         if type(unit) is not float or not 0 < unit < 2.0**200:
             raise TypeError(f"its weights were multiplied by {unit!r}")
+        more: dict[str, Any] = {}
+        if "attributes" in facts:
+            width, dense = width_of(facts["attributes"])
+            more = {"attributes": width, "dense": dense}
+            more |= {"attribute_weight": self.attribute_weight, "attribute_beta": self.attribute_beta}
         network = SDNENetwork(
             facts["n_nodes"],
             (*self.hidden, self.dim),
@@ -291,14 +331,17 @@ class SDNE(Embedder["SDNENetwork"]):
             beta=self.beta,
             nu=self.nu,
             damping=(self.row_damping, self.column_damping),
+            **more,
         )
         network.unit = unit
+        if more:
+            network.scaling = scaling_tables(facts["attributes"], self.dim)
         return network
 
     def _embed(self, data: Input) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        return Embedding(data.graph.nodes, self.network_.embed(data.graph.adjacency))
+        return Embedding(data.graph.nodes, self.network_.embed(data.graph.adjacency, data.block))
 
     def _extend(self, data: Input, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
@@ -308,8 +351,8 @@ class SDNE(Embedder["SDNENetwork"]):
         graph = data.graph
         rows = over_known(graph.adjacency[new], known, len(self.embedding_))
         lack = f"no {'link' if graph.directed else 'links'} to any known node"
-        check_placed("SDNE", graph.nodes, new[np.diff(rows.indptr) == 0], lack=lack)
-        return Embedding(graph.nodes.take(new), self.network_.embed(rows))
+        check_placed("SDNE", graph.nodes, new[(np.diff(rows.indptr) == 0) & ~data.has_attributes(new)], lack=lack)
+        return Embedding(graph.nodes.take(new), self.network_.embed(rows, data.block_of(new)))
 
     def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
         from netfold.learn.sparse_rows import SparseRows
@@ -318,7 +361,7 @@ class SDNE(Embedder["SDNENetwork"]):
         return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
-        return self.network_.embed(links.out)
+        return self.network_.embed(links.out, links.block)
 
     def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
         if self.output == "sigmoid":
@@ -327,7 +370,7 @@ class SDNE(Embedder["SDNENetwork"]):
         near = network.weighed(links.out)
         near = near + (near if links.into is None else network.weighed(links.into))  # M + Mᵀ, as in training
         pulls = weight * (self.alpha or 1.0)
-        return network.refine(network.weighed(links.out), near, self.embedding_.vectors, start, pulls)
+        return network.refine(network.weighed(links.out), near, self.embedding_.vectors, start, pulls, links.block)
 
     def _weights(self) -> tuple[float, ...]:
         return () if self.output == "sigmoid" else (1.0, 3.0, 10.0, 30.0)

@@ -14,18 +14,23 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.scaling import Block
+from netfold.embedder.attributes import side_by_side, taken
 from netfold.errors import InputError
-from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
+from netfold.learn.sparse_rows import DenseBeside, SparseRows, dropped, generator_on, parts
 
 __all__ = [
     "COLUMNS",
     "DENSE_LIMIT",
     "MOST_PATHS",
+    "Beside",
     "Damping",
     "RowBatch",
     "RowChunk",
     "batches",
+    "beside",
     "extreme_unit",
+    "gaps_of",
     "in_units",
     "overlap",
 ]
@@ -121,6 +126,24 @@ COLUMNS = 2_048
 """Above that, so many random columns stand for all."""
 
 
+_NARROW = 32
+"""An attribute of up to so many columns is taken out entry by entry where it is missing, a wider one by its Gram."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Beside:
+    """Of some nodes' attributes, the last columns of their rows: what is dense, and what is missing."""
+
+    dense: Tensor | None
+    """m x a: their values where those are dense; None where they are entries of the rows."""
+    known: Tensor | None
+    """m x a: 1, or 0 where a dense value is missing; None where none is."""
+    gaps: Sequence[Tensor]
+    """Of each of the batch's `gaps`: the nodes of which that attribute is missing."""
+    unknown: SparseRows | None
+    """m x n: an entry for each missing number of a narrow attribute; None where there is none."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class RowChunk:
     """Some rows of a batch, walked together."""
@@ -135,6 +158,8 @@ class RowChunk:
     """By how much the links are to be multiplied: a whole undirected graph's M + Mᵀ is its rows, twice."""
     decoded: bool
     """Whether these nodes are of the batch B, and not only neighbors of it."""
+    beside: Beside | None = None
+    """Their attributes, where they have any; `rows` and `seen` have them as their last columns."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -146,6 +171,8 @@ class RowBatch:
     """|B| / n: the batch's part in what is counted once an epoch."""
     columns: Tensor | None = None
     """The columns that stand for all in a sigmoid output; None: all do."""
+    gaps: Sequence[slice] = ()
+    """The columns of each wide attribute that some nodes lack."""
 
 
 class _Network(Protocol):
@@ -170,15 +197,17 @@ def batches(
     *,
     targets: sparse.csr_array | None = None,
     dropout: float = 0.0,
+    block: Block | None = None,
 ) -> Callable[[torch.Generator], Iterator[RowBatch]]:
     """The batches of an epoch for a generator: random nodes in steps of `batch_size`, or all at once.
 
     The decoder is to write the rows themselves, or those of `targets`. With `dropout`, that share of the entries, drawn
-    anew each time, is dropped before encoding and the others are scaled up, so that a row's expectation stays.
+    anew each time, is dropped before encoding and the others are scaled up, so that a row's expectation stays. `block`
+    has the columns beside those of links.
     """
     n, device = matrix.shape[0], network.device
     sampled = network.output == "sigmoid" and n > DENSE_LIMIT
-    make = functools.partial(_batch, matrix, targets, network.chunk_rows(), network.alpha > 0, device, dtype)
+    make = functools.partial(_batch, matrix, targets, block, network.chunk_rows(), network.alpha > 0, device, dtype)
     whole = make(None) if batch_size is None or batch_size >= n else None
 
     def of(generator: torch.Generator) -> Iterator[RowBatch]:
@@ -200,6 +229,7 @@ def _dropped(chunks: Sequence[RowChunk], share: float, generator: torch.Generato
 def _batch(
     matrix: sparse.csr_array,
     targets: sparse.csr_array | None,
+    block: Block | None,
     size: int,
     linked: bool,
     device: Any,
@@ -207,14 +237,16 @@ def _batch(
     part: npt.NDArray[np.int64] | None,
 ) -> RowBatch:
     """The batch of the nodes `part`, in order (None: of all), in chunks of `size` rows."""
+    gaps = () if block is None else gaps_of(block, matrix.shape[1])
     chunks = functools.partial(_chunks, size=size, device=device, dtype=dtype)
     if part is None:
         links = sparse.csr_array(matrix + matrix.T) if linked else None
-        return RowBatch(chunks(matrix, targets, links), 1.0)
+        return RowBatch(chunks(matrix, targets, links, block, gaps), 1.0, gaps=gaps)
     share = len(part) / matrix.shape[0]
     mine, written = matrix[part], None if targets is None else targets[part]
+    own = None if block is None else taken(block, part)
     if not linked:
-        return RowBatch(chunks(mine, written, None), share)
+        return RowBatch(chunks(mine, written, None, own, gaps), share, gaps=gaps)
     others = np.setdiff1d(mine.indices, part)
     place = np.empty(matrix.shape[0], np.int32)
     place[part], place[others] = np.arange(len(part)), np.arange(len(others)) + len(part)
@@ -223,20 +255,27 @@ def _batch(
     edges = sparse.csr_array((mine.data, place[mine.indices], starts), shape=(n_all, n_all))
     links = sparse.csr_array(edges + edges.T)
     links.sort_indices()
-    near = chunks(mine, written, links[: len(part)])
-    return RowBatch(near + chunks(matrix[others], None, links[len(part) :], decoded=False), share)
+    near = chunks(mine, written, links[: len(part)], own, gaps)
+    away = None if block is None else taken(block, others)
+    far = chunks(matrix[others], None, links[len(part) :], away, gaps, decoded=False)
+    return RowBatch(near + far, share, gaps=gaps)
 
 
 def _chunks(
     seen: sparse.csr_array,
     written: sparse.csr_array | None,
     links: sparse.csr_array | None,
+    block: Block | None,
+    gaps: Sequence[slice],
     *,
     size: int,
     device: Any,
     dtype: Any,
     decoded: bool = True,
 ) -> list[RowChunk]:
+    if block is not None:
+        written = None if written is None else side_by_side(written, block)
+        n, seen = seen.shape[1], side_by_side(seen, block)
     twice = links is not None and links.shape == seen.shape and _is_twice(links, seen)
     chunks = []
     for part in parts(seen.shape[0], size):
@@ -245,8 +284,43 @@ def _chunks(
         near = own if twice else None
         if links is not None and not twice:
             near = SparseRows.from_scipy(links[part], dtype=dtype, device=device)
-        chunks.append(RowChunk(rows, own, near, 2.0 if twice else 1.0, decoded))
+        if block is None:
+            chunks.append(RowChunk(rows, own, near, 2.0 if twice else 1.0, decoded))
+            continue
+        more = beside(taken(block, part), gaps, n, dtype=dtype, device=device)
+        own = own if more.dense is None else DenseBeside.beside(own, more.dense)
+        chunks.append(RowChunk(rows, own, near, 1.0, decoded, more))
     return chunks
+
+
+def gaps_of(block: Block, n: int) -> list[slice]:
+    """The columns, after n of links, of each wide attribute that some nodes lack; none of dense ones."""
+    if isinstance(block.values, np.ndarray):
+        return []
+    some: npt.NDArray[np.bool_] = ~np.all(block.known, axis=0)
+    return [slice(n + a, n + b) for (a, b), lacks in zip(block.slices, some, strict=True) if lacks and b - a > _NARROW]
+
+
+def beside(block: Block, gaps: Sequence[slice], n: int, *, dtype: Any, device: Any) -> Beside:
+    """What must be known of the attributes of some nodes that come after n columns of links."""
+    missing = ~block.known
+    if isinstance(block.values, np.ndarray):
+        dense = torch.tensor(block.values, dtype=dtype, device=device)
+        if not missing.any():
+            return Beside(dense, None, [], None)
+        widths = [b - a for a, b in block.slices]
+        known = torch.tensor(np.repeat(block.known, widths, axis=1), dtype=dtype, device=device)
+        return Beside(dense, known, [], None)
+    column = {n + a: c for c, (a, _) in enumerate(block.slices)}
+    rows = [torch.from_numpy(np.flatnonzero(missing[:, column[at.start]])).to(device) for at in gaps]
+    narrow = [(np.flatnonzero(missing[:, c]), range(a, b)) for c, (a, b) in enumerate(block.slices) if b - a <= _NARROW]
+    r = np.concatenate([np.repeat(lacking, len(columns)) for lacking, columns in narrow] or [np.zeros(0, np.int64)])
+    if not len(r):
+        return Beside(None, None, rows, None)
+    c = np.concatenate([np.tile(columns, len(lacking)) for lacking, columns in narrow])
+    entries = sparse.csr_array((np.zeros(len(r), np.float32), (r, n + c)), shape=(len(missing), n + block.width))
+    entries.sort_indices()
+    return Beside(None, None, rows, SparseRows.from_scipy(entries, dtype=dtype, device=device))
 
 
 def _is_twice(a: sparse.csr_array, b: sparse.csr_array) -> bool:

@@ -13,12 +13,14 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.scaling import Block
+from netfold.embedder.attributes import joint_rows, row_squares, side_by_side, taken
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
 from netfold.learn.solvers import descended
-from netfold.learn.sparse_rows import PIECE, SparseRows, in_chunks, parts
+from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
-from netfold.models.sdne.batches import Damping, RowBatch, in_units
+from netfold.models.sdne.batches import Beside, Damping, RowBatch, RowChunk, beside, gaps_of, in_units
 
 __all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
 
@@ -34,13 +36,21 @@ class _FixedTerms:
     pull: Tensor
     """m x dim: Σ_j l_j y_j"""
     weight: float
+    beside: Beside | None = None
+    """What is known of them beside their links."""
+    gaps: Sequence[slice] = ()
 
 
 class SDNENetwork(nn.Module):
-    """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²)."""
+    """n - hidden - dim - hidden - n, with the loss of Eq. (5) in O(nnz h + n h²).
+
+    With `attributes`, so many columns come after those of links, all of them sparse or all `dense`.
+    """
 
     unit: float = 1.0
     """What weights are multiplied by before they are read: other than 1 where they are extreme, see `extreme_unit`."""
+    attribute_unit: Tensor
+    """What attributes are multiplied by beside γ; of a network that reads any."""
     _made: tuple[tuple[int, int, int], tuple[Tensor, Tensor]] | None = None
     """The last layer's Gram matrix, and of which state of it."""
 
@@ -55,15 +65,23 @@ class SDNENetwork(nn.Module):
         beta: float,
         nu: float,
         damping: tuple[float, float] = (0.0, 0.0),
+        attributes: int = 0,
+        dense: bool = False,
+        attribute_weight: float = 0.0,
+        attribute_beta: float = 1.0,
     ):
         super().__init__()
         self.alpha, self.beta, self.nu, self.output = alpha, beta, nu, output
+        self.n_links, self.dense = n, dense
+        self.attribute_weight, self.attribute_beta = attribute_weight, attribute_beta
+        if attributes:
+            self.register_buffer("attribute_unit", torch.ones((), dtype=torch.float64))
         self.damping = Damping(n, *damping) if any(damping) else None
         self.activation, self.dim = ACTIVATIONS[activation], widths[-1]
-        self.first = RowEncoder(n, widths[0])
+        self.first = RowEncoder(n + attributes, widths[0])
         self.encoder = Stack(widths, activation)
         self.decoder = Stack(widths[::-1], activation)
-        self.last = RowDecoder(n, widths[0])
+        self.last = RowDecoder(n + attributes, widths[0])
 
     def start(self, generator: torch.Generator, row_squares: float) -> None:
         """Xavier's start; in the first layer for rows whose squares sum to `row_squares`, not to n."""
@@ -85,13 +103,21 @@ class SDNENetwork(nn.Module):
         encoded once beforehand (|U| x dim), and the term's gradient at a chunk's vectors, 2 alpha (L + Lᵀ) Y, is known.
         """
         everyone = self._vectors(batch) if self.alpha else None
-        whole = self._output_sum()
+        whole = self._output_sum(batch.gaps)
         held = tuple(x.detach().requires_grad_(x.requires_grad) for x in whole)
         second, first, start = self.first.bias.new_zeros(()), self.first.bias.new_zeros(()), 0
+        attributes = torch.zeros_like(second)
         for chunk in batch.chunks:
             y = self.encode(chunk.seen)
-            part = self._second_order(chunk.rows, y, batch.columns, held) if chunk.decoded else y.new_zeros(())
+            part, hidden = y.new_zeros(()), None
+            if chunk.decoded:
+                hidden, outputs = self._decoded(chunk.rows, y)
+                part = self._second_order(chunk.rows, hidden, outputs, batch.columns, held)
             second = second + part.detach()
+            if hidden is not None and chunk.beside is not None:
+                more = self._beside(chunk, hidden, outputs, batch.gaps, held[3:])
+                attributes = attributes + more.detach()
+                part = part + more
             if everyone is not None and chunk.links is not None:
                 mine = everyone[start : start + len(chunk.rows)]
                 pulled = chunk.links.row_sums()[:, None] * mine - chunk.links.matmul(everyone)
@@ -103,18 +129,57 @@ class SDNENetwork(nn.Module):
             start += len(chunk.rows)
         if whole and whole[0].requires_grad:
             torch.autograd.backward(whole, [x.grad for x in held])
-        return {"second_order": second, "first_order": first, "regularization": self._regularization(batch.share)}
+        terms = {"second_order": second} | ({"attributes": attributes} if self.n_attributes else {})
+        return terms | {"first_order": first, "regularization": self._regularization(batch.share)}
 
-    def _output_sum(self) -> tuple[Tensor, ...]:
-        return self.last.gram() if self.output == "linear" else ()
+    @property
+    def n_attributes(self) -> int:
+        """How many columns come after those of links."""
+        return len(self.last.table) - self.n_links
 
-    def _second_order(self, rows: SparseRows, y: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]) -> Tensor:
-        """‖(X̂ - X) ⊙ B‖² of a chunk: the squares of all x̂, and at the non-zeros what they should be."""
+    def _output_sum(self, gaps: Sequence[slice] = ()) -> tuple[Tensor, ...]:
+        """What `energy` must know of the columns of links, of those of sparse attributes, and of each of the `gaps`."""
+        if self.output != "linear":
+            return ()
+        if not self.n_attributes:
+            return self.last.gram()
+        links, others = slice(0, self.n_links), slice(self.n_links, None)
+        parts_ = [links, *([] if self.dense else [others, *gaps])]
+        return tuple(x for at in parts_ for x in self.last.gram(at))
+
+    def _decoded(self, rows: SparseRows, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The last hidden layer of the decoder (m x h), and x̂ at the non-zeros, before the activation."""
         hidden = self.decoder(y)
-        outputs = self.last.at(rows, hidden)
+        return hidden, self.last.at(rows, hidden)
+
+    def _beside(
+        self, chunk: RowChunk, hidden: Tensor, outputs: Tensor, gaps: Sequence[slice], gram: tuple[Tensor, ...]
+    ) -> Tensor:
+        """‖(X̂ - X) ⊙ B‖² of a chunk's attributes, B being 0 where they are missing."""
+        more, beta = chunk.beside, self.attribute_beta
+        assert more is not None
+        if more.dense is not None:
+            errors = (self.last.dense(hidden, slice(self.n_links, None)) - more.dense).square()
+            return (errors * _dense_weights(more, beta)).sum()
+        own = chunk.rows.col >= self.n_links
+        total = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
+        total = total + losses.second_order_correction(outputs[own], chunk.rows.values[own], beta)
+        for i in range(len(gaps)):
+            a, b, c = gram[3 * i + 3 : 3 * i + 6]
+            total = total - self.last.energy(hidden[more.gaps[i]], (a, b, c))
+        return total if more.unknown is None else total - self.last.at(more.unknown, hidden).square().sum()
+
+    def _second_order(
+        self, rows: SparseRows, hidden: Tensor, outputs: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]
+    ) -> Tensor:
+        """‖(X̂ - X) ⊙ B‖² of a chunk's links: the squares of all x̂, and at the non-zeros what they should be."""
         if self.output == "linear":
             squares = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
-            return squares + losses.second_order_correction(outputs, rows.values, self.beta)
+            values = rows.values
+            if self.n_attributes and not self.dense:
+                own = rows.col < self.n_links
+                outputs, values = outputs[own], values[own]
+            return squares + losses.second_order_correction(outputs, values, self.beta)
         scale = 1.0 if columns is None else rows.width / len(columns)
         squares = scale * self.last.sigmoid_energy(hidden, columns)
         counted: Tensor | float = 1.0
@@ -137,10 +202,10 @@ class SDNENetwork(nn.Module):
         return add_half_squares(weights, share * self.nu)
 
     @torch.no_grad()
-    def embed(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
-        """The vectors of rows over the known nodes, in chunks: m x dim."""
-        matrix = self.weighed(matrix)
-        vectors: npt.NDArray[np.float32] = torch.cat([self.encode(rows).cpu() for rows in self._walk(matrix)]).numpy()
+    def embed(self, matrix: sparse.csr_array, block: Block | None = None) -> npt.NDArray[np.float32]:
+        """The vectors of rows over the known nodes, and of what is known beside those, in chunks: m x dim."""
+        rows = self._walk(self.weighed(matrix), block)
+        vectors: npt.NDArray[np.float32] = torch.cat([self.encode(each).cpu() for each in rows]).numpy()
         return vectors
 
     def refine(
@@ -150,21 +215,31 @@ class SDNENetwork(nn.Module):
         known: npt.NDArray[np.float32],
         start: npt.NDArray[np.float32],
         weight: float,
+        block: Block | None = None,
     ) -> npt.NDArray[np.float32]:
         """y of each row x that makes ‖(x̂(y) - x) ⊙ B‖² + weight Σ_j l_j ‖y - y_j‖² least, all else held fixed: m x dim.
 
         `matrix` has the rows as the network reads them, `links` the weights l of known neighbors (both m x n), `known`
         the vectors y_j (n x dim). Exact where the decoder is one linear layer; else some steps from `start`. A step
-        costs O(nnz h + m h²): the zeros are in the Gram matrix of the last layer, which is made once.
+        costs O(nnz h + m h²): the zeros are in the Gram matrix of the last layer, which is made once. With `block`, the
+        rows go on with what is known of the nodes beside their links.
         """
         device, found = self.device, []
         reach = float(known[: 1 << 14].std()) or 1.0
         sums, pull = (torch.from_numpy(np.asarray(x, np.float32)).to(device) for x in (links.sum(1), links @ known))
+        own = None if block is None or not self.n_attributes else self.scaled(block)
+        gaps = [] if own is None else gaps_of(own, self.n_links)
         for part in parts(len(start), self.chunk_rows()):
-            rows = SparseRows.from_scipy(matrix[part], device=device)
+            more = None if own is None else taken(own, part)
+            rows = SparseRows.from_scipy(
+                matrix[part] if more is None else side_by_side(matrix[part], more), device=device
+            )
             terms = _FixedTerms(rows, sums[part, None], pull[part], weight)
+            if more is not None:
+                besides = beside(more, gaps, self.n_links, dtype=torch.float32, device=device)
+                terms = dataclasses.replace(terms, beside=besides, gaps=gaps)
             with torch.no_grad():
-                exact = self._exact(terms) if not len(self.decoder.weights) else None
+                exact = self._exact(terms) if not len(self.decoder.weights) and more is None else None
             begin = torch.from_numpy(start[part]).to(device)
             found.append(
                 descended(functools.partial(self._slope, terms=terms), begin, reach) if exact is None else exact
@@ -181,10 +256,34 @@ class SDNENetwork(nn.Module):
             gram, with_bias = self._gram
             table, bias, rows = self.last.table, self.last.bias, terms.rows
             outputs = rows.sampled(hidden.detach(), table) + bias[rows.col]
-            errors = rows.with_values(self.beta**2 * (outputs - rows.values) - outputs)
+            errors = rows.with_values(self._betas(rows) ** 2 * (outputs - rows.values) - outputs)
             through = hidden @ gram + with_bias + errors.matmul(table)
+            if terms.beside is not None:
+                through += self._through_beside(hidden.detach(), terms.beside, terms.gaps)
         (slope,) = torch.autograd.grad(hidden, y, through)
         return slope + terms.weight * (terms.sums * y.detach() - terms.pull)
+
+    def _betas(self, rows: SparseRows) -> Tensor | float:
+        """B at the non-zeros."""
+        if not self.n_attributes or self.dense:
+            return self.beta
+        return torch.where(rows.col < self.n_links, self.beta, self.attribute_beta)
+
+    def _through_beside(self, hidden: Tensor, more: Beside, gaps: Sequence[slice]) -> Tensor:
+        """Half the gradient, at the last hidden layer, of what `_gram` and the non-zeros do not say of attributes."""
+        table, bias = self.last.table, self.last.bias
+        if more.dense is not None:
+            own = table[self.n_links :]
+            errors = hidden @ own.t() + bias[self.n_links :] - more.dense
+            return (errors * _dense_weights(more, self.attribute_beta)) @ own
+        out = torch.zeros_like(hidden)
+        for at, rows in zip(gaps, more.gaps, strict=True):
+            part = table[at]
+            out[rows] -= (hidden[rows] @ part.t() + bias[at]) @ part
+        if more.unknown is not None:
+            outputs = more.unknown.sampled(hidden, table) + bias[more.unknown.col]
+            out -= more.unknown.with_values(outputs).matmul(table)
+        return out
 
     def _exact(self, terms: _FixedTerms) -> Tensor:
         """(WᵀW + (β² - 1) Σ_j w_j w_jᵀ + weight s I) y = Σ_j (β² x_j - (β² - 1) b_j) w_j - Wᵀb + weight Σ_j l_j y_j."""
@@ -201,28 +300,30 @@ class SDNENetwork(nn.Module):
 
     @property
     def _gram(self) -> tuple[Tensor, Tensor]:
-        """WᵀW and Wᵀb of the last layer, made once for each state of it: O(n h²)."""
+        """WᵀW and Wᵀb of the last layer (but for dense attributes), made once for each state of it: O(n h²)."""
         table, bias = self.last.table.detach(), self.last.bias.detach()
+        if self.dense:
+            table, bias = table[: self.n_links], bias[: self.n_links]
         state = (table.data_ptr(), table._version, bias._version)
         if self._made is None or self._made[0] != state:
             self._made = state, (table.t() @ table, table.t() @ bias)
         return self._made[1]
 
     @torch.no_grad()
-    def reconstruct(self, matrix: sparse.csr_array) -> npt.NDArray[np.float32]:
-        """x̂ in whole rows, for a bounded number of rows: m x n."""
-        return self._written(self.last.rows(self._last_hidden(matrix)))
+    def reconstruct(self, matrix: sparse.csr_array, block: Block | None = None) -> npt.NDArray[np.float32]:
+        """x̂ in whole rows, those of links, for a bounded number of rows: m x n."""
+        return self._written(self.last.rows(self._last_hidden(matrix, block)))[:, : self.n_links]
 
     @torch.no_grad()
     def pair_decoder(
-        self, matrix: sparse.csr_array, *, both_ways: bool
+        self, matrix: sparse.csr_array, block: Block | None = None, *, both_ways: bool
     ) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
         """From some rows of a matrix (n x n) to their x̂, or to the mean of x̂ and x̂ᵀ there: m x n."""
-        hidden = self._last_hidden(matrix)
+        hidden = self._last_hidden(matrix, block)
 
         @torch.no_grad()
         def of(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-            scores = self._written(self.last.rows(hidden[rows]))
+            scores = self._written(self.last.rows(hidden[rows]))[:, : self.n_links]
             if both_ways:
                 scores += self._written((hidden @ self.last.table[rows].T + self.last.bias[rows]).T)
                 scores /= 2
@@ -230,8 +331,8 @@ class SDNENetwork(nn.Module):
 
         return of
 
-    def _last_hidden(self, matrix: sparse.csr_array) -> Tensor:
-        return torch.cat([self.decoder(self.encode(rows)) for rows in self._walk(self.weighed(matrix))])
+    def _last_hidden(self, matrix: sparse.csr_array, block: Block | None) -> Tensor:
+        return torch.cat([self.decoder(self.encode(rows)) for rows in self._walk(self.weighed(matrix), block)])
 
     def _written(self, outputs: Tensor) -> npt.NDArray[np.float32]:
         values = outputs.sigmoid() if self.output == "sigmoid" else outputs
@@ -242,8 +343,22 @@ class SDNENetwork(nn.Module):
         """The rows that the network reads and writes."""
         return in_units(matrix, self.unit) if self.damping is None else self.damping.of(matrix)
 
-    def _walk(self, matrix: sparse.csr_array) -> Iterator[SparseRows]:
-        return in_chunks(matrix, self.chunk_rows(), self.first.table)
+    def measure(self, rows: sparse.csr_array, block: Block) -> None:
+        """Take the unit of attributes, in which γ = 1 lets them have as much part in a row as links have."""
+        self.attribute_unit.fill_(math.sqrt(row_squares(rows) / row_squares(block.values)))
+
+    def scaled(self, block: Block) -> Block:
+        """γ x_i in the units of the graph that was fitted."""
+        factor = np.float32(self.attribute_weight * float(self.attribute_unit))
+        return dataclasses.replace(block, values=block.values * factor)
+
+    def _walk(self, matrix: sparse.csr_array, block: Block | None) -> Iterator[SparseRows]:
+        if block is None or not self.n_attributes:
+            yield from in_chunks(matrix, self.chunk_rows(), self.first.table)
+            return
+        own = self.scaled(block)
+        for part in parts(matrix.shape[0], self.chunk_rows()):
+            yield joint_rows(matrix[part], taken(own, part), self.first.table)
 
     @property
     def device(self) -> torch.device:
@@ -256,20 +371,40 @@ class SDNENetwork(nn.Module):
         return max(256, PIECE[self.first.table.device.type] // widest)
 
 
+def _dense_weights(more: Beside, beta: float) -> Tensor:
+    """B² of dense attributes: m x a."""
+    assert more.dense is not None
+    weights = torch.where(more.dense != 0, beta**2, 1.0)
+    return weights if more.known is None else weights * more.known
+
+
 def start_network(
     network: SDNENetwork,
     matrix: sparse.csr_array,
     how: str,
     generators: tuple[torch.Generator, torch.Generator],
     report: Callable[[int, int, float], None],
+    block: Block | None = None,
 ) -> None:
-    """A random start, and then how it is pre-trained on the rows: "svd", "dbn" or "none"."""
+    """A random start, and then how it is pre-trained on the rows: "svd", "dbn" or "none"; `block` is beside them."""
     typical = float(matrix.multiply(matrix).sum()) / matrix.shape[0]  # Σ_j x_ij² of a usual row
-    network.start(generators[0], typical)
+    if block is None:
+        network.start(generators[0], typical)
+    else:
+        network.start(generators[0], typical + row_squares(block.values))
+        matrix = side_by_side(matrix, block)
     if how == "dbn":
         start_from_dbn(network, matrix, generators[1], report)
     elif how == "svd":
-        start_from_svd(network, matrix, generators[1])
+        start_from_svd(network, matrix, generators[1], block)
+    if block is not None:  # a column without entries says nothing, and stays at 0
+        some = (
+            block.values.any(axis=0) if network.dense else np.bincount(block.values.indices, minlength=block.width) > 0
+        )
+        empty = torch.from_numpy(network.n_links + np.flatnonzero(~np.asarray(some)))
+        with torch.no_grad():
+            network.first.table[empty] = 0
+            network.last.table[empty] = 0
 
 
 @torch.no_grad()
@@ -303,12 +438,16 @@ def start_from_dbn(
 
 
 @torch.no_grad()
-def start_from_svd(network: SDNENetwork, matrix: sparse.csr_array, generator: torch.Generator) -> None:
+def start_from_svd(
+    network: SDNENetwork, matrix: sparse.csr_array, generator: torch.Generator, block: Block | None = None
+) -> None:
     """Let the network begin as the best linear autoencoder: x̂ = V Vᵀ x with V the leading right singular vectors.
 
     The vectors Vᵀx are scaled into the range where the activation is nearly linear and passed through every layer.
     """
     rows = SparseRows.from_scipy(matrix, device=network.device)
+    if block is not None and network.dense:
+        rows = DenseBeside.beside(rows, torch.from_numpy(block.values).to(network.device))
     layers = [*network.encoder.weights, *network.decoder.weights]
     rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), *matrix.shape])
     v = leading_directions(rows, rank, generator)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, check_placed, over_known
+from netfold.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
     from netfold.cluster.exchange import RankGraph
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
+    from netfold.data.scaling import Block
     from netfold.embedder.problem import Problem
     from netfold.learn.progress import Progress
-    from netfold.models.spectral.network import Settings, SpectralNetwork
+    from netfold.models.spectral.network import AttributeBasis, Settings, SpectralNetwork
 
 __all__ = ["Spectral"]
 
+_OF_ATTRIBUTES = ("attributes", "smoothed")
+"""Matrices that need attributes of nodes; the others read links alone."""
 _WITH_DIRECTIONS = ("adjacency", "log", "normalized")
 """Matrices that tell i → j from j → i: of a directed graph they have left and right vectors."""
 
@@ -56,7 +60,7 @@ class _Linked(Input):
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Spectral(Computed["SpectralNetwork"]):
+class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     """Vectors that cost seconds: the leading eigenvectors of a matrix M of the graph, each times |λ|^power.
 
     The matrix is the adjacency A, its logarithm, positive pointwise mutual information, the normalised adjacency
@@ -67,6 +71,9 @@ class Spectral(Computed["SpectralNetwork"]):
     A node's vector is its row of M times a small table, m_i U Λ⁻¹ |Λ|^power, which is that of the eigenvectors where
     they are exact; a new node's row gives it its vector likewise (Nyström). Where the matrix knows directions, directed
     graphs have left and right vectors, half of the dimensions each. Nodes without links get the mean vector.
+
+    Two forms are of what is known about nodes: "smoothed" averages attributes over a node and its neighbors, `powers`
+    times, and "attributes" sets them beside the links; a node's vector is its row U Σ^power of the SVD of that.
 
     >>> from netfold.data.graph import Graph
     >>> two = [(a, b) for group in ("abcd", "wxyz") for a in group for b in group if a < b] + [("d", "w")]
@@ -84,8 +91,9 @@ class Spectral(Computed["SpectralNetwork"]):
         "laplacian",
         "adjacency (A), log (log(1 + A)), ppmi (how much likelier a link is than by chance: the logarithm, "
         "where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
-        "coordinates are the random walk's), propagation (averages over neighbors, `steps` times) or prone",
-        choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone"),
+        "coordinates are the random walk's), propagation (averages over neighbors, `steps` times), prone, or, of a "
+        "graph with attributes X, attributes ([D^-½ A D^-½ | γ X]) or smoothed (PᵏX, averages over neighbors)",
+        choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone", *_OF_ATTRIBUTES),
     )
     power: float = option(
         2.0,
@@ -99,6 +107,16 @@ class Spectral(Computed["SpectralNetwork"]):
         at_least=0,
     )
     steps: int = option(16, "averages over neighbors, for propagation", at_least=1)
+    powers: int = option(2, "k: averages of attributes over neighbors, for smoothed", at_least=0, below=33)
+    attribute_weight: float = option(
+        0.5, "γ, for attributes: their part in a row (mean square length), that of links being 1", above=0
+    )
+    window: int = option(
+        1,
+        "steps of a random walk within which two nodes are seen together, for ppmi: NetMF's T; above 1 entries are as "
+        "many as nodes that likely walks reach, and new nodes get the mean of their neighbors",
+        at_least=1,
+    )
     tolerance: float = option(
         0.01,
         "eigenvectors have converged when the length of M u - λ u is below this share of the least λ, for each",
@@ -108,16 +126,39 @@ class Spectral(Computed["SpectralNetwork"]):
 
     # ---------------------------------------------------------------- what an Embedder asks
 
+    def _reads_attributes(self) -> bool:
+        return self.matrix in _OF_ATTRIBUTES
+
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Linked:
-        read = super()._read(graph, embedding, later=later).graph
-        return _Linked(read, self._two_sided(read.directed))
+        read = super()._read(graph, embedding, later=later)
+        if self._reads_attributes() and read.attributes is None:
+            raise InputError(
+                f"matrix={self.matrix!r} is of attributes, and the graph has none that say anything; give them, "
+                "graph.with_attributes(...) or --attributes FILE, or take matrix='laplacian'"
+            )
+        return _Linked(read.graph, self._two_sided(read.graph.directed), attributes=read.attributes)
 
     def _two_sided(self, directed: bool) -> bool:
         return directed and self.matrix in _WITH_DIRECTIONS
 
-    def _network(self, facts: dict[str, Any]) -> SpectralNetwork:
-        from netfold.models.spectral.network import SpectralNetwork
+    def _network(self, facts: dict[str, Any]) -> SpectralNetwork | AttributeBasis:
+        from netfold.models.spectral.network import AttributeBasis, SpectralNetwork
 
+        if self._reads_attributes():
+            from netfold.embedder.attributes import scaling_tables, width_of
+
+            width_of(facts["attributes"])
+            widths = [column[2] for column in facts["attributes"]["columns"]]
+            table = AttributeBasis(
+                facts["n_nodes"],
+                self.dim,
+                widths,
+                steps=self.powers if self.matrix == "smoothed" else None,
+                power=self.power,
+                added=self.regularization,
+            )
+            table.scaling = scaling_tables(facts["attributes"], self.dim)
+            return table
         return SpectralNetwork(
             facts["n_nodes"],
             self.dim,
@@ -125,11 +166,22 @@ class Spectral(Computed["SpectralNetwork"]):
             power=self.power,
             regularization=self.regularization,
             two_sided=self._two_sided(facts["directed"]),
+            window=self.window if self.matrix == "ppmi" else 1,
         )
 
-    def _compute(self, network: SpectralNetwork, data: _Linked, progress: Progress) -> list[dict[str, float]]:
+    def _compute(
+        self, network: SpectralNetwork | AttributeBasis, data: _Linked, progress: Progress
+    ) -> list[dict[str, float]]:
+        from netfold.models.spectral.network import AttributeBasis
+
         records, settings = self._settings(progress)
-        self._check_solved(network.solve(data.sides, settings), records)
+        if isinstance(network, AttributeBasis):
+            assert data.attributes is not None
+            data.attributes.fill(network)
+            solved = network.solve(data.links, data.attributes.block, self.attribute_weight, settings)
+        else:
+            solved = network.solve(data.sides, settings)
+        self._check_solved(solved, records)
         return records
 
     def _settings(self, progress: Progress) -> tuple[list[dict[str, float]], Settings]:
@@ -160,6 +212,10 @@ class Spectral(Computed["SpectralNetwork"]):
     def _unspread(self, *, directed: bool = False) -> str:
         if directed:
             return "of a directed graph it reads links in both directions, and a part has those that leave its nodes"
+        if self._reads_attributes():
+            return "attributes are read with the whole graph"
+        if self.matrix == "ppmi" and self.window > 1:
+            return "window above 1 needs the neighbors of neighbors, which other ranks have"
         return "the SVD of ProNE's matrix is not spread" if self.matrix == "prone" else ""
 
     def _spread(
@@ -168,7 +224,7 @@ class Spectral(Computed["SpectralNetwork"]):
         from netfold.embedder.problem import Problem
         from netfold.models.spectral.sharded import ShardedSpectral
 
-        own = self._network({"n_nodes": graph.m, "directed": False}).to(graph.ranks.device)
+        own: Any = self._network({"n_nodes": graph.m, "directed": False}).to(graph.ranks.device)
         network: Any = ShardedSpectral(own, graph, self.matrix, self.regularization)
         records: list[dict[str, float]] = []
         if not resumed:
@@ -203,7 +259,17 @@ class Spectral(Computed["SpectralNetwork"]):
     def _embed(self, data: _Linked) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        return Embedding(data.graph.nodes, self.network_.embed(data.sides))
+        return Embedding(data.graph.nodes, self._vectors(data.sides, data.block, known=True))
+
+    def _vectors(
+        self, sides: list[sparse.csr_array], block: Block | None, *, known: bool = False
+    ) -> npt.NDArray[np.float32]:
+        from netfold.models.spectral.network import AttributeBasis
+
+        if not isinstance(self.network_, AttributeBasis):
+            return self.network_.embed(sides)
+        assert block is not None
+        return self.network_.embed(sides[0], block, known=known)
 
     def _extend(self, data: _Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
@@ -212,5 +278,9 @@ class Spectral(Computed["SpectralNetwork"]):
 
         sides = [over_known(rows[new], known, len(self.embedding_)) for rows in data.sides]
         isolated = np.all([np.diff(rows.indptr) == 0 for rows in sides], axis=0)
-        check_placed("Spectral", data.graph.nodes, new[isolated])
-        return Embedding(data.graph.nodes.take(new), self.network_.embed(sides))
+        check_placed("Spectral", data.graph.nodes, new[isolated & ~data.has_attributes(new)])
+        if self.matrix == "ppmi" and self.window > 1:  # whose rows say more than the links of a node do
+            from netfold.embedder.placing import mean_of_neighbors
+
+            return Embedding(data.graph.nodes.take(new), mean_of_neighbors(sides[0], self.embedding_))
+        return Embedding(data.graph.nodes.take(new), self._vectors(sides, data.block_of(new)))

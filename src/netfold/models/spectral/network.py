@@ -13,11 +13,13 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.data.scaling import Block
+from netfold.errors import InputError
 from netfold.learn.layers import Tables
 from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, signs, truncated_svd
-from netfold.learn.sparse_rows import SparseRows, product_in_chunks
+from netfold.learn.sparse_rows import SparseRows, parts, product_in_chunks
 
-__all__ = ["LinkSums", "Settings", "SpectralNetwork", "centered", "whitening"]
+__all__ = ["AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "centered", "walk_information", "whitening"]
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
@@ -27,6 +29,8 @@ _ORDER, _MU, _THETA = 10, 0.2, 0.5
 """Of ProNE's filter: terms of the Chebyshev expansion, where the Gaussian is centred on the spectrum, and its width."""
 _SVD_ROUNDS = 5
 """Of the SVD before it."""
+_BLOCK, _MOST_ENTRIES = 1 << 24, 200_000_000
+"""Of the matrix of what walks see together: entries that rows made at a time may have, and all of them."""
 _NEGATIVES = 0.75
 """The power of a node's part in links by which ProNE's log matrix weighs it as a negative."""
 
@@ -70,7 +74,9 @@ class SpectralNetwork(Tables):
     turn: Tensor
     shift: Tensor
 
-    def __init__(self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool):
+    def __init__(
+        self, n: int, dim: int, matrix: str, *, power: float, regularization: float, two_sided: bool, window: int = 1
+    ):
         shapes: dict[str, Any] = {"basis": ((n, dim), torch.float32), "mean": ((dim,), torch.float32)}
         shapes |= {"unit": ((1,), torch.float64)}
         shapes |= {f"sums{side}": ((n,), torch.float64) for side in range(1 + two_sided)}
@@ -78,6 +84,9 @@ class SpectralNetwork(Tables):
             shapes |= {"turn": ((dim, dim), torch.float32), "shift": ((dim,), torch.float32)}
         super().__init__(shapes)
         self._matrix, self._power, self._regularization, self._two_sided = matrix, power, regularization, two_sided
+        self.window = window
+        self._windowed: tuple[sparse.csr_array, sparse.csr_array] | None = None
+        """While a graph is fitted: its links, and the rows that walks make of them."""
         half = (dim + 1) // 2
         self._columns = [slice(0, half), slice(half, dim)] if two_sided else [slice(0, dim)]
 
@@ -90,6 +99,10 @@ class SpectralNetwork(Tables):
         """
         if self._matrix == "adjacency":
             return sparse.csr_array(rows / float(self.unit))
+        if self.window > 1:
+            if self._windowed is None or self._windowed[0] is not rows:
+                self._windowed = rows, walk_information(rows, self.window)
+            return self._windowed[1]
         own = np.repeat(rows.sum(axis=1), np.diff(rows.indptr))
         sums = sums or self._known_sums(side)
         added = self._regularization * sums.mean
@@ -122,6 +135,7 @@ class SpectralNetwork(Tables):
         for rows, columns in zip(sides, self._columns, strict=True):
             none = torch.from_numpy(np.diff(rows.indptr) == 0)
             vectors[none, columns] = self.mean[columns].cpu()
+        self._windowed = None
         return vectors.numpy()
 
     def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
@@ -256,6 +270,182 @@ class SpectralNetwork(Tables):
         sums = torch.from_numpy(links.sum(axis=1)).to(first)[:, None]
         smooth = first - _gaussian(walk, sums, first)
         self._write(smooth @ _half_whitening(sums * walk.matmul(smooth)), 0)
+
+
+class AttributeBasis(Tables):
+    """A table B (columns x d) with the vectors m B of rows m of [N | γ X] or of PᵏX, X being attributes of nodes.
+
+    N = D^-½ A D^-½ with regularised degrees, and γ lets attributes have so many times the part of links in a row.
+    P = (D + w)⁻¹(A + w) averages over a node and its neighbors, w the mean weight of a link; PᵏX is never formed. What
+    is missing is the mean of what is known. `level0` and so on hold what t averages make of known nodes, which a
+    new node's vector is an average of.
+    """
+
+    basis: Tensor
+    means: Tensor
+    sums: Tensor
+    unit: Tensor
+    loop: Tensor
+
+    def __init__(self, n: int, dim: int, slices: Sequence[int], *, steps: int | None, power: float, added: float):
+        m = sum(slices)
+        shapes: dict[str, Any] = {"basis": ((m if steps is not None else n + m, dim), torch.float32)}
+        shapes |= {"means": ((m,), torch.float64), "sums": ((n,), torch.float64)}
+        shapes |= {"unit": ((1,), torch.float64), "loop": ((1,), torch.float64)}
+        shapes |= {f"level{t}": ((n, dim), torch.float32) for t in range(steps or 0)}
+        super().__init__(shapes)
+        self._n, self._steps, self._power, self._regularization = n, steps, power, added
+        self._column = np.repeat(np.arange(len(slices)), slices)
+
+    def embed(self, links: sparse.csr_array, block: Block, *, known: bool) -> npt.NDArray[np.float32]:
+        """The vectors of nodes with these links to known ones (m x n) and attributes: m x d.
+
+        `known`: the nodes are the n known ones, all of them.
+        """
+        like = self.basis.double() if self._exact else self.basis
+        if self._steps is None:
+            return self._float(self._beside(links, block, like)(like))
+        placed = self._attributes(block, like)(like)
+        if known:
+            for _ in range(self._steps):
+                placed = self._average(links, like).matmul(torch.cat([placed, placed]))
+            return self._float(placed)
+        for t in range(self._steps):
+            level = self.get_buffer(f"level{t}").to(like)
+            placed = self._average(links, like).matmul(torch.cat([level, placed]))
+        return self._float(placed)
+
+    @property
+    def _exact(self) -> bool:
+        return self._n <= _EXACT
+
+    def _float(self, x: Tensor) -> npt.NDArray[np.float32]:
+        vectors: npt.NDArray[np.float32] = x.float().numpy(force=True)
+        return vectors
+
+    def solve(self, links: sparse.csr_array, block: Block, weight: float, settings: Settings) -> bool:
+        """Compute all of it from links (n x n) and attributes; whether the solver has converged."""
+        known = np.maximum(block.known.sum(axis=0), 1)
+        self.fill(means=np.asarray(block.values.sum(axis=0, dtype=np.float64)).ravel() / known[self._column])
+        self.fill(sums=links.sum(axis=1), loop=[links.data.mean()])
+        like = self.basis.double() if self._exact else self.basis
+        if self._steps is None:
+            squares = [np.square(x, dtype=np.float64).sum() for x in (self._weighed(links).data, _data(block.values))]
+            self.fill(unit=[weight * (squares[0] / squares[1]) ** 0.5])
+            forth = self._beside(links, block, like)
+            own = SparseRows.from_scipy(self._weighed(links), dtype=like.dtype, device=like.device)
+            turned = self._attributes(block, like, back=True)
+
+            def back(x: Tensor) -> Tensor:
+                return torch.cat([own.transposed_matmul(x), float(self.unit) * turned(x)])
+
+        else:
+            average, through = self._average(links, like), self._attributes(block, like)
+            turned, n = self._attributes(block, like, back=True), self._n
+
+            def forth(x: Tensor) -> Tensor:
+                x = through(x)
+                for _ in range(self._steps or 0):
+                    x = average.matmul(torch.cat([x, x]))
+                return x
+
+            def back(x: Tensor) -> Tensor:
+                for _ in range(self._steps or 0):
+                    both = average.transposed_matmul(x)
+                    x = both[:n] + both[n:]
+                return turned(x)
+
+        rank = min(*self.basis.shape, self._n)
+        pairs = leading_eigenpairs(
+            lambda x: back(forth(x)), len(self.basis), rank, settings.generator, tolerance=settings.tolerance,
+            rounds=settings.rounds, upper=True, like=like, report=settings.report,
+        )  # fmt: skip
+        values = pairs.values.clamp(min=0).sqrt()
+        table = pairs.vectors * _factors(values, self._power).to(pairs.vectors)
+        vectors = forth(table)
+        size = float(vectors.double().square().sum(1).mean().sqrt())
+        table = table / size if size > 0 else table
+        self.basis[:, :rank] = table.to(self.basis)
+        if self._steps is not None:
+            x = through(table)
+            for t in range(self._steps):
+                self.get_buffer(f"level{t}")[:, :rank] = x.to(self.basis)
+                x = average.matmul(torch.cat([x, x]))
+        return pairs.converged
+
+    def _weighed(self, links: sparse.csr_array) -> sparse.csr_array:
+        """Rows of N from rows of links."""
+        known, added = self.array("sums"), self._regularization * float(self.array("sums").mean())
+        own = np.repeat(links.sum(axis=1), np.diff(links.indptr))
+        values = links.data / np.sqrt((own + added) * (known[links.indices] + added))
+        return sparse.csr_array((values, links.indices, links.indptr), shape=links.shape)
+
+    def _average(self, links: sparse.csr_array, like: Tensor) -> SparseRows:
+        """P of m nodes, over the n known ones and then over themselves: m x (n + m)."""
+        loop, m = float(self.loop), links.shape[0]
+        whole = sparse.csr_array(sparse.hstack([links, loop * sparse.eye_array(m)], format="csr"))
+        sums = links.sum(axis=1) + loop
+        whole.data = whole.data / np.repeat(sums, np.diff(whole.indptr))
+        return SparseRows.from_scipy(whole, dtype=like.dtype, device=like.device)
+
+    def _beside(self, links: sparse.csr_array, block: Block, like: Tensor) -> Callable[[Tensor], Tensor]:
+        """x ↦ [N | γ X] x."""
+        rows = SparseRows.from_scipy(self._weighed(links), dtype=like.dtype, device=like.device)
+        through = self._attributes(block, like)
+        return lambda x: rows.matmul(x[: self._n].contiguous()) + float(self.unit) * through(x[self._n :])
+
+    def _attributes(self, block: Block, like: Tensor, *, back: bool = False) -> Callable[[Tensor], Tensor]:
+        """x ↦ X x, or Xᵀ x, missing values being their means: those are a sum for each column of attributes."""
+        missing = torch.from_numpy((~block.known).astype(np.float32)).to(like)
+        means, column = self.means.to(like)[:, None], torch.from_numpy(self._column).to(like.device)
+        if isinstance(block.values, np.ndarray):
+            x = torch.tensor(block.values, dtype=like.dtype, device=like.device)
+            products: tuple[Any, Any] = x.matmul, x.t().matmul
+        else:
+            rows = SparseRows.from_scipy(block.values, dtype=like.dtype, device=like.device)
+            products = rows.matmul, rows.transposed_matmul
+        if back:
+            return lambda v: products[1](v) + means * (missing.t() @ v)[column]
+
+        def forth(v: Tensor) -> Tensor:
+            sums = v.new_zeros(missing.shape[1], v.shape[1]).index_add_(0, column, means * v)
+            product: Tensor = products[0](v.contiguous()) + missing @ sums
+            return product
+
+        return forth
+
+
+def _data(values: Any) -> Any:
+    return values if isinstance(values, np.ndarray) else values.data
+
+
+def walk_information(links: sparse.csr_array, window: int) -> sparse.csr_array:
+    """NetMF's matrix: log max(1, vol / T Σ_{r=1..T} (D⁻¹A)^r D⁻¹) of a graph with symmetric links A: n x n, sparse.
+
+    How much likelier a walk is at j within T steps of i than by chance: the positive pointwise mutual information of
+    what walks see together. Made some rows at a time; entries of 0 are not kept.
+    """
+    sums = np.asarray(links.sum(axis=1), np.float64)
+    safe = np.where(sums > 0, sums, 1)
+    walk = sparse.csr_array(sparse.diags_array(1 / safe) @ links)
+    n, blocks, held = links.shape[0], [], 0
+    for part in parts(n, max(1, _BLOCK // max(n, 1))):
+        seen = step = walk[part]
+        for _ in range(window - 1):
+            step = step @ walk
+            seen = seen + step
+        values = seen.data * (sums.sum() / window) / safe[seen.indices]
+        kept = sparse.csr_array((np.log(np.maximum(values, 1)), seen.indices, seen.indptr), shape=seen.shape)
+        kept.eliminate_zeros()
+        held += kept.nnz
+        if held > _MOST_ENTRIES:
+            raise InputError(
+                f"window={window} makes more than {_MOST_ENTRIES:,} pairs of nodes that walks see together; give fewer"
+            )
+        blocks.append(kept)
+    whole = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    whole.sort_indices()
+    return whole
 
 
 def _factors(values: Tensor, power: float) -> Tensor:

@@ -23,7 +23,7 @@ from netfold.data.text import as_typed, printable, type_in_words
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.io.formats import write_gexf
-from netfold.show.plot.kinds import REST, Kinds, Range, by_core, by_degree, caption, heading, named
+from netfold.show.plot.kinds import REST, Kinds, Range, by_attribute, by_core, by_degree, caption, heading, named
 from netfold.show.plot.projection import (
     as_compared,
     check_uncertainty,
@@ -36,7 +36,7 @@ from netfold.show.plot.projection import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Range", "by_core", "by_degree", "by_type", "check_ending", "map", "project"]
+__all__ = ["Range", "by_attribute", "by_core", "by_degree", "by_type", "check_ending", "map", "project"]
 
 _ENDINGS = (".png", ".svg", ".pdf", ".gexf")
 
@@ -57,7 +57,8 @@ def map(
     """Draw the nodes of a model, or of an `Embedding`, and write the picture to `path` (.png, .svg, .pdf).
 
     `colors` gives each node's category, by node or in the order of the nodes; the seven largest have a colour of
-    their own. `by_degree(graph)` and `by_core(graph)` make categories of a number, coloured from light to dark.
+    their own. `by_degree(graph)` and `by_core(graph)` make categories of a number, coloured from light to dark, and
+    `by_attribute(graph, name)` those of an attribute of nodes.
     `names` is how many nodes are named (those with most neighbors where there is a `graph`, those farthest from the
     origin where not), or which. `method` is "pca" or "tsne". The edges of `graph` are drawn faintly.
     `path` ends in .png, .svg, .pdf, or .gexf: places, colours and edges for Gephi.

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Ints
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -19,7 +18,7 @@ from netfold.data.text import counted, printable
 from netfold.errors import InputError
 from netfold.evaluate.centralities import core_numbers, degree
 
-__all__ = ["Range", "by_core", "by_degree"]
+__all__ = ["Range", "by_attribute", "by_core", "by_degree"]
 
 
 _LONGEST = 28
@@ -64,12 +63,13 @@ class Range:
     degree 4-9 | core 1
     """
 
-    low: int
-    high: int
+    low: float
+    high: float
     measure: str
 
     def __str__(self) -> str:
-        return f"{self.measure} {self.low:,}" + (f"-{self.high:,}" if self.high > self.low else "")
+        low, high = (f"{x:,}" if isinstance(x, int) else f"{x:,.4g}" for x in (self.low, self.high))
+        return f"{printable(self.measure)} {low}" + (f"-{high}" if self.high > self.low else "")
 
 
 def by_degree(graph: Any) -> dict[Any, Range]:
@@ -96,25 +96,48 @@ def by_core(graph: Any) -> dict[Any, Range]:
     return _in_ranges("core", known, core_numbers(known))
 
 
+def by_attribute(graph: Graph | Hypergraph, name: str) -> dict[Any, Range | str]:
+    """Each node's category of an attribute, or its range where it is a number; nodes of which it is missing are not in.
+
+    >>> ring = Graph.from_edges([(1, 2), (2, 3)], attributes={1: {"age": 17}, 2: {"age": 71}, 3: {"age": None}})
+    >>> {node: str(age) for node, age in by_attribute(ring, "age").items()}
+    {1: 'age 17', 2: 'age 71'}
+    """
+    if graph.attributes is None:
+        raise InputError(f"the graph has no attributes, and {name!r} is to be one; read them (attributes=)")
+    column = graph.attributes[name]
+    known = np.flatnonzero(column.known)
+    nodes = [graph.nodes[i] for i in known.tolist()]
+    if column.kind == "category":
+        return dict(zip(nodes, (column.categories[code] for code in column.values[known].tolist()), strict=True))
+    if column.kind != "number":
+        raise InputError(f"{printable(name)} is of the kind {column.kind}; colours are of a number or a category")
+    values = column.values[known].astype(np.float64)
+    whole = bool(np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**53))
+    bounds = [(int(low), int(high)) if whole else (low, high) for low, high in _bounds(values)]
+    ranges = [Range(low, high, name) for low, high in bounds]
+    return {node: ranges[i] for node, i in zip(nodes, np.searchsorted([x.high for x in ranges], values), strict=True)}
+
+
 def _in_ranges(measure: str, graph: Graph, values: npt.NDArray[np.float64]) -> dict[Any, Range]:
     numbers = np.rint(values).astype(np.int64)
-    ranges = [Range(low, high, measure) for low, high in _bounds(numbers)]
+    ranges = [Range(int(low), int(high), measure) for low, high in _bounds(numbers)]
     of_node = np.searchsorted([x.high for x in ranges], numbers)
     return {node: ranges[i] for node, i in zip(graph.nodes, of_node.tolist(), strict=True)}
 
 
-def _bounds(numbers: Ints) -> list[tuple[int, int]]:
+def _bounds(numbers: npt.NDArray[Any]) -> list[tuple[float, float]]:
     """The least and the greatest number of each range.
 
     Each takes whole numbers until it has its share of the nodes that are left, as nearly as may be: where most nodes
     have the same number, the others still get ranges of their own, which plain quantiles would not give them.
     """
     distinct, counts = np.unique(numbers, return_counts=True)
-    bounds: list[tuple[int, int]] = []
+    bounds: list[tuple[float, float]] = []
     for ranges_left in range(_MOST, 0, -1):
         if distinct.size:
             taken = int(np.abs(counts.cumsum() - counts.sum() / ranges_left).argmin()) + 1
-            bounds.append((int(distinct[0]), int(distinct[taken - 1])))
+            bounds.append((float(distinct[0]), float(distinct[taken - 1])))
             distinct, counts = distinct[taken:], counts[taken:]
     return bounds
 

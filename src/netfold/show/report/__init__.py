@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 import html
+import importlib.util
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -109,6 +110,7 @@ class Page:
                 "write a file with nf.report.write, or show the vectors of some (embedding.take)"
             )
         self.html = _html(self._sheets, title, method, evaluate)
+        self._explores, self._method = not evaluate and len(self._sheets) <= 2, method
 
     def __repr__(self) -> str:
         of = ", ".join(f"{printable(x.name)}: {counted(len(x.embedding), 'node')}" for x in self._sheets)
@@ -117,6 +119,18 @@ class Page:
     def _repr_html_(self) -> str:
         look = 'title="netfold report" style="width:100%;height:700px;border:0"'
         return f'<iframe sandbox="allow-scripts" {look} srcdoc="{html.escape(self.html)}"></iframe>'
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """With anywidget (the extra `notebook`) the explorer, which asks the kernel; the page for where none is."""
+        bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        if self._explores and importlib.util.find_spec("anywidget") is not None:
+            from netfold.show.explore import Explorer
+            from netfold.show.explore.page import notebook_widget
+
+            widget = notebook_widget(Explorer(self._sheets, method=self._method))
+            shown = widget._repr_mimebundle_()
+            bundle |= {k: v for k, v in (shown[0] if isinstance(shown, tuple) else shown).items() if k not in bundle}
+        return bundle
 
 
 _IN_CELL = 100_000
@@ -154,6 +168,6 @@ def _data(sheets: list[Sheet]) -> list[dict[str, Any]]:
             entry["facts"] = entry["facts"] or data_facts(sheet.data)
             entry["of"].append(sheet.name)
             fitted = getattr(sheet.model, "graph_facts_", {}).get("fingerprint")
-            if fitted not in (None, sheet.data.fingerprint):
+            if fitted is not None and not sheet.data.has_fingerprint(fitted):
                 entry["notes"].append(f"{sheet.name} was fitted to other edges than these.")
     return list(by_data.values())

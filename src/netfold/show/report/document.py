@@ -21,13 +21,7 @@ import numpy.typing as npt
 
 from netfold.data.text import printable
 
-__all__ = [
-    "CLASS_COLORS",
-    "STILL_RATIO",
-    "Blocks",
-    "html_page",
-    "still_picture",
-]
+__all__ = ["CLASS_COLORS", "STILL_RATIO", "Blocks", "filled", "hashed", "html_page", "printable_facts", "still_picture"]
 
 
 _PAYS = 0.95
@@ -44,9 +38,18 @@ class Blocks:
     ['<script type="text/plain" id="block-0">AAABAAIA</script>']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, pack: bool = True) -> None:
+        """Those of a file are packed; a server on the same machine sends them as they are."""
+        self._pack = pack
         self._numbers: dict[bytes, int] = {}
         self._packed: list[tuple[bytes, bool]] = []
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def content(self, number: int) -> bytes:
+        """The bytes of a block that is not packed."""
+        return self._packed[number][0]
 
     def add(self, array: npt.NDArray[Any]) -> dict[str, Any]:
         """A reference to an array of whole numbers, little-endian in the page."""
@@ -61,7 +64,7 @@ class Blocks:
         key = hashlib.sha256(content).digest()
         if key not in self._numbers:
             self._numbers[key] = len(self._packed)
-            packed = gzip.compress(content, 6, mtime=0)
+            packed = gzip.compress(content, 6, mtime=0) if self._pack else content
             pays = len(packed) < _PAYS * len(content)
             self._packed.append((packed if pays else content, pays))
         return self._numbers[key]
@@ -93,28 +96,29 @@ def html_page(title: str, facts: dict[str, Any], blocks: Blocks, stills: Sequenc
         "title": html.escape(printable(title)),
         "style": style,
         "script": script,
-        "facts": _json(_printable(facts)),
+        "facts": _json(printable_facts(facts)),
         "blocks": "\n".join(blocks.html()),
         "stills": "\n".join(f'<figure id="still-{i}">{still}</figure>' for i, still in enumerate(stills)),
     }
-    return _filled(_asset("report.html"), parts)
+    return filled(_asset("report.html"), parts)
 
 
-def _printable(value: Any) -> Any:
+def printable_facts(value: Any) -> Any:
     """The same with every text in it as it may be shown: no name turns a line around, wherever it stands."""
     if isinstance(value, dict):
-        return {_printable(name): _printable(x) for name, x in value.items()}
+        return {printable_facts(name): printable_facts(x) for name, x in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_printable(x) for x in value]
+        return [printable_facts(x) for x in value]
     return printable(value) if isinstance(value, str) else value
 
 
 def _policy(script: str, style: str) -> str:
-    allowed = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
+    allowed = f"script-src {hashed(script)}; style-src {hashed(style)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
+    """A script or a style as a policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -131,7 +135,7 @@ def _json(facts: dict[str, Any]) -> str:
     return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _filled(template: str, parts: dict[str, str]) -> str:
+def filled(template: str, parts: dict[str, str]) -> str:
     """The template with each {{name}} replaced, once and from left to right: what is put in is not looked at."""
     pieces = template.split("{{")
     text = [pieces[0]]

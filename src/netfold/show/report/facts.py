@@ -98,6 +98,7 @@ def cost(model: Any, embedding: Embedding) -> FactRows:
 def data_facts(data: Graph | Hypergraph) -> FactRows:
     """Counts of a graph or of a hypergraph."""
     rows = _of_hypergraph(data) if isinstance(data, Hypergraph) else _of_graph(data)
+    rows += [] if data.attributes is None else [("attributes", str(data.attributes))]
     return [*rows, ("fingerprint", data.fingerprint[:16])]
 
 

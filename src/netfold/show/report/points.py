@@ -57,6 +57,8 @@ class Points:
     """n x 3: both half axes of one standard deviation and the angle of the first; None where nodes are points."""
     exact: bool
     """Whether the ellipses are the Gaussians' own, seen in the plane."""
+    directions: Directions | None = None
+    """Of a linear map: what a vector is seen along."""
 
     def packed(self, blocks: Blocks) -> dict[str, Any]:
         """For the page: positions as 16-bit parts of their box, and the box that is shown first."""
@@ -71,9 +73,21 @@ class Points:
 
     def in_box(self) -> tuple[Floats, list[float]]:
         """The points as parts of their box, one scale for both axes, and the part that is shown first."""
-        low, high = self.at.min(axis=0), self.at.max(axis=0)
-        parts = (self.at - (low + high - self._span) / 2) / self._span
+        parts = self.as_parts(self.at)
         return parts, _home(parts)
+
+    def as_parts(self, at: Floats) -> Floats:
+        """Points of the plane as parts of the box that this map has."""
+        low, high = self.at.min(axis=0), self.at.max(axis=0)
+        parts: Floats = (at - (low + high - self._span) / 2) / self._span
+        return parts
+
+    def where(self, vectors: npt.NDArray[Any]) -> Floats | None:
+        """Where vectors that are not on the map would be, as parts of its box; None where the map is not linear."""
+        if self.directions is None:
+            return None
+        at = self.directions.of(vectors)
+        return self.as_parts(at if at.shape[1] == 2 else np.column_stack([at, np.zeros(len(at))]))
 
     def _ellipses(self, blocks: Blocks, span: float) -> dict[str, Any]:
         """Roots of the half axes and the angle in 8 bits each, and how much of σ is drawn."""
@@ -100,7 +114,7 @@ def placed(embedding: Embedding, method: str = "auto") -> Points:
         at = np.column_stack([at, np.zeros(len(at))])
     shares = f"{directions.shares.sum():.0%} of the variance"
     words = f"PCA: the two directions of most variance ({shares}); distances are those of this projection"
-    return Points(at, words, _shadows(embedding, directions), exact=True)
+    return Points(at, words, _shadows(embedding, directions), exact=True, directions=directions)
 
 
 _TSNE_WORDS = "t-SNE: near neighbors are meaningful, distances between groups are not"

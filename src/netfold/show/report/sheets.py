@@ -17,7 +17,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import counted
 from netfold.errors import InputError
-from netfold.show.plot import by_type
+from netfold.show.plot import by_attribute, by_type
 from netfold.show.report.document import CLASS_COLORS, STILL_RATIO, Blocks, still_picture
 from netfold.show.report.facts import cost, losses, node_line, node_lines, parameters
 from netfold.show.report.points import Points, lengths_of, packed_vectors, placed
@@ -25,12 +25,14 @@ from netfold.show.report.points import Points, lengths_of, packed_vectors, place
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["Classes", "NodeNumbers", "packed_sheet", "sheet_columns"]
+__all__ = ["Classes", "NodeNumbers", "degrees_of", "link_ends", "packed_map", "packed_sheet", "sheet_columns"]
 
 
 _MOST = 60_000
 """Classes that have a number of their own."""
 _LEVELS = 65_535
+_ATTRIBUTES = 12
+"""Attributes that nodes can be coloured by."""
 _LARGEST = 10
 """Variances whose mean is a node's uncertainty, as `Embedding.uncertainty` has it."""
 _WIDE = 20
@@ -101,8 +103,21 @@ def sheet_columns(
         columns.append(NodeNumbers("uncertainty", widths(embedding.std, _LARGEST)))
     if data is not None:
         columns.append(NodeNumbers("degree", degrees_of(embedding, data)))
+        columns += _of_attributes(embedding, data)
     lengths = NodeNumbers("length of the vector", lengths_of(embedding.vectors))
     return [x for x in (*columns, lengths) if isinstance(x, Classes) or _spread(x.values)]
+
+
+def _of_attributes(embedding: Embedding, data: Graph | Hypergraph) -> list[Classes | NodeNumbers]:
+    """The first attributes that are numbers, in ranges, or categories."""
+    named = [] if data.attributes is None else data.attributes.columns
+    chosen = [x.name for x in named if x.kind in ("number", "category") and x.known.any()][:_ATTRIBUTES]
+    values = {name: by_attribute(data, name) for name in chosen}
+    return [
+        Classes.of(name, embedding, {node: str(x) for node, x in own.items()})
+        for name, own in values.items()
+        if any(node in embedding.nodes for node in own)
+    ]
 
 
 def degrees_of(embedding: Embedding, data: Graph | Hypergraph) -> npt.NDArray[np.float64]:
@@ -138,22 +153,32 @@ _LINKS = 30_000
 
 def packed_sheet(sheet: Sheet, blocks: Blocks, method: str) -> dict[str, Any]:
     """Everything that the page shows of a model, its arrays put into blocks."""
+    facts, points, columns = packed_map(sheet, blocks, method)
+    named = _by_weight(sheet.embedding, sheet.data)
+    facts["still"] = _still(sheet.name, sheet.embedding, points, columns, named)
+    facts["vectors"] = packed_vectors(sheet.embedding, blocks)
+    if isinstance(sheet.data, Graph) and 0 < sheet.data.n_edges <= _LINKS:
+        facts["links"] = blocks.add(link_ends(sheet.embedding, sheet.data))
+    facts |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
+    return facts | {"cost": cost(sheet.model, sheet.embedding)}
+
+
+def packed_map(sheet: Sheet, blocks: Blocks, method: str) -> tuple[dict[str, Any], Points, list[Classes | NodeNumbers]]:
+    """What a map needs: names, places, columns, and who is named first; and those places and columns themselves."""
     embedding, data = sheet.embedding, sheet.data
-    named = np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
     columns = sheet_columns(sheet.model, embedding, data, sheet.classes)
     facts: dict[str, Any] = {"name": sheet.name, "kind": type(sheet.model).__name__}
     facts |= {"nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
     facts["names"] = blocks.add_text(node_lines(embedding.nodes))
     points = placed(embedding, method)
     facts |= points.packed(blocks)
-    facts["still"] = _still(sheet.name, embedding, points, columns, named)
     facts["columns"] = [column.packed(blocks) for column in columns]
-    facts["named"] = blocks.add(named.astype(np.uint32))
-    facts["vectors"] = packed_vectors(embedding, blocks)
-    if isinstance(data, Graph) and 0 < data.n_edges <= _LINKS:
-        facts["links"] = blocks.add(_links(embedding, data))
-    facts |= {"losses": losses(sheet.model), "parameters": parameters(sheet.model)}
-    return facts | {"cost": cost(sheet.model, embedding)}
+    facts["named"] = blocks.add(_by_weight(embedding, data).astype(np.uint32))
+    return facts, points, columns
+
+
+def _by_weight(embedding: Embedding, data: Any) -> npt.NDArray[np.int64]:
+    return np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
 
 
 _STILL_NAMES = 24
@@ -196,7 +221,7 @@ def _weights(embedding: Embedding, data: Any) -> npt.NDArray[np.float64]:
     return lengths_of(embedding.vectors) if data is None else degrees_of(embedding, data)
 
 
-def _links(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:
+def link_ends(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:
     """The rows of both ends of each edge, self-loops and unknown nodes left out; each undirected edge once."""
     matrix = graph.adjacency.tocoo()
     u, v = matrix.coords

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from netfold.data.checks import is_whole
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.text import enumerated
+from netfold.data.text import enumerated, printable
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, renamed
 from netfold.evaluate.task import task_named
@@ -132,6 +132,9 @@ class Choice:
                 facts.time_column and self.task in ("link", "new-nodes")
             ),
             f"isolated nodes ({facts.isolated:,}) get no place of their own": facts.isolated and not facts.hyperedges,
+            f"{name} reads no attributes of nodes ({', '.join(map(printable, facts.attributes[:3]))})": (
+                facts.attributes and not self.model._reads_attributes()
+            ),
             f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
                 name == "SDNE" and facts.largest_weight >= _UNEVEN
@@ -219,7 +222,9 @@ def _within(data: Hypergraph, rows: npt.NDArray[np.int64]) -> Hypergraph:
         inside = np.isin(kind.rows, rows).all(axis=1)
         kinds.append((kind.roles, kind.types, np.searchsorted(rows, kind.rows[inside])))
     codes = np.asarray(data.type_codes)[rows]
-    return Hypergraph.from_kinds(kinds, nodes=data.nodes.take(rows), node_types=codes, types=data.types)
+    known = None if data.attributes is None else data.attributes.rows(rows)
+    nodes = data.nodes.take(rows)
+    return Hypergraph.from_kinds(kinds, nodes=nodes, node_types=codes, types=data.types, attributes=known)
 
 
 def choose(

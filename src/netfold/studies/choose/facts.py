@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.attributes import Attributes
 from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
-from netfold.data.text import counted
+from netfold.data.text import counted, printable
 from netfold.embedder.embedder import Embedder
 from netfold.studies.machine import Meter
 from netfold.studies.plan import counted_memory
@@ -23,6 +24,8 @@ from netfold.studies.plan import counted_memory
 __all__ = ["Cost", "Facts", "LinkCounts", "estimated_cost", "facts_of", "stand_in"]
 
 
+_NAMED = 5
+"""Attributes that are named."""
 _WEDGES = 2000
 """So many pairs of neighbors are looked at for the clustering."""
 
@@ -51,6 +54,8 @@ class Facts:
     largest_weight: float = 1.0
     """Over the median weight."""
     time_column: str | None = None
+    attributes: tuple[str, ...] = ()
+    """The names of what is known about nodes beside their links."""
 
     def __str__(self) -> str:
         kind = f"{len(self.types)} types" if self.hyperedges else "directed" if self.directed else "undirected"
@@ -61,6 +66,9 @@ class Facts:
         parts += [] if self.hyperedges else [f"clustering {self.clustering:.2f}"]
         parts += [f"{self.isolated:,} isolated"] if self.isolated else []
         parts += [f"a time column ({self.time_column})"] if self.time_column else []
+        parts += [f"attributes of nodes ({', '.join(map(printable, self.attributes[:_NAMED]))})"] * bool(
+            self.attributes
+        )
         return ", ".join(parts)
 
 
@@ -78,6 +86,7 @@ def facts_of(data: Graph | Hypergraph, time_column: str | None = None, seed: int
             True,
             tuple(map(str, data.types)),
             time_column=time_column,
+            attributes=() if data.attributes is None else data.attributes.names,
             **_spread(np.asarray(data.degrees)),
         )
     near, weights = links(data, directed=False, weights=False, loops="drop"), data.adjacency.data
@@ -93,6 +102,7 @@ def facts_of(data: Graph | Hypergraph, time_column: str | None = None, seed: int
         two_steps=float(np.sum(degrees * (degrees - 1))),
         largest_weight=spread,
         time_column=time_column,
+        attributes=() if data.attributes is None else data.attributes.names,
         **_spread(degrees),
     )
 
@@ -140,6 +150,8 @@ class LinkCounts:
     directed: bool = False
     weights: npt.NDArray[Any] | None = None
     """Some weights as they are, where edges have them."""
+    attributes: Attributes | None = None
+    """Those of the nodes."""
 
     @property
     def n_nodes(self) -> int:
@@ -156,7 +168,8 @@ class LinkCounts:
         """Those of a graph."""
         leaving = graph.degrees
         entering = np.bincount(graph.adjacency.indices, minlength=graph.n_nodes) if graph.directed else leaving
-        return LinkCounts(leaving, entering, graph.directed, graph.adjacency.data if graph.is_weighted else None)
+        weights = graph.adjacency.data if graph.is_weighted else None
+        return LinkCounts(leaving, entering, graph.directed, weights, graph.attributes)
 
 
 def stand_in(data: Graph | Hypergraph | LinkCounts, nodes: int, seed: int = 0) -> Any:
@@ -189,7 +202,8 @@ def _graph(graph: LinkCounts, nodes: int, rng: np.random.Generator) -> Graph:
         np.append(x[u != v], nodes - k) for x, k in ((u, 1), (v, 2))
     )  # the largest two are linked: one edge at least
     weights = None if graph.weights is None else rng.choice(graph.weights, len(u))
-    return Graph.from_codes(u, v, weights, nodes=Nodes.of(range(nodes)), directed=graph.directed)
+    small = Graph.from_codes(u, v, weights, nodes=Nodes.of(range(nodes)), directed=graph.directed)
+    return small if graph.attributes is None else small.with_attributes(graph.attributes.rows(picked))
 
 
 def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hypergraph:
@@ -206,7 +220,8 @@ def _hypergraph(data: Hypergraph, nodes: int, rng: np.random.Generator) -> Hyper
         rows = np.searchsorted(chosen, np.stack(columns, axis=1))
         whole = np.array([len(set(row)) == len(row) for row in rows.tolist()])
         kinds.append((kind.roles, kind.types, rows[whole]))
-    return Hypergraph.from_kinds(kinds, nodes=range(len(chosen)), node_types=codes[chosen], types=data.types)
+    own: Any = {"types": data.types, "attributes": data.attributes and data.attributes.rows(chosen)}
+    return Hypergraph.from_kinds(kinds, nodes=range(len(chosen)), node_types=codes[chosen], **own)
 
 
 def _of_type(rows: Ints, degrees: npt.NDArray[Any], count: int, rng: np.random.Generator) -> Ints:

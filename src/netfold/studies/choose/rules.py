@@ -171,6 +171,41 @@ RULES = (
         (Evidence("dhne-gps", "AUC"),),
         measured=False,
     ),
+    # ---------------------------------------------------------------- attributes of nodes
+    Rule(
+        "classify", lambda x: bool(x.attributes), "attributes of nodes",
+        "spectral", {"matrix": "smoothed"},
+        "attributes averaged over neighbors twice, and an SVD: two lines of linear algebra that predicted the areas of "
+        "Cora's papers better than anything that was trained",
+        "nothing is learned of links where attributes say nothing: compare with SDNE, which reads both",
+        (
+            Evidence("attributes-cora-labels", "micro-F1@10%", "Spectral, smoothed words", "SDNE, links and words"),
+            Evidence("attributes-cora-labels", "micro-F1@50%", "Spectral, smoothed words", "SDNE, links and words"),
+        ),
+        ("sdne",),
+    ),
+    Rule(
+        "link", lambda x: bool(x.attributes), "attributes of nodes",
+        "sdne", {},
+        "SDNE reads [links | attributes] as one row, so that a node with few links has a place by what is known of it",
+        "averages of attributes over neighbors (Spectral, matrix smoothed) cost a second: compare",
+        (
+            Evidence("attributes-cora-links", "AUC", "SDNE, links and words", "Spectral, smoothed words"),
+            Evidence("attributes-cora-links", "AUC", "SDNE, links alone"),
+        ),
+        ("spectral",),
+    ),
+    Rule(
+        "cold", lambda x: bool(x.attributes), "attributes of nodes",
+        "sdne", {},
+        "SDNE keeps where attributes belong among links, so that a node without any has a place",
+        "the nearest by attributes cost nothing, and know classes as well: compare",
+        (
+            Evidence("attributes-cora-cold", "AUC", "SDNE, links and words", "Spectral, smoothed words"),
+            Evidence("attributes-cora-cold", "micro-F1", "SDNE, links and words", "Spectral, smoothed words"),
+        ),
+        ("spectral",),
+    ),
     # ---------------------------------------------------------------- links
     Rule(
         "link", lambda x: x.two_steps <= _MANY_PATHS and x.nodes <= _LARGE, "paths of two steps can be listed",
@@ -309,6 +344,8 @@ def rule_for(task: str, facts: Facts) -> Rule:
     """The first rule that applies; an `InputError` where netfold has no model for that."""
     if facts.hyperedges and task in ("roles", "uncertainty"):
         raise InputError(f"{task} is asked of a graph, and these are hyperedges; make one by clique_expansion")
+    if task == "cold" and (facts.hyperedges or not facts.attributes):
+        raise InputError("cold is asked of a graph with attributes of nodes; read them with it (--attributes FILE)")
     return next(rule for rule in RULES if rule.task == task and rule.when(facts))
 
 
@@ -336,10 +373,19 @@ _PLACES = (
 )  # fmt: skip
 _ALIKE = ("roles", "centrality", "regular-equivalence")
 _LATER = ("out-of-sample",)
+_COLD = ("cold-start",)
 _SURE = ("uncertainty", "calibration")
 
 SPACE = (
     # ---------------------------------------------------------------- about a second
+    Entrant(
+        "spectral", {"matrix": "smoothed"}, "attributes, averaged over neighbors twice",
+        (*_PLACES, *_LATER, *_COLD), lambda x: bool(x.attributes),
+    ),
+    Entrant(
+        "spectral", {"matrix": "attributes"}, "links and attributes side by side", (*_PLACES, *_LATER, *_COLD),
+        lambda x: bool(x.attributes),
+    ),
     Entrant(
         "spectral", {"matrix": "propagation", "dim": 16, "steps": 8}, "a million nodes in five seconds",
         (*_PLACES, *_LATER), lambda x: x.nodes > 10 * _HUGE,
@@ -378,7 +424,11 @@ SPACE = (
     # ---------------------------------------------------------------- trained
     Entrant("dvne", {}, "its defaults", ("link-prediction", "noise-robustness", *_SURE, *_LATER)),
     Entrant("node2vec", {}, "its defaults", _PLACES),
-    Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER)),
+    Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER, *_COLD)),
+    Entrant(
+        "sdne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _PLACES,
+        lambda x: bool(x.attributes),
+    ),
     Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
     Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
     Entrant("drne", {}, "its defaults", _ALIKE),
@@ -411,6 +461,8 @@ def entrants(task: str, facts: Facts) -> list[Entrant]:
     known = task_named(task)
     kind = "hypergraph" if facts.hyperedges else "graph"
     own = [x for x in SPACE if known.name in x.tasks and x.model in MODELS and x.when(facts)]
+    if known.needs_attributes and not facts.attributes:
+        return []
     if known.purpose and not (facts.hyperedges and known.short in ("roles", "uncertainty")):
         rule = rule_for(known.short, facts)
         before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)

@@ -30,6 +30,7 @@ __all__ = [
     "fit_choosing_score",
     "fit_with_base",
     "model_named",
+    "readable",
 ]
 
 
@@ -97,12 +98,28 @@ def fit_with_base(
     progress: bool = False,
     on_epoch: Callable[[dict[str, float]], object] | None = None,
 ) -> Embedder:
-    """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed."""
+    """Fit a model; one that extends the vectors of another, to those of a fit of that one with the same seed.
+
+    A model that reads no attributes is fitted to the links alone: side by side with others, that is what it is.
+    """
+    own = readable(model, graph)
     if not model.extends:
-        return model.fit(graph, progress=progress, on_epoch=on_epoch)
+        return model.fit(own, progress=progress, on_epoch=on_epoch)
     options = {"seed": model.seed, "device": model.device} | ({"dim": model.dim} if model.dim else {})
-    known = model_named(BASE, **options).fit(graph, progress=progress, on_epoch=on_epoch)
-    return model.fit(graph, known.embedding_, progress=progress, on_epoch=on_epoch)
+    base = model_named(BASE, **options)
+    known = base.fit(readable(base, graph), progress=progress, on_epoch=on_epoch)
+    return model.fit(own, known.embedding_, progress=progress, on_epoch=on_epoch)
+
+
+def readable(model: Embedder, graph: Any) -> Any:
+    """The graph as a model reads it: without attributes, where it reads none.
+
+    >>> ring = Graph.from_edges([(1, 2), (2, 3)], attributes={i: {"age": i} for i in (1, 2, 3)})
+    >>> readable(model_named("line"), ring).attributes is None
+    True
+    """
+    known = getattr(graph, "attributes", None)
+    return graph if known is None or model._reads_attributes() else graph.with_attributes(None)
 
 
 def fit_choosing_score(model: Embedder, graph: Any, *, progress: bool = False) -> Embedder:

@@ -213,23 +213,44 @@ def _absent(dataset: Dataset, file: File) -> str:
 # -------------------------------------------------------------------- as graphs, hypergraphs and classes
 
 _HYPEREDGES, _NEGATIVES, _CLASSES = "hyperedges.csv.gz", "test_negatives.csv.gz", "labels.csv.gz"
+_FEATURES = "features.csv.gz"
 _TABLES_OF_NODES = ("nodes.csv.gz", _CLASSES)
 
 
-def graph(dataset: Dataset, *, directed: bool | None = None, until: float | None = None) -> Graph:
+def graph(
+    dataset: Dataset, *, directed: bool | None = None, until: float | None = None, attributes: bool = False
+) -> Graph:
     """The graph of `edges.csv.gz`; `directed` as the data set is, unless said. Nodes without any edge are there too.
 
-    `until`: of a data set whose edges have years, those of no later one and the nodes that they link.
+    `until`: of a data set whose edges have years, those of no later one and the nodes that they link. `attributes`:
+    with what `features.csv.gz` says of nodes (cora's papers have words).
     """
     directed = dataset.directed if directed is None else directed
+    if attributes:
+        _check_attributes(dataset, _FEATURES)
     if until is not None:
+        if attributes:
+            raise InputError(f"until={until!r} and attributes=True are not to be had together; leave one out")
         return _until(dataset, directed, until)
     read = read_edges(checked(dataset, "edges.csv.gz"), directed=directed, weighted=dataset.weighted)
-    return read if read.n_nodes == dataset.nodes else _with_all_nodes(read, dataset)
+    read = read if read.n_nodes == dataset.nodes else _with_all_nodes(read, dataset)
+    return read.with_attributes(checked(dataset, _FEATURES)) if attributes else read
 
 
-def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
-    """The tuples of one part (train, test or test_negatives) over the nodes of all, which are (role, id)."""
+def _check_attributes(dataset: Dataset, file: str) -> None:
+    if not dataset.has(file):
+        files = {"graph": _FEATURES, "hypergraph": _CLASSES}
+        having = ", ".join(x.name for x in known().values() if x.has(files.get(x.kind, "")))
+        raise InputError(f"nothing is known of the nodes of {dataset.name!r}; attributes=True is for {having}")
+
+
+def hypergraph(dataset: Dataset, *, part: str = "train", attributes: bool = False) -> Hypergraph:
+    """The tuples of one part (train, test or test_negatives) over the nodes of all, which are (role, id).
+
+    `attributes`: with the classes of nodes as words (films' genres): for links, where they are not what is asked.
+    """
+    if attributes:
+        _check_attributes(dataset, _CLASSES)
     whole = table(dataset.name, _HYPEREDGES)
     split = whole.pop("split")
     if part == "test_negatives" and dataset.has(_NEGATIVES):
@@ -243,7 +264,12 @@ def hypergraph(dataset: Dataset, *, part: str = "train") -> Hypergraph:
     rows = np.stack(places, axis=1) + np.cumsum([0, *counts[:-1]])
     node_types = np.repeat(np.arange(len(roles)), counts)
     kinds = [(roles, roles, rows)]
-    return Hypergraph.from_kinds(kinds, nodes=typed_nodes(of_role), node_types=node_types, types=roles)
+    whole_graph = Hypergraph.from_kinds(kinds, nodes=typed_nodes(of_role), node_types=node_types, types=roles)
+    if not attributes:
+        return whole_graph
+    role, of = dataset.file(_CLASSES).columns
+    own = {node[1]: {of: list(map(str, several))} for node, several in (stored_classes(dataset) or {}).items()}
+    return whole_graph.with_attributes({role: {i: own[i] for i in own if i in of_role[role]}})
 
 
 def documents(dataset: Dataset, *, part: str = "train") -> Graph:

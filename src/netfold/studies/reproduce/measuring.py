@@ -191,12 +191,14 @@ class _Fits:
     def _fitted(self, model: str, options: Mapping[str, Any], graph: Any, base: Any) -> tuple[Any, float]:
         from netfold.embedder.options import config_from_json
         from netfold.models import MODELS
+        from netfold.studies.compare import readable
 
         _load_optimizers()
         cls, start = MODELS[model], time.process_time()
         graph = _as_read(cls, graph)
         vectors = {} if base is None else {"embedding": base}
-        fitted = cls(**config_from_json(cls, options)).fit(graph, **vectors, progress=self.how.progress)
+        own = cls(**config_from_json(cls, options))
+        fitted = own.fit(readable(own, graph), **vectors, progress=self.how.progress)
         return fitted, time.process_time() - start
 
 

@@ -3,6 +3,8 @@
 const FLIGHT = 700;
 const SMOOTH = 40;
 const IDLE = 160;
+const LONGEST = 1500;
+const MOVING_LINKS = 2000;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 /** The map: what is shown where, and a new frame whenever that changes. */
@@ -35,7 +37,7 @@ class MapView {
     const home = this.camera.fitting(sheet.facts.home);
     this.camera.homeScale = home.scale;
     this.camera.look(home);
-    this.cost = sheet.facts.nodes / 4000; // milliseconds of a frame without a graphics card, until one is measured
+    this.cost = (sheet.facts.nodes + (sheet.links ? 40 * (sheet.facts.edges ?? 0) : 0)) / 4000; // milliseconds of a frame without a graphics card, until one is measured
     await this.load();
     this.move();
   }
@@ -46,6 +48,7 @@ class MapView {
     this.painter.load("at", xy);
     this.painter.load("ends", facts.links ? await block(facts.links) : null);
     this.painter.load("part", facts.ellipses ? await block(facts.ellipses.parts) : null);
+    this.painter.load("weight", this.sheet.weights);
     await this.recolor();
   }
 
@@ -103,21 +106,27 @@ class MapView {
   /** All points, or some of them while the view moves, where all would make it stutter; then all a moment later. */
   paint(look) {
     const stride = this.moving ? between(Math.ceil(this.cost / SMOOTH), 1, 32) : 1;
+    const links = look.links ? this.painter.counts.ends / 2 : 0;
+    const linkStride = stride > 1 ? Math.max(stride, Math.ceil(links / MOVING_LINKS)) : 1;
     const start = performance.now();
     this.stale = false;
-    this.painter.draw(this.camera, { ...look, stride, opacity: Math.min(look.opacity * Math.sqrt(stride), 0.95) });
-    if (stride === 1) requestAnimationFrame(() => requestAnimationFrame(() => (this.cost = performance.now() - start)));
+    const opacity = Math.min(look.opacity * Math.sqrt(stride), 0.95);
+    this.painter.draw(this.camera, { ...look, stride, linkStride, opacity });
+    if (stride === 1) this.painter.whenDrawn(() => (this.cost = performance.now() - start));
   }
 
   /** The view moves: by a finger, a key, a flight. */
   move() {
+    const now = performance.now();
+    const apart = this.moving ? now - this.moved : 0; // slow frames are no rest: a whole one amid them would be slower still
+    this.moved = now;
     this.moving = true;
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
       const thinned = this.cost > SMOOTH;
       this.moving = false;
       if (thinned) this.render();
-    }, IDLE);
+    }, between(3 * apart, IDLE, LONGEST));
     this.render();
   }
 

@@ -1,6 +1,8 @@
 "use strict";
 
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+const REGION_FONT = `650 ${FONT.replace("12px", "14px")}`;
+const REST_ZOOM = 2.2;
 
 /** Names of nodes, and rings round those that were asked for, on a canvas above the points. */
 class Overlay {
@@ -19,6 +21,7 @@ class Overlay {
     this.drawSpokes(camera, sheet, shown);
     for (const row of asked) this.ring(camera, sheet, row, shown.size, row === shown.selected);
     if (shown.hovered >= 0) this.ring(camera, sheet, shown.hovered, shown.size, false);
+    shown.decorate?.(context, camera);
     if (sheet.names) this.drawNames(camera, sheet, asked, shown);
   }
 
@@ -59,41 +62,80 @@ class Overlay {
     context.textBaseline = "middle";
     context.lineJoin = "round";
     let named = 0;
+    for (const row of asked) if (this.name(camera, sheet, row, shown, taken, true)) named++;
+    if (camera.zoom < REST_ZOOM) this.drawRegions(camera, sheet.facts.regions ?? [], taken);
     for (const row of this.candidates(camera, sheet, asked)) {
       if (named >= most + asked.length) break;
-      if (this.name(camera, sheet, row, shown, taken, asked.includes(row))) named++;
+      if (!hidden(sheet, row) && this.name(camera, sheet, row, shown, taken, false)) named++;
     }
   }
 
+  /** Names of whole regions, while one sees the whole. */
+  drawRegions(camera, regions, taken) {
+    const { context } = this;
+    context.font = REGION_FONT;
+    for (const { x, y, name } of regions) {
+      const text = short(name);
+      const width = context.measureText(text).width;
+      const [middle, down] = camera.toScreen(x, y);
+      const left = between(middle - width / 2, 4, Math.max(camera.width - width - 4, 4));
+      const box = [left - 4, down - 10, left + width + 4, down + 10];
+      if (down < 10 || down > camera.height - 10 || taken.some((other) => overlap(box, other))) continue;
+      taken.push(box);
+      this.write(text, left, down, "text");
+    }
+    context.font = FONT;
+  }
+
   * candidates(camera, sheet, asked) {
-    yield* asked;
-    for (const row of sheet.named) if (!asked.includes(row)) yield row;
-    for (const row of sheet.grid.within(camera.seen(), 400) ?? []) if (!asked.includes(row)) yield row;
+    const named = new Set(asked);
+    for (const row of sheet.named) {
+      if (named.has(row)) continue;
+      named.add(row);
+      yield row;
+    }
+    for (const row of sheet.grid.within(camera.seen(), 400) ?? []) if (!named.has(row)) yield row;
   }
 
   name(camera, sheet, row, { size, selected }, taken, asked) {
     const { context } = this;
     const [x, y] = camera.toScreen(...sheet.place(row));
     if (x < 0 || y < 0 || x > camera.width || y > camera.height) return false;
-    const whole = sheet.names.at(row);
-    const text = whole.length > 32 ? `${whole.slice(0, 31)}…` : whole;
+    const text = short(sheet.names.at(row));
     context.font = row === selected ? `600 ${FONT}` : FONT;
     const width = context.measureText(text).width;
-    const away = size / 2 + 5;
-    const left = x + away + width > camera.width ? x - away - width : x + away;
-    const box = [left - 3, y - 8, left + width + 3, y + 8];
-    if (taken.some((other) => overlap(box, other))) return false; // so is a row that comes a second time
+    const places = besides(x, y, width, size / 2 + 5).map(([left, down]) => [left - 3, down - 8, left + width + 3, down + 8]);
+    const box = places.find((each) => each[0] >= 0 && each[2] <= camera.width + 3
+      && !taken.some((other) => overlap(each, other)));
+    if (!box) return false;
     taken.push(box);
+    this.write(text, box[0] + 3, box[1] + 8, asked ? "text" : "quiet");
+    return true;
+  }
+
+  /** A text on a ground of its own, that is seen above points. */
+  write(text, left, y, color) {
+    const { context } = this;
     context.lineWidth = 3.5;
     context.strokeStyle = ink("ground");
     context.globalAlpha = 0.9;
     context.strokeText(text, left, y);
     context.globalAlpha = 1;
-    context.fillStyle = ink(asked ? "text" : "quiet");
+    context.fillStyle = ink(color);
     context.fillText(text, left, y);
-    return true;
   }
 }
+
+/** Where a name may begin, and its height: to the right of its point, to the left, above, below. */
+function besides(x, y, width, away) {
+  const middle = x - width / 2;
+  return [[x + away, y], [x - away - width, y], [middle, y - away - 7], [middle, y + away + 7]];
+}
+
+const short = (name) => (name.length > 32 ? `${name.slice(0, 31)}…` : name);
+
+/** Whether a node is not drawn at the moment, or but faintly. */
+const hidden = (sheet, row) => Boolean(sheet.weights) && sheet.weights[2 * row] < 255;
 
 function overlap(a, b) {
   return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];

@@ -1,9 +1,10 @@
 "use strict";
 
-/** Mouse, fingers and keys on the map. */
-function listen(map, canvas, { onselect, onhover }) {
+/** Mouse, fingers and keys on the map; `onlasso` is given the line that is drawn with shift held, and whether it is whole. */
+function listen(map, canvas, { onselect, onhover, onlasso }) {
   const fingers = new Map();
   let travelled = 0;
+  let line = null;
   const at = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -17,10 +18,16 @@ function listen(map, canvas, { onselect, onhover }) {
     canvas.setPointerCapture(event.pointerId);
     if (!fingers.size) travelled = 0;
     fingers.set(event.pointerId, at(event));
+    line = onlasso && fingers.size === 1 && (event.shiftKey || map.lassoing) ? [at(event)] : null;
   });
   canvas.addEventListener("pointermove", (event) => {
     const [x, y] = at(event);
     const before = fingers.get(event.pointerId);
+    if (before && line) {
+      travelled += Math.hypot(x - line[line.length - 1][0], y - line[line.length - 1][1]);
+      line.push([x, y]);
+      return onlasso(line, false);
+    }
     if (!before) return onhover(map.rowAt(x, y), x, y);
     const others = [...fingers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
     travelled += Math.hypot(x - before[0], y - before[1]);
@@ -32,6 +39,8 @@ function listen(map, canvas, { onselect, onhover }) {
   });
   const lifted = (event) => {
     const alone = fingers.size === 1;
+    if (line && travelled > 3) onlasso(event.type === "pointerup" ? line : null, true);
+    line = null;
     if (fingers.delete(event.pointerId) && alone && travelled <= 3 && event.type === "pointerup") {
       onselect(map.rowAt(...at(event)));
     }

@@ -7,6 +7,7 @@ class Sheet {
     this.column = 0;
     this.first = 0; // of the classes that have a colour of their own
     this.only = new Set();
+    this.weights = null; // of nodes that are fainter, larger or not seen
     this.links = Boolean(facts.links);
     this.ellipses = Boolean(facts.ellipses) && facts.nodes <= 5000;
   }

@@ -1,0 +1,256 @@
+"""How well nodes are placed that come with attributes and without a single link: their classes, and links to come."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from netfold.data.checks import Bools, Floats, Ints, check_at_least_one, check_choice, is_between
+from netfold.data.edges import Pairs, edge_pairs, links, neighbor_counts, without_pairs
+from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
+from netfold.data.scaling import Scaling
+from netfold.errors import InputError
+from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions
+from netfold.evaluate.class_tasks import ClassScorer, class_figures, linear_scorer, most_frequent
+from netfold.evaluate.new_node_tasks import all_vectors, asked_classes, known_vectors, new_node_negatives
+from netfold.evaluate.result import Result, name_of
+from netfold.evaluate.scores import chosen_score, pair_scores, separation
+from netfold.evaluate.splits import NodeSplit
+from netfold.evaluate.task import NORMALIZE, SCORES_OF_VECTORS
+
+__all__ = ["cold_start", "without_links_of_new"]
+
+_NEAREST = 10
+"""Known nodes whose classes and links a new one is given, the most similar in attributes."""
+NEAREST = f"{_NEAREST} nearest by X"
+_ROWS = 512
+"""New nodes whose similarity to all known ones is computed together."""
+
+_PairScorer = Callable[[Pairs], Floats]
+
+
+def cold_start(
+    model: Any,
+    split: NodeSplit,
+    *,
+    classes: Mapping[Any, Any] | None = None,
+    links: bool = True,
+    score: str | None = None,
+    per_positive: int = 1,
+    normalize: str = "centred",
+    C: float = 3.0,
+    seed: int = 0,
+    baselines: bool = True,
+) -> Result:
+    """Classes and links of new nodes of which nothing but attributes is known.
+
+    `model` was fitted to `split.known` with its attributes and has `transform(graph)`, or is the new nodes' vectors
+    together with those of the known ones. It gets the graph in which the new nodes have attributes and no links at all.
+
+    With `classes`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
+    classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
+    `links`: every edge between a new node and a known one is to be scored ("cosine", "dot" or "distance") above
+    `per_positive` pairs of the same new node with a random known one that it has no edge with: AUC and average
+    precision; `AUC degree-matched` is against nodes of about the degree of the true end, so that popularity tells
+    nothing.
+
+    The baselines know attributes too: X alone (the SVD of the known nodes' rows, onto which new ones are projected),
+    P²X (the same of rows that were averaged over neighbors twice; a node without links keeps its own), the classes and
+    links of the 10 known nodes that are most similar in attributes (propagation over attributes: over links there is
+    none), and without attributes the most frequent classes, and how popular a node is.
+    """
+    if split.whole.attributes is None:
+        raise InputError(
+            "cold_start asks about nodes by their attributes, and the graph has none; read them with it (attributes=, "
+            "--attributes FILE), or ask out_of_sample, about nodes with links"
+        )
+    score = chosen_score("cold-start", model, score)
+    check_choice(SCORES_OF_VECTORS, score=score)
+    check_choice(NORMALIZE, normalize=normalize)
+    if not is_between(C, 0, np.inf):
+        raise InputError(f"C={C!r} is not a finite number above 0")
+    check_at_least_one(per_positive=per_positive)
+    of_classes = None if classes is None else asked_classes(split, classes)
+    of_links = _Links(split, per_positive, seed) if links else None
+    if of_classes is None and of_links is None:
+        raise InputError("there is nothing to measure; give classes=, or links=True")
+
+    def figures(by_class: ClassScorer | None, by_pair: _PairScorer | None) -> dict[str, float]:
+        measured: dict[str, float] = {}
+        if of_classes is not None and by_class is not None:
+            known, learned, tested = of_classes
+            measured |= class_figures(by_class, known, (learned, tested), "top-k")
+        return measured | (of_links.figures(by_pair) if of_links is not None and by_pair is not None else {})
+
+    def of_vectors(vectors: Embedding) -> dict[str, float]:
+        by_class = None
+        if of_classes is not None:
+            by_class = linear_scorer(vectors[of_classes[0].nodes].astype(np.float64), "logistic", normalize, C)
+        scores = pair_scores(vectors, split.whole, score)
+        return figures(by_class, lambda pairs: scores.at(*pairs.T.copy()).numpy())
+
+    own = of_vectors(_vectors(model, split))
+    rows: dict[str, dict[str, float]] = {}
+    if baselines:
+        dim = model.dim if isinstance(model, Embedding) else model.embedding_.dim
+        x = _scaled_by_known(split)
+        for name, steps in ATTRIBUTE_STEPS.items():
+            rows[name] = of_vectors(_projected(split, x, steps, dim, seed))
+        near = _nearest(split, x)
+        at = None if of_classes is None else split.whole.positions(of_classes[0].nodes)
+        rows[NEAREST] = figures(None if at is None else _votes(split, near, at), _shared_links(split, near))
+        if of_classes is not None:
+            rows["most frequent classes"] = figures(most_frequent, None)
+        if of_links is not None:
+            rows["popularity"] = figures(None, _popularity(split))
+    protocol = {f"split {name}" if name == "seed" else name: value for name, value in split.protocol.items()}
+    protocol |= {"new nodes": len(split.new), "links of new nodes that the model sees": "none"}
+    if of_classes is not None:
+        protocol |= {"classifier": "one-vs-rest logistic", "C": C, "normalize": normalize, "rule": "top-k"}
+        protocol |= {"learned from": f"{len(of_classes[1]):,} known nodes", "asked about": f"{len(of_classes[2]):,}"}
+    if of_links is not None:
+        protocol |= {"positives": len(of_links.right), "negatives": len(of_links.wrong), "score": score}
+    unknown = int(np.count_nonzero(~split.whole.attributes.known[split.new].any(axis=1)))
+    protocol |= {"new nodes of which nothing is known": unknown, "seed": seed}
+    return Result("cold start", name_of(model), own, protocol, rows)
+
+
+def without_links_of_new(split: NodeSplit) -> Graph:
+    """The whole graph without any edge of a new node.
+
+    >>> from netfold.evaluate.splits import split_nodes
+    >>> without_links_of_new(split_nodes([(1, 2), (2, 3), (3, 4), (4, 1)], 1)).n_edges
+    2
+    """
+    edges = edge_pairs(split.whole)
+    return without_pairs(split.whole, edges[np.isin(edges, split.new).any(axis=1)])
+
+
+def _vectors(model: Any, split: NodeSplit) -> Embedding:
+    """The vectors of all nodes; of new ones those that the model has of their attributes."""
+    if isinstance(model, Embedding):
+        return model.take(split.whole.nodes)
+    if not hasattr(model, "transform"):
+        raise InputError("cold_start needs a fitted model with transform, or the vectors of all nodes")
+    known = known_vectors(model, None, split)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that these nodes have no links, which is what is asked about
+        new = model.transform(without_links_of_new(split))
+    return all_vectors(split, known, new)
+
+
+class _Links:
+    """The edges of new nodes with known ones, and pairs that are none."""
+
+    def __init__(self, split: NodeSplit, per_positive: int, seed: int):
+        self.right = _with_known(split, edge_pairs(split.whole))
+        if not len(self.right):
+            raise InputError("the new nodes have no edges with known ones; ask about their classes (links=False)")
+        self.wrong = _with_known(split, new_node_negatives(split, self.right, per_positive, seed))
+        self.alike = _with_known(split, new_node_negatives(split, self.right, per_positive, seed, matched=True))
+        if not len(self.wrong):
+            raise InputError("the new nodes have edges with all known ones; there is no pair to compare them with")
+
+    def figures(self, scorer: _PairScorer) -> dict[str, float]:
+        """AUC and average precision."""
+        right = scorer(self.right)
+        measured = separation(right, scorer(self.wrong))
+        if len(self.alike):
+            measured["AUC degree-matched"] = separation(right, scorer(self.alike))["AUC"]
+        return measured
+
+
+def _with_known(split: NodeSplit, pairs: Pairs) -> Pairs:
+    """Those pairs of which one end is known."""
+    between: Pairs = pairs[np.isin(pairs, split.new).sum(axis=1) == 1]
+    return between
+
+
+# -------------------------------------------------------------------- baselines
+
+
+def _scaled_by_known(split: NodeSplit) -> Any:
+    """The attributes of all nodes as rows of numbers, in the scaling of the known ones: n x m."""
+    attributes = split.whole.attributes
+    assert attributes is not None
+    known = np.delete(np.arange(split.whole.n_nodes), split.new)
+    return Scaling.fit(attributes, known).block(attributes, unseen="missing").values
+
+
+def _projected(split: NodeSplit, x: Any, steps: int, dim: int, seed: int) -> Embedding:
+    """PᵏX of known nodes, and x of new ones, which have no links, in the leading directions of the former: n x dim."""
+    at = split.whole.positions(split.known.nodes)
+    rows = SmoothedRows(split.known, x[at], steps)
+    directions = main_directions(rows, dim, seed)
+    vectors = np.empty((split.whole.n_nodes, directions.shape[1]))
+    vectors[at], vectors[split.new] = rows.times(directions), x[split.new] @ directions
+    return Embedding(split.whole.nodes, vectors.astype(np.float32))
+
+
+def _nearest(split: NodeSplit, x: Any) -> sparse.csr_array:
+    """The cosine of each new node with the known ones most similar to it, those above 0: new x all nodes."""
+    n = split.whole.n_nodes
+    x = sparse.csr_array(x, dtype=np.float64)
+    lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
+    unit = sparse.csr_array(sparse.diags_array(1 / np.where(lengths > 0, lengths, 1)) @ x)
+    rest = sparse.csr_array(unit.T)
+    columns, values, ends = [], [], [0]
+    for start in range(0, len(split.new), _ROWS):
+        dense = sparse.csr_array(unit[split.new[start : start + _ROWS]] @ rest).toarray()
+        dense[:, split.new] = 0
+        for row in dense:
+            best = np.argsort(-row, kind="stable")[:_NEAREST]
+            best = best[row[best] > 0]
+            columns.append(best)
+            values.append(row[best])
+            ends.append(ends[-1] + len(best))
+    data = np.concatenate([np.empty(0), *values]), np.concatenate([np.empty(0, np.int64), *columns]), ends
+    return sparse.csr_array(data, shape=(len(split.new), n))
+
+
+def _votes(split: NodeSplit, near: sparse.csr_array, at: Ints) -> ClassScorer:
+    """Classes by those of the nearest, each weighing its cosine; of a node without such, how frequent classes are.
+
+    `at` are the nodes with classes, as positions in the whole graph, of which learned and tested rows are positions.
+    """
+    row = np.full(split.whole.n_nodes, -1)
+    row[split.new] = np.arange(len(split.new))
+
+    def scores(truth: Bools, learned: Ints, tested: Ints) -> Floats:
+        votes = sparse.csr_array(near[row[at[tested]]][:, at[learned]])
+        total, often = np.asarray(votes.sum(axis=1))[:, None], truth.mean(axis=0)
+        share = np.where(total > 0, (votes @ truth.astype(np.float64)) / np.where(total > 0, total, 1), often)
+        return np.where(often > 0, share + 1e-9 * often - 0.5, -np.inf)
+
+    return scores
+
+
+def _shared_links(split: NodeSplit, near: sparse.csr_array) -> _PairScorer:
+    """How much the nearest of a new node are linked to a known one, or are that one."""
+    step = links(split.whole, directed=False, weights=False, loops="drop").astype(np.float64)
+    reach = sparse.csr_array(near @ step + near)
+    row = np.full(split.whole.n_nodes, -1)
+    row[split.new] = np.arange(len(split.new))
+
+    def scores(pairs: Pairs) -> Floats:
+        new, other = _ends(split, pairs)
+        return np.asarray(reach[row[new], other]).ravel()
+
+    return scores
+
+
+def _popularity(split: NodeSplit) -> _PairScorer:
+    """The degree of the known end, in the known graph."""
+    degrees = neighbor_counts(without_links_of_new(split)).astype(np.float64)
+    return lambda pairs: degrees[_ends(split, pairs)[1]]
+
+
+def _ends(split: NodeSplit, pairs: Pairs) -> tuple[Ints, Ints]:
+    """The new and the known end of each pair."""
+    first = np.isin(pairs[:, 0], split.new)
+    return np.where(first, pairs[:, 0], pairs[:, 1]), np.where(first, pairs[:, 1], pairs[:, 0])

@@ -1,0 +1,168 @@
+"""Nodes with attributes and without links: the task, and the baselines that attributes give to every task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import netfold as nf
+from netfold.data.scaling import Scaling
+from netfold.errors import InputError
+from netfold.evaluate.baselines import SmoothedRows, attribute_embeddings, baseline_embeddings, main_directions
+from netfold.evaluate.case import case
+from netfold.evaluate.scores import isolated_as_average, pair_scores
+from netfold.evaluate.splits import NodeSplit
+from netfold.studies.datasets import stochastic_block_model
+
+
+def words_of_blocks(blocks: dict[int, int], seed: int = 0) -> dict[int, dict[str, Any]]:
+    """Six words a node, most of them of its block."""
+    rng = np.random.default_rng(seed)
+    rows = {}
+    for node, block in blocks.items():
+        own = rng.integers(12, size=5) + 12 * block
+        rows[node] = {"word": [f"w{i}" for i in [*own, *rng.integers(36, size=1)]]}
+    return rows
+
+
+@pytest.fixture(scope="module")
+def known() -> tuple[nf.Graph, dict[int, int]]:
+    graph, blocks = stochastic_block_model((40, 40, 40), 0.2, 0.01)
+    return graph.with_attributes(words_of_blocks(blocks)), blocks
+
+
+class Seen:
+    """A model that places new nodes at random, and keeps the graph that it was asked about."""
+
+    def __init__(self, split: NodeSplit):
+        self.embedding_ = attribute_embeddings(split.known, 4)["X alone"]
+        self.dim = 4
+
+    def transform(self, graph: nf.Graph) -> nf.Embedding:
+        self.graph = graph
+        new = [x for x in graph.nodes if x not in self.embedding_.nodes]
+        return nf.Embedding(new, np.random.default_rng(0).normal(size=(len(new), self.embedding_.dim)))
+
+
+# -------------------------------------------------------------------- the task
+
+
+def test_a_model_sees_attributes_of_new_nodes_and_none_of_their_links(known: Any) -> None:
+    graph, blocks = known
+    split = nf.evaluate.split_nodes(graph, 12, seed=1)
+    model = Seen(split)
+    result = nf.evaluate.cold_start(model, split, classes=blocks)
+    assert model.graph.degrees[split.new].tolist() == [0] * 12
+    assert model.graph.attributes == graph.attributes
+    assert model.graph.n_edges == split.known.n_edges
+    assert set(result.figures) == {"micro-F1", "macro-F1", "accuracy", "AUC", "AP", "AUC degree-matched"}
+    names = ["X alone", "P²X", "10 nearest by X", "most frequent classes", "popularity"]
+    assert list(result.baselines) == names
+    assert set(result.baselines["popularity"]) == {"AUC", "AP", "AUC degree-matched"}
+    assert result.baselines["P²X"]["micro-F1"] > 0.8 > result.figures["micro-F1"]
+    assert result.baselines["P²X"]["AUC"] > 0.7 and result.baselines["10 nearest by X"]["AUC"] > 0.7
+    assert result.protocol["new nodes of which nothing is known"] == 0
+
+
+def test_the_figures_of_new_nodes_do_not_depend_on_their_links(known: Any) -> None:
+    """The same baselines of classes whether or not the whole graph has the new nodes' links."""
+    graph, blocks = known
+    split = nf.evaluate.split_nodes(graph, 12, seed=2)
+    cut = nf.evaluate.cold_start(Seen(split), split, classes=blocks, links=False)
+    from netfold.evaluate.cold_start_tasks import without_links_of_new
+
+    bare = NodeSplit(split.known, without_links_of_new(split), split.new, split.protocol)
+    again = nf.evaluate.cold_start(Seen(bare), bare, classes=blocks, links=False)
+    assert cut.baselines == again.baselines and cut.figures == again.figures
+
+
+def test_vectors_of_all_nodes_are_measured_too(known: Any) -> None:
+    graph, blocks = known
+    split = nf.evaluate.split_nodes(graph, 12, seed=1)
+    right = nf.Embedding(graph.nodes, np.eye(3)[[blocks[x] for x in graph.nodes]])
+    result = nf.evaluate.cold_start(right, split, classes=blocks, baselines=False)
+    assert result.figures["micro-F1"] == 1 and result.figures["AUC"] > 0.8 and not result.baselines
+
+
+def test_what_cannot_be_asked_is_said(known: Any) -> None:
+    graph, blocks = known
+    plain = graph.with_attributes(None)
+    split = nf.evaluate.split_nodes(plain, 12)
+    with pytest.raises(InputError, match=r"cold_start asks about nodes by their attributes, and the graph has none"):
+        nf.evaluate.cold_start(nf.Embedding(plain.nodes, np.ones((120, 2))), split)
+    with pytest.raises(InputError, match="asks about attributes of nodes, and the graph has none"):
+        case("cold-start", plain, dict, {}, 0)
+    split = nf.evaluate.split_nodes(graph, 12)
+    with pytest.raises(InputError, match="nothing to measure"):
+        nf.evaluate.cold_start(Seen(split), split, links=False)
+    with pytest.raises(InputError, match="score"):
+        nf.evaluate.cold_start(Seen(split), split, score="w2")
+    assert case("cold", graph, lambda: blocks, {"new": 6}, 0).graph.n_nodes == 114
+
+
+# -------------------------------------------------------------------- baselines with attributes
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+@pytest.mark.parametrize("dense", [False, True])
+def test_smoothed_rows_are_those_of_a_naive_loop(steps: int, dense: bool) -> None:
+    graph = nf.Graph.from_edges(
+        [("a", "b", 2.0), ("b", "c", 1.0), ("c", "a", 0.5), ("c", "d", 3.0)], nodes=["a", "b", "c", "d", "alone"]
+    )
+    rng = np.random.default_rng(0)
+    x = rng.random((5, 4)) * (rng.random((5, 4)) < 0.6)
+    expected = x.copy()
+    for _ in range(steps):
+        rows = []
+        for i in range(5):
+            near = [(graph.adjacency[i, j], expected[j]) for j in range(5) if graph.adjacency[i, j]]
+            total = sum(w for w, _ in near)
+            rows.append(sum(w / total * row for w, row in near) if near else expected[i])
+        expected = np.array(rows)
+    found = SmoothedRows(graph, x if dense else sparse.csr_array(x), steps)
+    assert np.allclose(found.times(np.eye(4)), expected, atol=1e-12)
+    assert np.allclose(found.turned(np.eye(5)), expected.T, atol=1e-12)
+    directions = main_directions(found, 2)
+    u, s, _ = np.linalg.svd(expected)
+    assert np.allclose(np.abs(found.times(directions)), np.abs(u[:, :2] * s[:2]), atol=1e-6)
+
+
+def test_attributes_give_every_task_two_more_baselines(known: Any) -> None:
+    graph, blocks = known
+    plain = graph.with_attributes(None)
+    assert set(baseline_embeddings(graph, 8)) - set(baseline_embeddings(plain, 8)) == {"X alone", "P²X"}
+    vectors = attribute_embeddings(graph, 8)["P²X"]
+    both = {
+        name: nf.evaluate.classification(vectors, blocks, graph=g, train=0.3, repeats=1).baselines
+        for name, g in (("known", graph), ("plain", plain))
+    }
+    assert {"X alone", "P²X"} <= set(both["known"]) and not {"X alone", "P²X"} & set(both["plain"])
+    assert both["known"]["P²X"]["micro-F1@30%"] > 0.9
+    split = nf.evaluate.split_edges(graph, 0.2)
+    links = nf.evaluate.link_prediction(attribute_embeddings(split.train, 8)["P²X"], split, k=[10])
+    assert {"X alone", "P²X"} <= set(links.baselines)
+
+
+def test_scaling_of_the_baselines_is_that_of_models(known: Any) -> None:
+    graph, _ = known
+    block = Scaling.fit(graph.attributes).block(graph.attributes)
+    vectors = attribute_embeddings(graph, 36)["X alone"].vectors.astype(float)
+    assert np.allclose(vectors @ vectors.T, (block.values @ block.values.T).toarray(), atol=1e-3)
+
+
+def test_a_node_without_links_has_its_own_place_where_attributes_give_it_one() -> None:
+    graph = nf.Graph.from_edges([("a", "b"), ("b", "c")], nodes=["a", "b", "c", "d", "e"])
+    rows = {x: {"w": ["x"]} for x in "abcd"}
+    with pytest.warns(UserWarning, match="of 1 node of 5 nothing is known"):
+        graph = graph.with_attributes(rows)
+    vectors = nf.Embedding("abcde", [[1, 0], [1, 1], [0, 1], [1, 0], [1, 0]])
+    scores = pair_scores(vectors, graph, "dot")
+    average = isolated_as_average(scores, graph)
+    own = isolated_as_average(scores, graph, attributed=True)
+    pair = np.array([3]), np.array([0])
+    assert own.at(*pair) == scores.at(*pair) == 1 and average.at(*pair) != 1
+    nothing = np.array([4]), np.array([0])
+    assert own.at(*nothing) != 1, "of e neither links nor attributes are known"
