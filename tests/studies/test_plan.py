@@ -45,7 +45,7 @@ def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_memory_of_spectral_is_within_a_quarter_of_what_is_measured(larger: Path) -> None:
-    peak = max(on_ranks(1, peak_of_fit, larger, {"model": "spectral", "device": "cpu"}))
+    peak = max(on_ranks(1, peak_of_fit, larger, {"model": "spectral", "device": "cpu"}, timeout=600))
     counted = plan(PartsFolder.open(larger, "graph"), nf.Spectral(), ranks=1).memory
     assert counted == pytest.approx(peak, rel=0.25)
 
@@ -60,7 +60,7 @@ def test_what_a_fit_to_a_graph_adds_is_within_a_quarter_of_what_is_measured(
 ) -> None:
     """By the same count that `choose` gives."""
     folder = larger if name == "spectral" else folder
-    (added,) = on_ranks(1, added_by_fit, name, folder)
+    (added,) = on_ranks(1, added_by_fit, name, folder, timeout=600)
     opened = PartsFolder.open(folder, "graph")
     assert counted_memory(nf.MODELS[name](), opened.n_nodes, opened.n_arcs) == pytest.approx(added, rel=0.25)
 
