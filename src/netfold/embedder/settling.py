@@ -90,7 +90,7 @@ def settled(
     data = copy._read(graph)
     if data.attributes is not None:
         raise InputError(
-            f"this {type(model).__name__} was fitted with attributes, and settling moves tables of links alone; refit it"
+            f"this {type(model).__name__} has attributes, and settling moves tables of links alone; refit it"
         )
     if data.facts.get("unit") != model.graph_facts_.get("unit"):
         raise InputError("the weights of today are of another scale than those that were fitted; refit the model")
