@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from netfold.data.graph import Graph
+    from netfold.data.hypergraph import Hypergraph
     from netfold.data.scaling import Block, Scaling
     from netfold.embedder.embedder import Embedder
     from netfold.learn.layers import Tables
@@ -45,7 +46,7 @@ class AttributeRows:
         network.scaling.fill(**{_buffer(name): array.copy() for name, array in self.scaling.arrays().items()})
 
 
-def attribute_rows(model: Embedder[Any], graph: Graph) -> AttributeRows | None:
+def attribute_rows(model: Embedder[Any], graph: Graph | Hypergraph) -> AttributeRows | None:
     """The attributes of a graph that is fitted, scaled by themselves; None where there are none that say anything.
 
     A model that reads links alone says that it does.
@@ -57,8 +58,9 @@ def attribute_rows(model: Embedder[Any], graph: Graph) -> AttributeRows | None:
     if not model._reads_attributes():
         name, columns = type(model).__name__, listed(list(graph.attributes.names))
         warnings.warn(
-            f"{name} reads links alone, and not what is known about nodes ({columns}); SDNE reads both, and "
-            f"nf.Joined([nf.{name}(), nf.Spectral(matrix='smoothed')]) sets them side by side",
+            f"{name} reads {'tuples' if model.reads == 'hypergraph' else 'links'} alone, and not what is known about "
+            f"nodes ({columns}); SDNE, DVNE, DepthLGP and Spectral(matrix='smoothed') read both, and nf.Joined sets "
+            "models side by side",
             stacklevel=5,
         )
         return None

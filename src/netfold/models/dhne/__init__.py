@@ -190,6 +190,7 @@ class DHNE(Embedder["DHNENetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
         from netfold.data.hypergraph import Hypergraph
+        from netfold.embedder.attributes import attribute_rows
         from netfold.models.dhne.scores import check_types
 
         whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
@@ -198,6 +199,8 @@ class DHNE(Embedder["DHNENetwork"]):
                 f"DHNE reads a Hypergraph, not {type_in_words(graph)}; make one with nf.read_hyperedges or "
                 "Hypergraph.from_tuples"
             )
+        if not later:
+            attribute_rows(self, whole)  # which says that they are not read
         if whole.n_edges == 0:
             raise InputError("the hypergraph has no hyperedges; there is nothing to learn from")
         if embedding is not None:
@@ -283,11 +286,14 @@ class DHNE(Embedder["DHNENetwork"]):
     def _ways(self) -> tuple[str, ...]:
         return ("encode", "refine")
 
-    def _place(self, graph: Any, rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing) -> Embedding:
+    def _place(
+        self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+    ) -> Embedding:
         """By the objective: the only way beside the encoder."""
         from netfold.data.embedding import Embedding
         from netfold.models.dhne.scores import new_vectors
 
+        graph = later.graph
         start = new_vectors(graph, self.network_, rows, known)
         return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start))
 
@@ -302,11 +308,11 @@ class DHNE(Embedder["DHNENetwork"]):
         more = {"per_positive": self.n_negatives, "seed": self.seed}
         return NewNodes(self.network_, self.embedding_.vectors, groups, counts, types, **more).refined(start)
 
-    def _choose_placing(self, graph: Any) -> None:
+    def _choose_placing(self, data: Input[Any]) -> None:
         """Refine new nodes where that tells hidden tuples of known ones from others better than the encoder does."""
         from netfold.embedder.placing import Placing
 
-        agreement = self._judged(graph)
+        agreement = self._judged(data.graph)
         refine = bool(agreement) and agreement["refine"] > agreement["encode"] + _CLEARLY
         placing = Placing("refine" if refine else "encode", agreement=agreement)
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(placing)}
