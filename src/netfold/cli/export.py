@@ -125,8 +125,8 @@ def _known_of(path: str) -> tuple[Any, list[str] | None, dict[Any, str]]:
     folder, version = split_version(path)
     placed: dict[Any, str] = {}
     if (folder / "versions").is_dir():
-        for delta in deltas_of(folder, version):
-            placed |= {delta.names[i]: delta.time for i in delta.placed.tolist()}
+        for delta in deltas_of(folder, version, since_base=True):
+            placed |= {} if delta.is_base else {delta.names[i]: delta.time for i in delta.placed.tolist()}
     embedding = embedding_at(path)
     types = None
     if (folder / "manifest.json").exists() and not (folder / "versions").is_dir():
