@@ -352,11 +352,7 @@ class _Writer:
         return max(1, n // 1000 if n <= 1_000_000 else int(n**0.5))
 
     def _recall(self, name: str) -> dict[str, Any]:
-<<<<<<< HEAD
         """The recall at 10 on 200 of its nodes, ties forgiven, at the least effort that reaches .95, or the largest."""
-=======
-        """The recall at 10 on 200 of its nodes, ties forgiven, at the least effort that has .95, or at most."""
->>>>>>> explore
         table, own = self._table, self._table.stored
         rows = np.flatnonzero(own.vectors.any(axis=1))
         rows = np.random.default_rng(0).permutation(rows)[:_HELD]
