@@ -302,11 +302,11 @@ class DHNE(Embedder["DHNENetwork"]):
         more = {"per_positive": self.n_negatives, "seed": self.seed}
         return NewNodes(self.network_, self.embedding_.vectors, groups, counts, types, **more).refined(start)
 
-    def _choose_placing(self, graph: Any) -> None:
+    def _choose_placing(self, data: Input[Any]) -> None:
         """Refine new nodes where that tells hidden tuples of known ones from others better than the encoder does."""
         from netfold.embedder.placing import Placing
 
-        agreement = self._judged(graph)
+        agreement = self._judged(data.graph)
         refine = bool(agreement) and agreement["refine"] > agreement["encode"] + _CLEARLY
         placing = Placing("refine" if refine else "encode", agreement=agreement)
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(placing)}
