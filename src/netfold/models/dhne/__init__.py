@@ -283,11 +283,14 @@ class DHNE(Embedder["DHNENetwork"]):
     def _ways(self) -> tuple[str, ...]:
         return ("encode", "refine")
 
-    def _place(self, graph: Any, rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing) -> Embedding:
+    def _place(
+        self, data: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+    ) -> Embedding:
         """By the objective: the only way beside the encoder."""
         from netfold.data.embedding import Embedding
         from netfold.models.dhne.scores import new_vectors
 
+        graph = data.graph
         start = new_vectors(graph, self.network_, rows, known)
         return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start))
 
