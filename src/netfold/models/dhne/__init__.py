@@ -190,7 +190,6 @@ class DHNE(Embedder["DHNENetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
         from netfold.data.hypergraph import Hypergraph
-        from netfold.embedder.attributes import attribute_rows
         from netfold.models.dhne.scores import check_types
 
         whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
@@ -199,8 +198,6 @@ class DHNE(Embedder["DHNENetwork"]):
                 f"DHNE reads a Hypergraph, not {type_in_words(graph)}; make one with nf.read_hyperedges or "
                 "Hypergraph.from_tuples"
             )
-        if not later:
-            attribute_rows(self, whole)  # which says that they are not read
         if whole.n_edges == 0:
             raise InputError("the hypergraph has no hyperedges; there is nothing to learn from")
         if embedding is not None:
@@ -287,13 +284,13 @@ class DHNE(Embedder["DHNENetwork"]):
         return ("encode", "refine")
 
     def _place(
-        self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+        self, data: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
     ) -> Embedding:
         """By the objective: the only way beside the encoder."""
         from netfold.data.embedding import Embedding
         from netfold.models.dhne.scores import new_vectors
 
-        graph = later.graph
+        graph = data.graph
         start = new_vectors(graph, self.network_, rows, known)
         return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start))
 
