@@ -27,7 +27,6 @@ from netfold.embedder.attributes import taken
 from netfold.embedder.problem import over_known
 from netfold.errors import InputError
 from netfold.learn.progress import Progress
-from netfold.learn.training import train
 
 if TYPE_CHECKING:
     import torch
@@ -223,6 +222,8 @@ def best_epochs(model: Embedder[Any], graph: Graph, share: float, device: torch.
             looks[epoch] = told_apart(copy._embed(data), right, wrong)
         best = max(looks, key=lambda x: looks[x])
         return bool(epoch - best >= max(copy.patience, each))
+
+    from netfold.learn.training import train  # which loads torch; vectors are read without
 
     train(
         problem.network, problem.batches, problem.blocks, epochs=model.epochs, schedule=problem.schedule, on_epoch=look
