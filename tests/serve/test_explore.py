@@ -230,6 +230,13 @@ class Window:
         self.ask(f"document.querySelector({on!r}).click()")
         self.browser.wait(then)
 
+    def reload(self, told: str) -> None:
+        """Load the page again once its address tells something, and wait for the new one."""
+        self.browser.wait(f"location.hash.includes({told!r})")
+        self.ask("delete document.documentElement.dataset.complete")  # the old page is not taken for the new
+        self.browser.call("Page.reload")
+        self.browser.wait("document.documentElement?.dataset.complete")
+
     def find(self, name: str) -> None:
         self.ask("document.getElementById('search').focus(); document.getElementById('search').select()")
         self.browser.type(name)
@@ -305,10 +312,7 @@ def test_the_nearest_that_are_not_linked_are_judged_and_saved(chromium: Chromium
         window.ask("document.getElementById('more').focus()")
         window.act("#more", "document.querySelectorAll('.near li').length === 20")
         assert chromium.ask("document.activeElement.id") == "more"
-        chromium.call("Page.reload")
-        chromium.wait(
-            "document.documentElement?.dataset.complete && document.querySelector('#verdict-words').textContent"
-        )
+        window.reload("node=")
         assert window.text("#verdict-words") == "1 accepted, 1 rejected" and window.text("#node") == "node 17"
 
 
@@ -337,8 +341,7 @@ def test_two_models_share_a_selection_and_the_address_holds_the_view(chromium: C
         )
         chromium.wait("/lasso=/.test(location.hash) && /links=two/.test(location.hash) && /part=/.test(location.hash)")
         before = window.ask("location.hash"), window.texts("#selected-table tbody th")
-        chromium.call("Page.reload")
-        chromium.wait("document.documentElement?.dataset.complete && document.querySelector('#node')?.textContent")
+        window.reload("lasso=")
         time.sleep(0.5)
         assert (window.ask("location.hash"), window.texts("#selected-table tbody th")) == before
         assert window.text("#node") == "node 20" and window.ask("document.getElementById('links').value") == "two"
