@@ -70,8 +70,12 @@ def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     text = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, text, {"Content-Type": "application/json"} | named)
-    response = connection.getresponse()
+    try:
+        connection.request(method, path, text, {"Content-Type": "application/json"} | named)
+        response = connection.getresponse()
+    except (BrokenPipeError, ConnectionResetError):  # refused before all of it was sent: the answer is there
+        response = http.client.HTTPResponse(connection.sock, method=method)
+        response.begin()
     answer = response.read()
     connection.close()
     with contextlib.suppress(ValueError):

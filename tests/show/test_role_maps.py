@@ -192,7 +192,10 @@ def test_integers_in_the_edges_are_the_text_that_the_model_has(folder: Path, leg
     [
         ("--color degree", "--color degree is counted in edges, and none are given; add --edges EDGES"),
         ("--color core", "add --edges EDGES"),
-        ("--color pagerank --edges edges.csv", "pagerank names no file of nodes"),
+        (
+            "--color pagerank --edges edges.csv",
+            "pagerank is neither a file of classes, degree or core",
+        ),
         ("--color other.csv", "other.csv"),
     ],
 )

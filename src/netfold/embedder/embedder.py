@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import logging
 import math
 import os
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 from netfold._version import version
 from netfold.data.html import html_box, html_facts, svg_curves
 from netfold.data.text import counted, listed
-from netfold.embedder.options import Configured, config_to_json, holds, new_names, option
+from netfold.embedder.options import Configured, config_to_json, holds, new_names, option, options
 from netfold.embedder.problem import Input, N, Problem, check_placed
 from netfold.errors import InputError
 
@@ -192,12 +191,12 @@ class Embedder(Configured, Generic[N]):
         device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
-        renamed = functools.partial(new_names, type(self))
+        later = {o.name: o.plain(o.default) for o in options(type(self)) if o.name in _LATER}
         saved = None
         if checkpoint is not None:
-            saved = Checkpoint(checkpoint, run, every=every, renamed=renamed, free=("epochs",))
-        with part("held-out links"):
-            enough, looks = self._enough(data, device, bar)
+            read = lambda config: later | new_names(type(self), config)  # noqa: E731
+            saved = Checkpoint(checkpoint, run, every=every, renamed=read, free=("epochs",))
+        enough, looks = self._enough(data, device, bar)
         with part("start"):
             problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
 
@@ -230,8 +229,10 @@ class Embedder(Configured, Generic[N]):
         if not share or not self.epochs:
             return self.epochs, None
         from netfold.embedder.placing import best_epochs
+        from netfold.learn.profile import part
 
-        looks = best_epochs(self, data.graph, share, device)
+        with part("held-out links"):
+            looks = best_epochs(self, data.graph, share, device)
         best = max(looks, key=lambda x: looks[x])
         bar.note("held-out links: AUC {:.4f} at the start, {:.4f} after {} of {} epochs, which are taken")(
             looks[0], looks[best], best, self.epochs
@@ -413,16 +414,6 @@ class Embedder(Configured, Generic[N]):
             self._check_direction(known)
         return Input(known, attributes=rows if later else attribute_rows(self, known))
 
-    def _reads_attributes(self) -> bool:
-        """Whether it reads, with these options, what is known about nodes beside their links."""
-        return False
-
-    def _read_attributes(self, graph: Graph) -> Input[Any]:
-        """A later graph, and of it what the model reads beside its links; its links may be any."""
-        from netfold.embedder.attributes import later_attribute_rows
-
-        return Input(graph, attributes=later_attribute_rows(self, graph))
-
     def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
         """What is trained, of what `_read` gave: the network, started on the CPU and then on its device, and batches.
 
@@ -455,6 +446,16 @@ class Embedder(Configured, Generic[N]):
         return torch.Generator().manual_seed(int(words[0] >> np.uint64(1)))
 
     # ---------------------------------------------------------------- for models that can do more
+
+    def _reads_attributes(self) -> bool:
+        """Whether it reads, with these options, what is known about nodes beside their links."""
+        return False
+
+    def _read_attributes(self, graph: Graph) -> Input[Any]:
+        """A later graph, and of it what the model reads beside its links; its links may be any."""
+        from netfold.embedder.attributes import later_attribute_rows
+
+        return Input(graph, attributes=later_attribute_rows(self, graph))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         """For a model that chooses how: what its network makes of nodes with these links, m x d; and deviations."""
@@ -705,6 +706,9 @@ def device_named(name: str) -> torch.device:
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
 
+
+_LATER = ("held_out", "attribute_weight", "attribute_beta")
+"""Options that checkpoints of before do not have: their defaults leave what those were trained to as it was."""
 
 _SMALL = 20_000
 """So many nodes and edges, together, are a small problem: its steps are over before a second thread has begun."""

@@ -79,6 +79,12 @@ def replay(
 
     Beside it: placing alone; LabelProp from the vectors of the fit; a warm refit (mu = 0); and new fits, as they are
     and turned into the old space (`nf.align`). Of a model that cannot be settled, placing is what is asked about.
+
+    >>> import netfold as nf
+    >>> split = nf.evaluate.split_nodes(nf.datasets.karate(), 5)
+    >>> model = nf.LINE(dim=4, epochs=2).fit(split.known, progress=False)
+    >>> sorted(replay(model, split, days=2, baselines=False).figures)
+    ['AUC', 'CPU-s']
     """
     check_at_least_one(every=every)
     if days < 2:

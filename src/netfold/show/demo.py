@@ -156,7 +156,7 @@ def depthlgp() -> Example:
     grown = _novel()
     split = nf.evaluate.split_nodes(grown, 10 / grown.n_nodes, seed=0)
     base = nf.SDNE(dim=32, alpha=10).fit(split.known, progress=False)
-    model = nf.DepthLGP(epochs=3).fit(split.known, base.embedding_, progress=False)
+    model = nf.DepthLGP(starts="given", epochs=3).fit(split.known, base.embedding_, progress=False)
     new = model.transform(grown)
     result = nf.evaluate.out_of_sample(model, split)
     name = max(new.nodes, key=lambda node: grown.degrees[grown.positions([node])[0]])

@@ -92,7 +92,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         "adjacency (A), log (log(1 + A)), ppmi (how much likelier a link is than by chance: the logarithm, "
         "where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
         "coordinates are the random walk's), propagation (averages over neighbors, `steps` times), prone, or, of a "
-        "graph with attributes X, attributes ([D^-½ A D^-½ | γ X]) or smoothed (PᵏX, averages over neighbors)",
+        "graph with attributes X, attributes (D^-½ A D^-½ with γ X beside it) or smoothed (PᵏX, averages of it)",
         choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone", *_OF_ATTRIBUTES),
     )
     power: float = option(

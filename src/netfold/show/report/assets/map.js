@@ -37,7 +37,8 @@ class MapView {
     const home = this.camera.fitting(sheet.facts.home);
     this.camera.homeScale = home.scale;
     this.camera.look(home);
-    this.cost = (sheet.facts.nodes + (sheet.links ? 40 * (sheet.facts.edges ?? 0) : 0)) / 4000; // milliseconds of a frame without a graphics card, until one is measured
+    // milliseconds of a frame without a graphics card, until one is measured
+    this.cost = (sheet.facts.nodes + (sheet.links ? 40 * (sheet.facts.edges ?? 0) : 0)) / 4000;
     await this.load();
     this.move();
   }
@@ -118,7 +119,8 @@ class MapView {
   /** The view moves: by a finger, a key, a flight. */
   move() {
     const now = performance.now();
-    const apart = this.moving ? now - this.moved : 0; // slow frames are no rest: a whole one amid them would be slower still
+    // slow frames are no rest: a whole one amid them would be slower still
+    const apart = this.moving ? now - this.moved : 0;
     this.moved = now;
     this.moving = true;
     clearTimeout(this.rest);

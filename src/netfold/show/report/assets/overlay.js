@@ -104,7 +104,8 @@ class Overlay {
     const text = short(sheet.names.at(row));
     context.font = row === selected ? `600 ${FONT}` : FONT;
     const width = context.measureText(text).width;
-    const places = besides(x, y, width, size / 2 + 5).map(([left, down]) => [left - 3, down - 8, left + width + 3, down + 8]);
+    const places = besides(x, y, width, size / 2 + 5)
+      .map(([left, down]) => [left - 3, down - 8, left + width + 3, down + 8]);
     const box = places.find((each) => each[0] >= 0 && each[2] <= camera.width + 3
       && !taken.some((other) => overlap(each, other)));
     if (!box) return false;

@@ -1,6 +1,6 @@
 "use strict";
 
-/** Mouse, fingers and keys on the map; `onlasso` is given the line that is drawn with shift held, and whether it is whole. */
+/** Mouse, fingers and keys on the map; `onlasso` is given the line drawn with shift held, and whether it is whole. */
 function listen(map, canvas, { onselect, onhover, onlasso }) {
   const fingers = new Map();
   let travelled = 0;
