@@ -59,8 +59,8 @@ def attribute_rows(model: Embedder[Any], graph: Graph | Hypergraph) -> Attribute
         name, columns = type(model).__name__, listed(list(graph.attributes.names))
         warnings.warn(
             f"{name} reads {'tuples' if model.reads == 'hypergraph' else 'links'} alone, and not what is known about "
-            f"nodes ({columns}); SDNE, DVNE, DepthLGP and Spectral(matrix='smoothed') read both, and nf.Joined sets "
-            "models side by side",
+            f"nodes ({columns}); SDNE, DVNE, DRNE, DepthLGP and Spectral(matrix='smoothed') read both, and nf.Joined "
+            "sets models side by side",
             stacklevel=5,
         )
         return None

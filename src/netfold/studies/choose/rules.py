@@ -429,6 +429,10 @@ SPACE = (
     Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
     Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
     Entrant("drne", {}, "its defaults", _ALIKE),
+    Entrant(
+        "drne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _ALIKE,
+        lambda x: bool(x.attributes),
+    ),
     Entrant("depthlgp", {}, "its defaults", _LATER),
     # ---------------------------------------------------------------- hyperedges
     Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
