@@ -190,6 +190,7 @@ class DHNE(Embedder["DHNENetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
         from netfold.data.hypergraph import Hypergraph
+        from netfold.embedder.attributes import attribute_rows
         from netfold.models.dhne.scores import check_types
 
         whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
@@ -204,6 +205,8 @@ class DHNE(Embedder["DHNENetwork"]):
             raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
+        else:
+            attribute_rows(self, whole)  # which says that they are not read
         return _Counted(whole)
 
     def _unspread(self, *, directed: bool = False) -> str:
