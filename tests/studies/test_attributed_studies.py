@@ -80,7 +80,8 @@ def test_choose_knows_attributes() -> None:
     assert "DRNE(attribute_weight=0.0)" in [x.words for x in entrants("roles", facts_of(GRAPH))]
     tuples = nf.Hypergraph.from_tuples([(f"u{i}", f"f{i % 7}", f"t{i % 5}") for i in range(40)])
     known = tuples.with_attributes({node: {"year": 1990 + i} for i, node in enumerate(tuples.nodes)})
-    assert "DHNE reads no attributes of nodes (year)" in nf.choose(known, "link", probe=False).lines()[3]
+    assert "compare with attribute_weight=0" in nf.choose(known, "link", probe=False).lines()[3]
+    assert "DHNE(attribute_weight=0.0)" in [x.words for x in entrants("hyperedges", facts_of(known))]
     with pytest.raises(InputError, match="cold is asked of a graph with attributes"):
         nf.choose(PLAIN, "cold", probe=False)
 

@@ -437,6 +437,10 @@ SPACE = (
     # ---------------------------------------------------------------- hyperedges
     Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
     Entrant(
+        "dhne", {"attribute_weight": 0.0}, "tuples alone, where attributes lead astray",
+        ("hyperedges", "classification", "clustering", "visualization", "roles"), lambda x: bool(x.attributes),
+    ),
+    Entrant(
         "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
         "what was best on few hyperedges", ("hyperedges",),
     ),
