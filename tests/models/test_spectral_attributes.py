@@ -123,13 +123,6 @@ def test_a_model_of_links_alone_says_that_it_is():
     assert np.array_equal(model.embedding_.vectors, plain.embedding_.vectors)
 
 
-def test_dhne_says_that_it_reads_tuples_alone():
-    whole = nf.Hypergraph.from_tuples([("a", "b", "c"), ("a", "b", "d"), ("b", "c", "d")])
-    known = whole.with_attributes({"a": {"year": 1}, "b": {"year": 2}})
-    with pytest.warns(UserWarning, match="DHNE reads tuples alone, and not what is known about nodes"):
-        nf.DHNE(dim=2, hidden=4, epochs=1).fit(known, progress=False)
-
-
 def test_vectors_of_links_beside_those_of_attributes():
     graph = linked_groups()
     parts = [Node2Vec(dim=4, epochs=1), Spectral(matrix="smoothed", dim=4)]

@@ -58,9 +58,8 @@ def attribute_rows(model: Embedder[Any], graph: Graph | Hypergraph) -> Attribute
     if not model._reads_attributes():
         name, columns = type(model).__name__, listed(list(graph.attributes.names))
         warnings.warn(
-            f"{name} reads {'tuples' if model.reads == 'hypergraph' else 'links'} alone, and not what is known about "
-            f"nodes ({columns}); SDNE, DVNE, DepthLGP and Spectral(matrix='smoothed') read both, and nf.Joined sets "
-            "models side by side",
+            f"{name} reads links alone, and not what is known about nodes ({columns}); SDNE, DVNE, DRNE, DepthLGP and "
+            "Spectral(matrix='smoothed') read both, and nf.Joined sets models side by side",
             stacklevel=5,
         )
         return None
@@ -70,7 +69,7 @@ def attribute_rows(model: Embedder[Any], graph: Graph | Hypergraph) -> Attribute
     return AttributeRows(scaling, block) if some else None  # columns of zeros say nothing
 
 
-def later_attribute_rows(model: Embedder[Any], graph: Graph) -> AttributeRows | None:
+def later_attribute_rows(model: Embedder[Any], graph: Graph | Hypergraph) -> AttributeRows | None:
     """The attributes of a later graph in the scaling of a fitted model; None where that was fitted without any."""
     from netfold.data.scaling import Scaling
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Embedding
     from netfold.data.hypergraph import Hypergraph
+    from netfold.data.scaling import Block
     from netfold.embedder.placing import Placing
     from netfold.learn.progress import Progress
     from netfold.models.dhne.network import DHNENetwork
@@ -32,6 +33,13 @@ __all__ = ["DHNE"]
 
 _CLEARLY = 0.01
 """By how much more of the hidden tuples a way must tell from others than the encoder does."""
+
+
+def _check_columns(columns: Any, types: int, width: int) -> None:
+    """A TypeError where these cannot be the attributes of each type."""
+    whole = isinstance(columns, list) and len(columns) == types and all(isinstance(x, list) for x in columns)
+    if not whole or any(type(c) is not int or not 0 <= c < width for x in columns for c in x):
+        raise TypeError(f"its types have the attributes {columns!r}")
 
 
 class _Counted(Input["Hypergraph"]):
@@ -46,8 +54,14 @@ class _Counted(Input["Hypergraph"]):
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The hypergraph's fingerprint, its size and its schema."""
-        return {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+        """The hypergraph's fingerprint, its size and its schema; and which attributes each type has, where any are."""
+        facts = {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+        if self.attributes is None:
+            return facts
+        block, members = self.attributes.block, self.places.members
+        wide = [c for c, (a, b) in enumerate(block.slices) if b > a]
+        columns = [[c for c in wide if bool(block.known[of_type, c].any())] for of_type in members]
+        return facts | {"attributes": self.attributes.facts, "attribute_columns": columns}
 
     @cached_property
     def places(self) -> Places:
@@ -84,6 +98,9 @@ class DHNE(Embedder["DHNENetwork"]):
     as it would be without the hyperedges that a step asks about: their own counts would give them away. Tuples may have
     any length; positions of one type share W_a unless their roles have names of their own, so that where order means
     nothing it changes nothing.
+
+    Where nodes have attributes, the encoder of each type reads those that the type has beside the row, [A_i | γ x_i],
+    and what is known of them is to be given back too: alpha ‖M ⊙ (γ x - x̂)‖² more, M being 0 where a value is missing.
 
     >>> from netfold.data.hypergraph import Hypergraph
     >>> types = {"ann": "user", "bob": "user", "Alien": "film", "Heat": "film", "space": "tag", "crime": "tag"}
@@ -147,6 +164,12 @@ class DHNE(Embedder["DHNENetwork"]):
         at_least=0,
         below=1,
     )
+    attribute_weight: float = option(
+        1.0,
+        "γ: of the attributes of nodes beside their rows of A, where there are any; at 1 the two have the same part in "
+        "what an encoder reads (the same mean square length), at 0 attributes are not read",
+        at_least=0,
+    )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
     lr: float = training("lr")
     schedule: str = training("schedule")
@@ -190,6 +213,7 @@ class DHNE(Embedder["DHNENetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
         from netfold.data.hypergraph import Hypergraph
+        from netfold.embedder.attributes import attribute_rows, later_attribute_rows
         from netfold.models.dhne.scores import check_types
 
         whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
@@ -198,13 +222,17 @@ class DHNE(Embedder["DHNENetwork"]):
                 f"DHNE reads a Hypergraph, not {type_in_words(graph)}; make one with nf.read_hyperedges or "
                 "Hypergraph.from_tuples"
             )
-        if whole.n_edges == 0:
+        own: Any = later_attribute_rows(self, whole) if later else attribute_rows(self, whole)
+        if whole.n_edges == 0 and not (later and own):
             raise InputError("the hypergraph has no hyperedges; there is nothing to learn from")
         if embedding is not None:
             raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
-        return _Counted(whole)
+        return _Counted(whole, attributes=own)
+
+    def _reads_attributes(self) -> bool:
+        return True
 
     def _unspread(self, *, directed: bool = False) -> str:
         return "up to 128 steps an epoch would send each row as often: over 75 TB at a billion nodes, by arithmetic"
@@ -227,13 +255,21 @@ class DHNE(Embedder["DHNENetwork"]):
         coders = [network.autoencoder(t) for t in range(len(data.counts))]
         for coder, counts in zip(coders, data.counts, strict=True):
             coder.measure(counts)
+        typical = [coder.typical_squares(counts) for coder, counts in zip(coders, data.counts, strict=True)]
         if not resumed:
-            typical = [coder.typical_squares(counts) for coder, counts in zip(coders, data.counts, strict=True)]
             network.start(self._generator(0), typical)
+        if data.attributes is not None:
+            data.attributes.fill(network)
+            network.measure_attributes(data.attributes.block, data.places.members, typical)
         network.to(device)
         of = batches(
             source(
-                data.graph, data.places, data.counts, network, Drawing(self.negatives, self.replaced, self.hold_out)
+                data.graph,
+                data.places,
+                data.counts,
+                network,
+                Drawing(self.negatives, self.replaced, self.hold_out),
+                block=data.block,
             ),
             self.batch_size,
             per_positive=self.n_negatives,
@@ -244,13 +280,20 @@ class DHNE(Embedder["DHNENetwork"]):
         return Problem(network, lambda epoch: of(self._generator(1, epoch)), blocks, self.schedule)
 
     def _network(self, facts: dict[str, Any]) -> DHNENetwork:
+        from netfold.embedder.attributes import scaling_tables
         from netfold.models.dhne.network import DHNENetwork
         from netfold.models.dhne.tuples import Schema
 
         schema = Schema.from_facts(facts)
         if sum(schema.counts) != facts["n_nodes"]:
             raise TypeError(f"its {facts['n_nodes']} nodes are not those of its types")
-        return DHNENetwork(
+        more: dict[str, Any] = {}
+        if "attributes" in facts:
+            widths = [column[2] for column in facts["attributes"]["columns"]]
+            _check_columns(facts["attribute_columns"], len(schema.types), len(widths))
+            more = {"attribute_columns": facts["attribute_columns"], "attribute_widths": widths}
+            more |= {"attribute_weight": self.attribute_weight}
+        network = DHNENetwork(
             schema,
             dim=self.dim,
             hidden=self.hidden,
@@ -260,7 +303,11 @@ class DHNE(Embedder["DHNENetwork"]):
             alpha=self.alpha,
             nu=self.nu,
             products=self.products,
+            **more,
         )
+        if "attributes" in facts:
+            network.scaling = scaling_tables(facts["attributes"], 0)  # the encoders place nodes without a tuple
+        return network
 
     def _embed(self, data: _Counted) -> Embedding:
         import numpy as np
@@ -269,14 +316,15 @@ class DHNE(Embedder["DHNENetwork"]):
 
         vectors = np.empty((data.graph.n_nodes, self.dim), np.float32)
         for t, counts in enumerate(data.counts):
-            vectors[data.places.members[t]] = self.network_.embed(counts, t)
+            members = data.places.members[t]
+            vectors[members] = self.network_.embed(counts, t, self.network_.attributes_of(data.block, members, t))
         return Embedding(data.graph.nodes, vectors)
 
     def _extend(self, data: _Counted, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         from netfold.data.embedding import Embedding
         from netfold.models.dhne.scores import new_vectors
 
-        return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known))
+        return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known, data.block))
 
     # ---------------------------------------------------------------- new nodes
 
@@ -291,44 +339,60 @@ class DHNE(Embedder["DHNENetwork"]):
         from netfold.models.dhne.scores import new_vectors
 
         graph = data.graph
-        start = new_vectors(graph, self.network_, rows, known)
-        return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start))
+        start = new_vectors(graph, self.network_, rows, known, data.block)
+        return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start, data.block_of(rows)))
+
+    def _regress(self, data: Input[Any]) -> None:
+        """Nothing: the encoders place a node by its attributes alone, too."""
+
+    def _without_links(self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Any:
+        """None: see `_regress`."""
+        import numpy as np
+
+        return np.zeros(len(rows), bool)
 
     def _refined(
-        self, graph: Hypergraph, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64], start: Any
+        self,
+        graph: Hypergraph,
+        new: npt.NDArray[np.int64],
+        known: npt.NDArray[np.int64],
+        start: Any,
+        block: Block | None,
     ) -> npt.NDArray[np.float32]:
+        """The vectors of the nodes `new`, whose attributes `block` has, by the objective."""
         from netfold.models.dhne.scores import NewNodes, rows_over_known, tuples_of_new, type_codes_of
 
         counts = rows_over_known(graph, new, known, len(self.embedding_))
         types = type_codes_of(graph, self.network_.schema)[new]
         groups = tuples_of_new(graph, self.network_, new, known)
-        more = {"per_positive": self.n_negatives, "seed": self.seed}
+        more: dict[str, Any] = {"per_positive": self.n_negatives, "seed": self.seed, "block": block}
         return NewNodes(self.network_, self.embedding_.vectors, groups, counts, types, **more).refined(start)
 
     def _choose_placing(self, data: Input[Any]) -> None:
         """Refine new nodes where that tells hidden tuples of known ones from others better than the encoder does."""
         from netfold.embedder.placing import Placing
 
-        agreement = self._judged(data.graph)
+        agreement = self._judged(data)
         refine = bool(agreement) and agreement["refine"] > agreement["encode"] + _CLEARLY
         placing = Placing("refine" if refine else "encode", agreement=agreement)
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(placing)}
 
-    def _judged(self, graph: Hypergraph) -> dict[str, float]:
+    def _judged(self, data: Input[Any]) -> dict[str, float]:
         """By each way, how often hidden tuples of some known nodes, placed by the others, score above tuples that are
         none; nothing where nodes with enough tuples are few."""
         import numpy as np
 
         from netfold.models.dhne.scores import half_hidden, new_vectors
 
+        graph = data.graph
         judges = half_hidden(graph, self.network_, np.random.default_rng([self.seed, 20]))
         if judges is None:
             return {}
         seen, new, asked = judges
         known = np.arange(graph.n_nodes)
         known[new] = -1
-        encoded = new_vectors(seen, self.network_, new, known)
-        ways = {"encode": encoded, "refine": self._refined(seen, new, known, encoded)}
+        encoded = new_vectors(seen, self.network_, new, known, data.block)
+        ways = {"encode": encoded, "refine": self._refined(seen, new, known, encoded, data.block_of(new))}
         return {way: asked.told_apart(self.network_, self.embedding_.vectors, new, x) for way, x in ways.items()}
 
     def _scorer(self, later: Any) -> TupleScorer:

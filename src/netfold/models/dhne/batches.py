@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.scaling import Block
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
-from netfold.models.dhne.network import Autoencoder, DHNENetwork
+from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
 __all__ = [
@@ -54,6 +55,8 @@ class TypeRows:
     """m x columns: what the decoder is to write, of the second."""
     at: Tensor
     """m: where those are among the b."""
+    own: TypeAttributes | None = None
+    """What is known of the b beside their tuples, where the network reads it."""
 
     def __len__(self) -> int:
         """b: how many nodes there are."""
@@ -103,6 +106,8 @@ class Source:
     """For each form."""
     held_out: HeldOut | None = None
     """How the encoder sees rows without a step's hyperedges; None where it sees them with all."""
+    own: Sequence[TypeAttributes | None] = ()
+    """For each type, the attributes of its nodes; none where there are none."""
 
     @property
     def device(self) -> torch.device:
@@ -137,6 +142,7 @@ def source(
     network: DHNENetwork,
     drawing: Drawing,
     dtype: torch.dtype = torch.float32,
+    block: Block | None = None,
 ) -> Source:
     """What batches are made of, on the network's device."""
     coders = [network.autoencoder(t) for t in range(len(counts))]
@@ -149,6 +155,7 @@ def source(
         [r.with_values(v) for r, v in zip(rows, values, strict=True)],
         _tuples(hypergraph, places, network.device, drawing),
         HeldOut(counts, coders, places, network.device, dtype) if drawing.hold_out else None,
+        [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
     )
 
 
@@ -301,10 +308,14 @@ def _batch(
     for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
         named = [rows[:, i] for tuples, (rows, _) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
         nodes, place = _distinct([part, *named], len(seen))
-        few = _are_few(nodes, seen)
+        few, own = _are_few(nodes, seen), source.own[t] if source.own else None
         types.append(
             TypeRows(
-                seen.take(nodes) if few else seen, None if few else nodes, source.written[t].take(part), place[part]
+                seen.take(nodes) if few else seen,
+                None if few else nodes,
+                source.written[t].take(part),
+                place[part],
+                None if own is None else own.take(nodes),
             )
         )
         places.append(place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +13,17 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.scaling import Block
+from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, rows_times, xavier_
-from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.sparse_rows import DenseBeside, SparseRows
 from netfold.models.dhne.tuples import Form, Places, Schema
 
 if TYPE_CHECKING:
     from netfold.models.dhne.batches import Batch, Piece, TypeRows
 
-__all__ = ["Autoencoder", "DHNENetwork", "Similarity"]
+__all__ = ["Autoencoder", "DHNENetwork", "Similarity", "TypeAttributes"]
 
 
 def _by_column(a: Tensor, most: Tensor) -> Tensor:
@@ -49,23 +53,62 @@ _SLOPES = {"tanh": 2.0, "sigmoid": 1.0}
 """σ(x) = k sigmoid(k x) - (k - 1), k by the name of σ: the library's sigmoid takes a sixth of the time of its tanh."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class TypeAttributes:
+    """What is known of some nodes of one type beside their tuples, of the attributes that the type has."""
+
+    rows: SparseRows
+    """m x a: γ x, 0 where a value is missing."""
+    known: Tensor
+    """m x attributes: where a value is not missing."""
+    slices: Sequence[tuple[int, int]]
+    """Of each attribute its first column of `rows` and the one after its last."""
+
+    def take(self, at: Tensor) -> TypeAttributes:
+        """Of these nodes, in this order."""
+        return TypeAttributes(self.rows.take(at), self.known[at], self.slices)
+
+    @property
+    def mask(self) -> Tensor:
+        """m x a: 1 where a value is not missing."""
+        widths = torch.tensor([b - a for a, b in self.slices], device=self.known.device)
+        return self.known.repeat_interleave(widths, dim=1).to(self.rows.values.dtype)
+
+
+def _of_columns(block: Block, columns: Sequence[int]) -> Block:
+    """Some of the attributes of a block."""
+    parts = [np.arange(*block.slices[c]) for c in columns]
+    ends = np.cumsum([len(x) for x in parts]).tolist()
+    slices = list(zip([0, *ends[:-1]], ends, strict=True))
+    return Block(block.values[:, np.concatenate(parts)], block.known[:, list(columns)], slices)
+
+
 class Autoencoder(nn.Module):
     """X_i = σ(W A_i + b) and Â_i = sigmoid(Ŵ X_i + b̂) for the nodes of one type, over the columns that it has.
 
     A holds counts and Â lies between 0 and 1, so A is scaled, by the largest count that each column has in the rows of
     this type. The encoder sees a row divided by its length to the power of q, so that no hub's row saturates the
     activation; what the decoder must write is not. A column that had no entry when the scale was measured is not read.
+
+    With `attributes`, X_i = σ(W A_i + V γ x_i + b), and what is known of γ x_i is to be given back too, by a linear
+    layer: numbers may be of any sign.
     """
 
     largest: Tensor
+    attribute_unit: Tensor
+    """What attributes are multiplied by beside γ; of an autoencoder that reads any."""
 
-    def __init__(self, columns: int, dim: int, activation: str, *, scale: str, row_damping: float):
+    def __init__(self, columns: int, dim: int, activation: str, *, scale: str, row_damping: float, attributes: int = 0):
         super().__init__()
         self.activation, self.gain = ACTIVATIONS[activation], GAINS[activation]
         self.scale, self.row_damping = SCALES[scale], row_damping
         self.first = RowEncoder(max(1, columns), dim)  # a type that is in no tuple has no column
         self.last = RowDecoder(max(1, columns), dim)
         self.register_buffer("largest", torch.zeros(max(1, columns)))
+        self.attribute_first = nn.Parameter(torch.zeros(attributes, dim)) if attributes else None
+        self.attribute_last = RowDecoder(attributes, dim) if attributes else None
+        if attributes:
+            self.register_buffer("attribute_unit", torch.ones((), dtype=torch.float64))
 
     def measure(self, counts: sparse.csr_array) -> None:
         """Take the largest count of each column, of the rows that are fitted."""
@@ -79,6 +122,14 @@ class Autoencoder(nn.Module):
         xavier_(self.first.table, generator, fan_in=row_squares)
         self.first.table.mul_(self.gain)
         xavier_(self.last.table, generator)
+
+    @torch.no_grad()
+    def start_attributes(self, generator: torch.Generator, row_squares: float) -> None:
+        """The same of the layers that read and write attributes, where there are any."""
+        if self.attribute_first is not None and self.attribute_last is not None:
+            xavier_(self.attribute_first, generator, fan_in=row_squares)
+            self.attribute_first.mul_(self.gain)
+            xavier_(self.attribute_last.table, generator)
 
     def scaled(self, counts: sparse.csr_array) -> sparse.csr_array:
         """What the decoder is to write: rows of counts, scaled."""
@@ -104,10 +155,14 @@ class Autoencoder(nn.Module):
         some = int(np.count_nonzero(np.diff(rows.indptr)))
         return float(np.square(rows.data, dtype=np.float64).sum()) / some if some else 1.0
 
-    def encode(self, seen: SparseRows, only: Tensor | None = None) -> Tensor:
-        """X of all rows or, with `only`, of these of them: m x dim, in O(nnz dim)."""
+    def encode(self, seen: SparseRows, only: Tensor | None = None, own: TypeAttributes | None = None) -> Tensor:
+        """X of all rows or, with `only`, of these of them: m x dim, in O(nnz dim); `own` are their attributes."""
         inputs = self.first(seen)
-        return self.activation(inputs if only is None else inputs.index_select(0, only))
+        inputs = inputs if only is None else inputs.index_select(0, only)
+        if own is not None:
+            assert self.attribute_first is not None
+            inputs = inputs + rows_times(own.rows, self.attribute_first)
+        return self.activation(inputs)
 
     def inverse(self, vectors: Tensor, margin: float) -> Tensor:
         """What σ makes these of, where none is nearer to its bounds than so: m x dim."""
@@ -118,6 +173,20 @@ class Autoencoder(nn.Module):
     def errors(self, written: SparseRows, vectors: Tensor) -> Tensor:
         """`L_2` of some rows and their vectors (m x dim): the squared errors at their non-zeros, in O(nnz dim)."""
         return losses.nonzero_squares(self.last.at(written, vectors).sigmoid(), written.values)
+
+    def attribute_errors(self, own: TypeAttributes, vectors: Tensor) -> Tensor:
+        """‖M ⊙ (γ x - x̂)‖² of nodes with these vectors (m x dim), M being 0 where a value is missing and 1 elsewhere.
+
+        Zeros count too, in O(entries dim + m dim²): Σ x̂² by the Gram matrix of each attribute's columns.
+        """
+        last = self.attribute_last
+        assert last is not None
+        if isinstance(own.rows, DenseBeside):
+            return ((last.dense(vectors, slice(None)) - own.rows.dense) * own.mask).square().sum()
+        total, x = vectors.new_zeros(()), own.rows.values
+        for i, (a, b) in enumerate(own.slices):
+            total = total + last.energy(vectors[own.known[:, i]], last.gram(slice(a, b)))
+        return total + (x.square() - 2 * x * last.at(own.rows, vectors)).sum()
 
 
 class Similarity(nn.Module):
@@ -239,11 +308,18 @@ class DHNENetwork(nn.Module):
         alpha: float,
         nu: float = 0.0,
         products: int = 0,
+        attribute_columns: Sequence[Sequence[int]] = (),
+        attribute_widths: Sequence[int] = (),
+        attribute_weight: float = 0.0,
     ):
+        """`attribute_columns`: which attributes each type has; `attribute_widths`: how many numbers each of them is."""
         super().__init__()
         self.schema, self.dim, self.alpha, self.nu = schema, dim, alpha, nu
+        self.attribute_columns = attribute_columns or [()] * len(schema.types)
+        self.attribute_weight = attribute_weight
+        widths = [sum(attribute_widths[c] for c in columns) for columns in self.attribute_columns]
         self.autoencoders = nn.ModuleList(
-            Autoencoder(schema.width(t), dim, activation, scale=scale, row_damping=row_damping)
+            Autoencoder(schema.width(t), dim, activation, scale=scale, row_damping=row_damping, attributes=widths[t])
             for t in range(len(schema.types))
         )
         self.similarities = nn.ModuleList(Similarity(form, dim, hidden, activation, products) for form in schema.forms)
@@ -255,6 +331,30 @@ class DHNENetwork(nn.Module):
             self.autoencoder(t).start(generator, squares)
         for i in range(len(self.schema.forms)):
             self.similarity(i).start(generator)
+        for t, squares in enumerate(row_squares):
+            self.autoencoder(t).start_attributes(generator, squares)
+
+    def measure_attributes(self, block: Block, members: Sequence[Any], squares: Sequence[float]) -> None:
+        """Take the unit of each type's attributes, in which γ = 1 lets them have as much part as rows of A have.
+
+        `members` are the rows of the nodes of each type, `squares` Σ_j x_ij² of a usual row of A as it is seen.
+        """
+        for t, columns in enumerate(self.attribute_columns):
+            if columns:
+                own = row_squares(_of_columns(block, columns).values[members[t]])
+                self.autoencoder(t).attribute_unit.fill_(math.sqrt(squares[t] / own) if own else 1.0)
+
+    def attributes_of(self, block: Block | None, rows: Any, t: int) -> TypeAttributes | None:
+        """The attributes of some rows of a block, nodes of one type, where the network is; None where it has none."""
+        if block is None or not self.attribute_columns[t]:
+            return None
+        coder = self.autoencoder(t)
+        some = _of_columns(block, self.attribute_columns[t])
+        factor = np.float32(self.attribute_weight * float(coder.attribute_unit))
+        some = dataclasses.replace(some, values=some.values[rows] * factor, known=some.known[rows])
+        none: Any = sparse.csr_array((some.n_nodes, 0), dtype=np.float32)
+        known = torch.from_numpy(some.known).to(self.device)
+        return TypeAttributes(joint_rows(none, some, coder.first.bias), known, some.slices)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """As `torch.nn.Module`; the types of the nodes must be as many as the schema says."""
@@ -282,12 +382,15 @@ class DHNENetwork(nn.Module):
         The vectors of a batch are held as if they were parameters: each piece's gradient is added to theirs before the
         next is walked, and goes through the encoders once at the end.
         """
-        vectors = [self.autoencoder(t).encode(rows.seen, rows.named) for t, rows in enumerate(batch.types)]
+        vectors = [self.autoencoder(t).encode(rows.seen, rows.named, rows.own) for t, rows in enumerate(batch.types)]
         held = [_held(x) for x in vectors]
         first = sum((self._first_order(i, pieces, held) for i, pieces in enumerate(batch.forms)), _zero(held))
         second = sum((self._second_order(t, rows, held[t]) for t, rows in enumerate(batch.types)), _zero(held))
-        _backward(vectors, held)
         terms = {"first_order": first, "second_order": second}
+        if any(self.attribute_columns):
+            each = (self._attribute_errors(t, rows, held[t]) for t, rows in enumerate(batch.types))
+            terms["attributes"] = sum(each, _zero(held))
+        _backward(vectors, held)
         if self.nu:
             weights = [p for p in self.parameters() if p.ndim == 2]
             terms["regularization"] = add_half_squares(weights, batch.share * self.nu)
@@ -313,12 +416,20 @@ class DHNENetwork(nn.Module):
             term.backward()  # type: ignore[no-untyped-call]
         return term.detach()
 
+    def _attribute_errors(self, t: int, rows: TypeRows, vectors: Tensor) -> Tensor:
+        if rows.own is None or not self.alpha or not len(rows.at):
+            return vectors.new_zeros(())
+        term = self.alpha * self.autoencoder(t).attribute_errors(rows.own.take(rows.at), vectors[rows.at])
+        if term.requires_grad:
+            term.backward()  # type: ignore[no-untyped-call]
+        return term.detach()
+
     @torch.no_grad()
-    def embed(self, counts: sparse.csr_array, t: int) -> npt.NDArray[np.float32]:
-        """The vectors of rows of counts of one type over its columns: m x dim."""
+    def embed(self, counts: sparse.csr_array, t: int, own: TypeAttributes | None = None) -> npt.NDArray[np.float32]:
+        """The vectors of rows of counts of one type over its columns, and of what else is known of them: m x dim."""
         coder = self.autoencoder(t)
         seen = SparseRows.from_scipy(coder.seen(coder.scaled(counts)), dtype=coder.first.bias.dtype, device=self.device)
-        vectors: npt.NDArray[np.float32] = coder.encode(seen).numpy(force=True)
+        vectors: npt.NDArray[np.float32] = coder.encode(seen, own=own).numpy(force=True)
         return vectors
 
     def places(self) -> Places:

@@ -17,13 +17,14 @@ from netfold.data.checks import Floats, Ints
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
+from netfold.data.scaling import Block
 from netfold.data.text import with_article
 from netfold.embedder.problem import check_placed
 from netfold.errors import InputError
 from netfold.learn import losses
 from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, SparseRows
-from netfold.models.dhne.network import DHNENetwork
+from netfold.models.dhne.network import DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Schema
 
 __all__ = [
@@ -81,16 +82,23 @@ def check_types(hypergraph: Hypergraph, network: DHNENetwork, nodes: Nodes) -> N
         )
 
 
-def new_vectors(hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: Ints) -> npt.NDArray[np.float32]:
-    """The vectors of the nodes `new`, from their rows over known nodes; `known` has each node's place then, or -1."""
+def new_vectors(
+    hypergraph: Hypergraph, network: DHNENetwork, new: Ints, known: Ints, block: Block | None = None
+) -> npt.NDArray[np.float32]:
+    """The vectors of the nodes `new`, from their rows over known nodes; `known` has each node's place then, or -1.
+
+    And from what else is known of them: `block` has the attributes of the hypergraph's nodes.
+    """
     places, types = network.places(), type_codes_of(hypergraph, network.schema)[new]
     over_known = rows_over_known(hypergraph, new, known, len(places.type_codes))
     vectors, lost = np.empty((len(new), network.dim), np.float32), list[int]()
     for t in np.unique(types).tolist():
         at = np.flatnonzero(types == t)
         counts = places.rows(over_known[at], t)
-        lost += new[at[np.diff(network.autoencoder(t).scaled(counts).indptr) == 0]].tolist()
-        vectors[at] = network.embed(counts, t)
+        own = network.attributes_of(block, new[at], t)
+        alone = np.diff(network.autoencoder(t).scaled(counts).indptr) == 0
+        lost += new[at[alone if own is None else alone & ~own.known.any(1).numpy(force=True)]].tolist()
+        vectors[at] = network.embed(counts, t, own)
     check_placed("DHNE", hypergraph.nodes, np.sort(lost), lack="in no hyperedge with a known node", by="hyperedges")
     return vectors
 
@@ -158,7 +166,7 @@ class NewNodes:
     """The part that new nodes have in the objective, all parameters and known vectors held fixed.
 
     Of each: Σ -log S over its tuples, plus `per_positive` for each of these of -log(1 - S) where another position has
-    some other node; alpha L_2 of its row; and a tie to where the encoder places it.
+    some other node; alpha L_2 of its row and of its attributes; and a tie to where the encoder places it.
     """
 
     def __init__(
@@ -171,8 +179,12 @@ class NewNodes:
         *,
         per_positive: int,
         seed: int,
+        block: Block | None = None,
     ):
-        """`vectors` are the known nodes' (n x dim), `rows` the counts of m new ones over them, `types` the latters'."""
+        """`vectors` are the known nodes' (n x dim), `rows` the counts of m new ones over them, `types` the latters'.
+
+        `block` has the attributes of the new ones.
+        """
         self._network, self._device = network, network.device
         known, places = torch.tensor(vectors).to(self._device), network.places()
         self._reach = float(network.autoencoder(0).inverse(known[: 1 << 14], _EDGE).std()) or 1.0
@@ -185,11 +197,14 @@ class NewNodes:
             if len(wrong.of) and per_positive:
                 self._tuples.append(self._asked(known, wrong, 0.0, per_positive / drawn))
         self._written: list[tuple[int, Tensor, SparseRows]] = []
+        self._own: list[tuple[int, Tensor, TypeAttributes]] = []
         for t in np.unique(types).tolist():
             at = np.flatnonzero(types == t)
             written = network.autoencoder(t).scaled(places.rows(rows[at], t))
             index = torch.from_numpy(at).to(self._device)
             self._written.append((t, index, SparseRows.from_scipy(written, device=self._device)))
+            own = network.attributes_of(block, at, t)
+            self._own += [] if own is None else [(t, index, own)]
 
     def _asked(self, known: Tensor, group: _NewAt, truth: float, weight: float) -> tuple[Any, ...]:
         at = [
@@ -206,6 +221,8 @@ class NewNodes:
         for t, at, written in self._written:
             if self._network.alpha and len(written.values):
                 total = total + self._network.alpha * self._network.autoencoder(t).errors(written, x[at])
+        for t, at, own in self._own if self._network.alpha else ():
+            total = total + self._network.alpha * self._network.autoencoder(t).attribute_errors(own, x[at])
         return total
 
     def refined(self, start: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -53,6 +53,10 @@ class DRNE(Embedder["DRNENetwork"]):
     they are drawn). A node without neighbors gets 0. Each step moves X with the aggregator fixed, and then the
     aggregator with X fixed. An epoch costs O(neighbors · dim²), in pieces of bounded memory.
 
+    Where the graph has attributes, the LSTM reads those of each neighbor beside its vector, [X_u, γ a_u], in
+    O(entries · dim) more: a role is then also whom of what sort a node is linked with. A node's own are read by its
+    neighbors alone, and a missing value adds nothing.
+
     >>> from netfold.data.graph import Graph
     >>> graph = Graph.from_edges([("hub", leaf) for leaf in "abcd"] + [("center", leaf) for leaf in "wxyz"])
     >>> model = DRNE(dim=4, epochs=50).fit(graph, progress=False)
@@ -91,6 +95,12 @@ class DRNE(Embedder["DRNENetwork"]):
         "dim / (rounds + 1) wide",
         choices=("last", "all"),
     )
+    attribute_weight: float = option(
+        1.0,
+        "γ: of the attributes of neighbors beside their vectors, where the graph has any; scaled attributes of a node "
+        "have a mean square length of 1; at 0 they are not read",
+        at_least=0,
+    )
     lr: float = training("lr", default=0.0025, help="learning rate of Adam")
     schedule: str = training("schedule")
     batch_size: int | None = training("batch_size", help="nodes a step; None takes a sixteenth of all, and at least 64")
@@ -100,7 +110,11 @@ class DRNE(Embedder["DRNENetwork"]):
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Neighbors:
-        return _Neighbors(super()._read(graph, embedding, later=later).graph)
+        read = super()._read(graph, embedding, later=later)
+        return _Neighbors(read.graph, attributes=read.attributes)
+
+    def _reads_attributes(self) -> bool:
+        return True
 
     def _unspread(self, *, directed: bool = False) -> str:
         return "its steps are not spread yet; it takes 16 dim bytes a node, so that one machine goes far"
@@ -123,6 +137,8 @@ class DRNE(Embedder["DRNENetwork"]):
         network.colors.copy_(torch.from_numpy(color))
         if not resumed:
             network.start(self._generator(0), torch.from_numpy(degrees), self.init)
+        if data.attributes is not None:
+            data.attributes.fill(network)
         network.to(device)
         of = batches(
             Sequences.of(data.linked, color, device),
@@ -130,6 +146,7 @@ class DRNE(Embedder["DRNENetwork"]):
             most=self.max_neighbors,
             batch_size=self.batch_size,
             piece=network.piece,
+            attributes=None if data.block is None else network.attribute_rows(data.block),
         )
         return Problem(
             network,
@@ -141,6 +158,7 @@ class DRNE(Embedder["DRNENetwork"]):
         )
 
     def _network(self, facts: dict[str, Any]) -> DRNENetwork:
+        from netfold.embedder.attributes import scaling_tables, width_of
         from netfold.models.drne.network import DRNENetwork
 
         parts = self.rounds + 1 if self.vectors == "all" else 1
@@ -149,11 +167,19 @@ class DRNE(Embedder["DRNENetwork"]):
                 f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors='all' and "
                 f"rounds={self.rounds} take a multiple of {parts}"
             )
-        return DRNENetwork(facts["n_nodes"], self.dim // parts, lambda_=self.lambda_, rounds=self.rounds)
+        more: dict[str, Any] = {"lambda_": self.lambda_, "rounds": self.rounds}
+        if "attributes" not in facts:
+            return DRNENetwork(facts["n_nodes"], self.dim // parts, **more)
+        more |= {"attributes": width_of(facts["attributes"])[0], "attribute_weight": self.attribute_weight}
+        network = DRNENetwork(facts["n_nodes"], self.dim // parts, **more)
+        network.scaling = scaling_tables(facts["attributes"], self.dim)
+        return network
 
     def _embed(self, data: _Neighbors) -> Embedding:
         from netfold.data.embedding import Embedding
 
+        if data.block is not None:
+            self.network_.remember(self.network_.attribute_rows(data.block))
         drawn = self._drawn(data.linked)
         rounds = [self.network_.table.detach()]
         for _ in range(self.rounds):
@@ -161,6 +187,20 @@ class DRNE(Embedder["DRNENetwork"]):
         for passed, vectors in zip(self.network_.passed, rounds[1:], strict=False):
             passed.copy_(vectors)
         return Embedding(data.graph.nodes, self._chosen(rounds))
+
+    def _regress(self, data: Input[Any]) -> None:
+        """As every model, of linked nodes: the vectors of isolated ones are 0, and say nothing of where they belong."""
+        import numpy as np
+
+        from netfold.embedder.attributes import regress, taken
+
+        assert isinstance(data, _Neighbors)
+        assert data.block is not None
+        linked = np.flatnonzero((np.diff(data.linked.indptr) > 0) & data.block.known.any(axis=1))
+        if not len(linked):
+            return super()._regress(data)
+        tables: Any = self.network_.scaling
+        return regress(tables, taken(data.block, linked), self.embedding_.vectors[linked])
 
     def _extend(self, data: _Neighbors, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np

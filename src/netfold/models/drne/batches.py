@@ -16,6 +16,7 @@ from torch import Tensor
 from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
     "Batch",
@@ -229,6 +230,8 @@ class Batch:
     ties: Ties
     """Groups of places among those."""
     pieces: list[SequencePiece]
+    attributes: SparseRows | None = None
+    """γ a of the nodes that are read, where the network reads attributes."""
 
 
 def batches(
@@ -239,10 +242,11 @@ def batches(
     batch_size: int | None,
     piece: int,
     dtype: torch.dtype = torch.float32,
+    attributes: SparseRows | None = None,
 ) -> Callable[[torch.Generator], Iterator[Batch]]:
     """The batches of an epoch for a generator: random nodes, their neighbors drawn anew where there are over `most`.
 
-    `piece` bounds how many neighbors are walked together.
+    `piece` bounds how many neighbors are walked together; `attributes` are γ a of all nodes.
     """
     n, device, degrees = len(sequences), sequences.starts.device, sequences.lengths
     steps = math.ceil(n / (batch_size or max(_LEAST, math.ceil(n / _STEPS))))
@@ -251,7 +255,7 @@ def batches(
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = sequences.sampled(most, lambda nodes: exponential(len(nodes), generator).to(device) / degrees[nodes])
         for rows in _random_parts(color, steps, generator):
-            yield _batch(drawn, color, log_degrees, rows, piece)
+            yield _batch(drawn, color, log_degrees, rows, piece, attributes)
 
     return of
 
@@ -273,14 +277,21 @@ def exponential(count: int, generator: torch.Generator) -> Tensor:
     return torch.empty(count, dtype=torch.float64).exponential_(generator=generator)
 
 
-def _batch(sequences: Sequences, color: Tensor, log_degrees: Tensor, rows: Tensor, piece: int) -> Batch:
+def _batch(
+    sequences: Sequences,
+    color: Tensor,
+    log_degrees: Tensor,
+    rows: Tensor,
+    piece: int,
+    attributes: SparseRows | None,
+) -> Batch:
     mine = sequences.take(rows)
     nodes, place = distinct(len(sequences), rows, mine.nodes)
     local, ties = tied(Sequences(mine.starts, place[mine.nodes]), color[nodes])
     pieces = [
         SequencePiece(place[rows[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)
     ]
-    return Batch(nodes, ties, pieces)
+    return Batch(nodes, ties, pieces, None if attributes is None else attributes.take(nodes))
 
 
 def tied(sequences: Sequences, color: Tensor) -> tuple[Sequences, Ties]:

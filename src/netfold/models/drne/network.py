@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netfold.learn.layers import xavier_
-from netfold.learn.sparse_rows import PIECE
+from netfold.data.scaling import Block
+from netfold.embedder.attributes import joint_rows
+from netfold.learn.layers import rows_times, xavier_
+from netfold.learn.sparse_rows import PIECE, SparseRows
 from netfold.models.drne.batches import Batch, Packed, SequencePiece, Sequences, Ties, distinct, packed_pieces, tied
 
 __all__ = ["EPS", "Cell", "DRNENetwork"]
@@ -142,11 +146,20 @@ def _grad(x: Tensor) -> Tensor:
     return x.grad
 
 
+def _with_ties(rows: Tensor, ties: Ties) -> Tensor:
+    """Rows of nodes, and after them the means of each group of ties."""
+    if not len(ties.members):
+        return rows
+    means = functional.embedding_bag(ties.members, rows, ties.starts, mode="mean", include_last_offset=True)
+    return torch.cat([rows, means])
+
+
 class DRNENetwork(nn.Module):
     """The table X of vectors, the aggregator and the degree's MLP.
 
     The columns of `input`, `recurrent` and `bias` are those of f, i, o and C̃, one after another: W [h, X] + b of the
-    chapter is X `input` + h `recurrent` + `bias`.
+    chapter is X `input` + h `recurrent` + `bias`. With `attributes`, so many numbers γ a of a neighbor come in beside
+    its vector: then it is [X, γ a] [`input`; `attribute_input`] + h `recurrent` + `bias`.
     """
 
     colors: Tensor
@@ -154,9 +167,22 @@ class DRNENetwork(nn.Module):
     passed: Tensor
     """What the known nodes' vectors were after each round but the last: a new node's later rounds read them."""
 
-    def __init__(self, n: int, dim: int, *, lambda_: float, rounds: int = 1, cell: Cell | None = None):
+    attribute_inputs: Tensor | None
+    """γ a `attribute_input` of the known nodes, n x 4k, as trained: a later graph need not say again what they are."""
+
+    def __init__(
+        self,
+        n: int,
+        dim: int,
+        *,
+        lambda_: float,
+        rounds: int = 1,
+        cell: Cell | None = None,
+        attributes: int = 0,
+        attribute_weight: float = 0.0,
+    ):
         super().__init__()
-        self.dim, self.lambda_, self.cell = dim, lambda_, cell or Cell()
+        self.dim, self.lambda_, self.cell, self.attribute_weight = dim, lambda_, cell or Cell(), attribute_weight
         self.table = nn.Parameter(torch.zeros(n, dim))
         self.input = nn.Parameter(torch.zeros(dim, 4 * dim))
         self.recurrent = nn.Parameter(torch.zeros(dim, 4 * dim))
@@ -167,6 +193,8 @@ class DRNENetwork(nn.Module):
         self.register_buffer("colors", torch.zeros(n, dtype=torch.int64))
         self.register_buffer("degrees", torch.zeros(n, dtype=torch.int64))
         self.register_buffer("passed", torch.zeros(max(0, rounds - 1), n, dim))
+        self.attribute_input = nn.Parameter(torch.zeros(attributes, 4 * dim)) if attributes else None
+        self.register_buffer("attribute_inputs", torch.zeros(n, 4 * dim) if attributes else None)
 
     @torch.no_grad()
     def start(self, generator: torch.Generator, degrees: Tensor, how: str) -> None:
@@ -188,6 +216,8 @@ class DRNENetwork(nn.Module):
         xavier_(self.degree_weight, generator)
         self.bias[: self.dim] = 1
         self.degree_bias.fill_(logs.mean())
+        for gate in () if self.attribute_input is None else self.attribute_input.chunk(4, dim=1):
+            xavier_(gate, generator, fan_in=2 * self.dim)  # rows of attributes are about as long as h may be, 1
 
     def _random(self, generator: torch.Generator, count: int, limit: float) -> Tensor:
         return torch.empty(count, self.dim).uniform_(-limit, limit, generator=generator)
@@ -197,6 +227,19 @@ class DRNENetwork(nn.Module):
         """All parameters but X."""
         return [p for p in self.parameters() if p is not self.table]
 
+    def attribute_rows(self, block: Block) -> SparseRows:
+        """γ a of nodes with these attributes, where the network is."""
+        none: Any = sparse.csr_array((block.n_nodes, 0), dtype=np.float32)
+        scaled = dataclasses.replace(block, values=block.values * np.float32(self.attribute_weight))
+        return joint_rows(none, scaled, self.table)
+
+    @torch.no_grad()
+    def remember(self, rows: SparseRows) -> None:
+        """Keep what the known nodes' attributes add to the inputs of the gates; of a network that reads any."""
+        assert self.attribute_input is not None
+        assert self.attribute_inputs is not None
+        self.attribute_inputs.copy_(rows.matmul(self.attribute_input))
+
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """`L_1` and lambda `L_reg`, summed over the batch's nodes.
 
@@ -205,7 +248,11 @@ class DRNENetwork(nn.Module):
         ever alive.
         """
         near = self.table.detach()[batch.nodes].requires_grad_(self.table.requires_grad)
-        projected = self._project(near, batch.ties)
+        own = None
+        if batch.attributes is not None:
+            assert self.attribute_input is not None
+            own = rows_times(batch.attributes, self.attribute_input)
+        projected = self._project(near, batch.ties, own)
         held = projected.detach().requires_grad_(projected.requires_grad)
         recursive, regular = near.new_zeros(()), near.new_zeros(())
         for piece in batch.pieces:
@@ -228,12 +275,13 @@ class DRNENetwork(nn.Module):
         said = functional.relu(aggregated @ self.degree_weight + self.degree_bias)[:, 0]
         return near[piece.rows] - aggregated, piece.log_degrees - said
 
-    def _project(self, vectors: Tensor, ties: Ties) -> Tensor:
-        """What nodes with these vectors add to the inputs of the gates, X W + b, and then what ties do: m x 4k."""
-        if len(ties.members):
-            means = functional.embedding_bag(ties.members, vectors, ties.starts, mode="mean", include_last_offset=True)
-            vectors = torch.cat([vectors, means])
-        return torch.addmm(self.bias, vectors, self.input)
+    def _project(self, vectors: Tensor, ties: Ties, own: Tensor | None) -> Tensor:
+        """What nodes with these vectors add to the inputs of the gates, X W + b, and then what ties do: m x 4k.
+
+        And what their attributes add (`own`), where they have any: of ties the mean, as of vectors.
+        """
+        projected = torch.addmm(self.bias, _with_ties(vectors, ties), self.input)
+        return projected if own is None else projected + _with_ties(own, ties)
 
     def _aggregated(self, projected: Tensor, packed: Packed, count: int) -> Tensor:
         """h_T of each sequence, 0 where it is empty: count x k."""
@@ -249,7 +297,8 @@ class DRNENetwork(nn.Module):
     def _aggregate(self, sequences: Sequences, vectors: Tensor) -> Tensor:
         nodes, place = distinct(len(vectors), sequences.nodes)
         local, ties = tied(Sequences(sequences.starts, place[sequences.nodes]), self.colors[nodes])
-        projected = self._project(vectors[nodes], ties)
+        own = None if self.attribute_inputs is None else self.attribute_inputs[nodes]
+        projected = self._project(vectors[nodes], ties, own)
         out = vectors.new_zeros(len(sequences), self.dim)
         for rows, packed in packed_pieces(local, self.piece):
             out[rows] = self._aggregated(projected, packed, len(rows))

@@ -135,6 +135,9 @@ class Choice:
             f"{name} reads no attributes of nodes ({', '.join(map(printable, facts.attributes[:3]))})": (
                 facts.attributes and not self.model._reads_attributes()
             ),
+            "it was measured without attributes, and reads them too: compare with attribute_weight=0": (
+                facts.attributes and name in ("DRNE", "DHNE")
+            ),
             f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
                 name == "SDNE" and facts.largest_weight >= _UNEVEN

@@ -429,9 +429,17 @@ SPACE = (
     Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
     Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
     Entrant("drne", {}, "its defaults", _ALIKE),
+    Entrant(
+        "drne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _ALIKE,
+        lambda x: bool(x.attributes),
+    ),
     Entrant("depthlgp", {}, "its defaults", _LATER),
     # ---------------------------------------------------------------- hyperedges
     Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
+    Entrant(
+        "dhne", {"attribute_weight": 0.0}, "tuples alone, where attributes lead astray",
+        ("hyperedges", "classification", "clustering", "visualization", "roles"), lambda x: bool(x.attributes),
+    ),
     Entrant(
         "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
         "what was best on few hyperedges", ("hyperedges",),
