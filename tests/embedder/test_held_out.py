@@ -10,7 +10,7 @@ import pytest
 
 import netfold as nf
 from netfold.data.edges import edge_pairs
-from netfold.embedder.placing import _split, told_apart
+from netfold.embedder.stopping import _split, told_apart
 from netfold.errors import InputError
 
 GRAPH, _ = nf.datasets.stochastic_block_model((30, 30, 30), 0.3, 0.03, seed=1)

@@ -228,7 +228,7 @@ class Embedder(Configured, Generic[N]):
         share: float = getattr(self, "held_out", 0.0)
         if not share or not self.epochs:
             return self.epochs, None
-        from netfold.embedder.placing import best_epochs
+        from netfold.embedder.stopping import best_epochs
         from netfold.learn.profile import part
 
         with part("held-out links"):

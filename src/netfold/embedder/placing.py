@@ -1,14 +1,8 @@
-"""What `fit` chooses by holding back links: how new nodes are placed, and, where `held_out` asks for it, when to stop.
-
-A new node is placed by the encoder, by the objective with its parameters held fixed, or as a mean of neighbors.
+"""How new nodes are placed: by the encoder, by the objective with its parameters held fixed, or as a mean of neighbors.
 
 No rule is right for all graphs: where neighbors are alike their mean is best, where hubs hold the graph together it is
 the worst. So `fit` hides some links of known nodes, places these as if they were new, and takes what agrees best with
 the vectors that they have. No classes are needed for it.
-
-The objective of what is trained on falls for as long as one likes, and with dropout it does not even say when it has
-settled. So a first run is trained without a share of the links, and asked now and then how well it tells those from
-pairs that are not linked, before its first epoch too; the second run, on everything, then has as many epochs.
 """
 
 from __future__ import annotations
@@ -20,20 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Floats, Ints
-from netfold.data.edges import edge_pairs, keys_of, linked_nodes, without_pairs
-from netfold.data.statistics import area_under_curve
 from netfold.embedder.attributes import taken
 from netfold.embedder.problem import over_known
-from netfold.errors import InputError
-from netfold.learn.progress import Progress
 
 if TYPE_CHECKING:
-    import torch
     from scipy import sparse
 
     from netfold.data.embedding import Embedding
-    from netfold.data.graph import Graph
     from netfold.data.scaling import Block
     from netfold.embedder.embedder import Embedder
 
@@ -41,11 +28,9 @@ __all__ = [
     "HOW",
     "KnownLinks",
     "Placing",
-    "best_epochs",
     "chosen_placing",
     "length_ratio",
     "mean_of_neighbors",
-    "told_apart",
 ]
 
 _Reals = npt.NDArray[np.floating[Any]]
@@ -190,88 +175,3 @@ def length_ratio(placed: _Reals, known: _Reals) -> float:
     """How much longer known vectors are, at the median, both as seen from the mean (m x d); within a factor of 4."""
     lengths = [float(np.median(np.linalg.norm(x, axis=1))) for x in (placed, known)]
     return min(4.0, max(0.25, lengths[1] / lengths[0])) if lengths[0] > 0 else 1.0
-
-
-# -------------------------------------------------------------------- when to stop, by links that training does not see
-
-_LOOKS = 40
-"""How often it is asked, at most, if all epochs are run."""
-_MOST = 20_000
-"""Links that are held out, at most."""
-_FEWEST_LINKS = 10
-"""Links, of which a share cannot be held out."""
-
-
-def best_epochs(model: Embedder[Any], graph: Graph, share: float, device: torch.device) -> dict[int, float]:
-    """AUC of held-out links by the number of epochs before it, of a copy of the model fitted to the others.
-
-    Ends before all epochs where the largest is `patience` epochs ago. The best number is `max(looks, key=looks.get)`:
-    of equal ones the least.
-    """
-    rng = np.random.default_rng([model.seed, 3])
-    rest, right, wrong = _split(graph, share, rng)
-    copy: Any = type(model)(**model.get_params() | {"held_out": 0.0})
-    data = copy._read(rest)
-    problem = copy._problem(data, device, Progress.silent())
-    copy.network_, copy.graph_facts_ = problem.network, data.facts
-    each, looks = max(1, model.epochs // _LOOKS), {0: told_apart(copy._embed(data), right, wrong)}
-
-    def look(record: dict[str, float]) -> bool:
-        epoch = int(record["epoch"])
-        if epoch % each == 0 or epoch == model.epochs:
-            looks[epoch] = told_apart(copy._embed(data), right, wrong)
-        best = max(looks, key=lambda x: looks[x])
-        return bool(epoch - best >= max(copy.patience, each))
-
-    from netfold.learn.training import train  # which loads torch; vectors are read without
-
-    train(
-        problem.network, problem.batches, problem.blocks, epochs=model.epochs, schedule=problem.schedule, on_epoch=look
-    )
-    return looks
-
-
-def _split(graph: Graph, share: float, rng: np.random.Generator) -> tuple[Graph, Ints, Ints]:
-    """The graph without a share of its links; those whose ends have others; as many pairs that are not linked."""
-    pairs = edge_pairs(graph)
-    if len(pairs) < _FEWEST_LINKS:
-        raise InputError(
-            f"held_out={share:g} of {len(pairs)} links are too few to stop by; at least {_FEWEST_LINKS} are needed, "
-            "or held_out=0"
-        )
-    count = min(max(1, round(share * len(pairs))), _MOST)
-    chosen = pairs[rng.permutation(len(pairs))[:count]]
-    rest = without_pairs(graph, chosen)
-    known = linked_nodes(rest)
-    right = chosen[known[chosen].all(axis=1)]
-    if not len(right):
-        raise InputError(f"held_out={share:g}: no link can be held out that leaves its nodes another; give held_out=0")
-    return rest, right, _unlinked(graph, np.flatnonzero(known), 2 * len(right), rng)
-
-
-def _unlinked(graph: Graph, rows: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """So many random pairs of these nodes that are not linked; fewer, where most pairs are."""
-    pairs = rows[rng.integers(0, len(rows), (4 * count, 2))]
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    known = keys_of(edge_pairs(graph), graph.n_nodes, directed=graph.directed)
-    free = pairs[~np.isin(keys_of(pairs, graph.n_nodes, directed=graph.directed), known)]
-    if not len(free):
-        raise InputError("held_out: nearly all pairs of nodes are linked, and none is left to tell links from")
-    chosen: Ints = free[:count]
-    return chosen
-
-
-def told_apart(embedding: Embedding, right: Ints, wrong: Ints) -> float:
-    """The AUC of pairs of rows against others: by the product, the cosine or the distance, whichever is largest.
-
-    The share of pairs (one right, one wrong) in which the right one has the larger score, equal ones by half.
-    """
-    x = embedding.coordinates.astype(np.float64)
-    lengths = np.maximum(np.linalg.norm(x, axis=1), 1e-30)
-
-    def scores(pairs: Ints) -> list[Floats]:
-        u, v = pairs.T
-        product = np.einsum("ij,ij->i", x[u], x[v])
-        return [product, product / (lengths[u] * lengths[v]), -np.linalg.norm(x[u] - x[v], axis=1)]
-
-    return max(area_under_curve(one, other) for one, other in zip(scores(right), scores(wrong), strict=True))
