@@ -194,8 +194,11 @@ class Embedder(Configured, Generic[N]):
         later = {o.name: o.plain(o.default) for o in options(type(self)) if o.name in _LATER}
         saved = None
         if checkpoint is not None:
-            read = lambda config: later | new_names(type(self), config)  # noqa: E731
-            saved = Checkpoint(checkpoint, run, every=every, renamed=read, free=("epochs",))
+
+            def of_now(config: Mapping[str, Any]) -> dict[str, Any]:
+                return later | new_names(type(self), config)
+
+            saved = Checkpoint(checkpoint, run, every=every, renamed=of_now, free=("epochs",))
         enough, looks = self._enough(data, device, bar)
         with part("start"):
             problem = self._problem(data, device, bar, resumed=saved is not None and saved.exists())
