@@ -7,7 +7,7 @@ alone sends to single ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -25,9 +25,41 @@ from netfold.errors import InputError
 from netfold.io.parts import PartsFolder, joined_names, symmetry_keys, symmetry_sum
 from netfold.learn.sparse_rows import SparseRows, add_rows
 
-__all__ = ["Exchange", "Giving", "RankGraph", "RankRows", "row_sums"]
+__all__ = ["Exchange", "Giving", "RankGraph", "RankRows", "named_rows", "row_sums", "swapped"]
 
 _FETCH, _GIVE = 1, 2
+
+
+def swapped(ranks: Ranks, numbers: Sequence[Tensor]) -> list[Tensor]:
+    """Give each rank the integers that are for it (`numbers[q]`), and get what each has for this one, by rank."""
+    counts = ranks.gather([len(x) for x in numbers])
+    coming = [torch.empty(counts[q][ranks.rank], dtype=torch.int64, device=ranks.device) for q in range(ranks.size)]
+    coming[ranks.rank] = numbers[ranks.rank]
+    for s in range(1, ranks.size):
+        to, source = (ranks.rank - s) % ranks.size, (ranks.rank + s) % ranks.size
+        _wait(ranks, _begin(ranks, to, numbers[to].to(ranks.device, torch.int64), source, coming[source], _FETCH))
+    return coming
+
+
+def _begin(ranks: Ranks, to: int, own: Tensor, source: int, rows: Tensor, tag: int) -> list[Any]:
+    """Send to one rank and receive from another at once; nothing where there is nothing."""
+    operations = []
+    if len(own):
+        operations.append(dist.P2POp(dist.isend, own, to, tag=tag))
+    if len(rows):
+        operations.append(dist.P2POp(dist.irecv, rows, source, tag=tag))
+    try:
+        return [(w, to, source) for w in dist.batch_isend_irecv(operations)] if operations else []
+    except RuntimeError as e:
+        raise ranks.lost("an exchange", e, source) from e
+
+
+def _wait(ranks: Ranks, pending: Sequence[Any]) -> None:
+    for each, _, source in pending:
+        try:
+            each.wait()
+        except RuntimeError as e:
+            raise ranks.lost("an exchange", e, source) from e
 
 
 class Exchange:
@@ -40,7 +72,8 @@ class Exchange:
         self.sent = 0
         """Bytes that this rank has sent to others since it was made, what it told them of its needs left out."""
         self._space: dict[tuple[str, torch.dtype], Tensor] = {}
-        self.wanted = self._told()
+        self.wanted = swapped(ranks, self.needs)
+        """Which of the own rows each rank wants: told once."""
 
     @property
     def order(self) -> list[int]:
@@ -52,18 +85,6 @@ class Exchange:
     def needed(self) -> int:
         """U: how many rows of others this rank needs."""
         return sum(map(len, self.needs))
-
-    def _told(self) -> list[Tensor]:
-        """Which of the own rows each rank wants: told once."""
-        ranks = self._ranks
-        counts = ranks.gather([len(x) for x in self.needs])
-        wanted = [torch.empty(0, dtype=torch.int64, device=ranks.device) for _ in range(ranks.size)]
-        for q in self.order:
-            to = (2 * ranks.rank - q) % ranks.size
-            wanted[to] = torch.empty(counts[to][ranks.rank], dtype=torch.int64, device=ranks.device)
-            self._wait(self._both(q, self.needs[q], to, wanted[to], _FETCH))
-        self.sent = 0
-        return wanted
 
     def fetch(self, table: Tensor, *, lent: bool = False) -> Iterator[tuple[int, Tensor]]:
         """Each other rank and the rows of its table that are needed here: |needs[q]| x width.
@@ -107,25 +128,11 @@ class Exchange:
         return Giving(self, out)
 
     def _both(self, to: int, own: Tensor, source: int, rows: Tensor, tag: int) -> list[Any]:
-        """Send to one rank and receive from another at once; nothing where there is nothing."""
-        operations = []
-        if len(own):
-            operations.append(dist.P2POp(dist.isend, own, to, tag=tag))
-            self.sent += own.numel() * own.element_size()
-        if len(rows):
-            operations.append(dist.P2POp(dist.irecv, rows, source, tag=tag))
-        try:
-            return [(w, to, source) for w in dist.batch_isend_irecv(operations)] if operations else []
-        except RuntimeError as e:
-            raise self._ranks.lost("an exchange", e, source) from e
+        self.sent += own.numel() * own.element_size()
+        return _begin(self._ranks, to, own, source, rows, tag)
 
     def _wait(self, work: Any) -> None:
-        pending = work[0] if isinstance(work, tuple) else work
-        for each, _, source in pending:
-            try:
-                each.wait()
-            except RuntimeError as e:
-                raise self._ranks.lost("an exchange", e, source) from e
+        _wait(self._ranks, work[0] if isinstance(work, tuple) else work)
 
 
 class Giving:
@@ -242,6 +249,19 @@ class RankGraph:
             yield chunk
 
 
+def named_rows(graph: RankGraph, columns: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[np.int64]]:
+    """For each rank, the rows of its block that some columns name, ascending; none of the own."""
+    touched = [np.zeros(int(b - a), bool) for a, b in pairwise(graph.bounds)]
+    for indices in columns:
+        for start in range(0, len(indices), 1 << 22):
+            some = np.asarray(indices[start : start + (1 << 22)])
+            for q in range(graph.ranks.size):
+                low, high = graph.bounds[q], graph.bounds[q + 1]
+                if q != graph.ranks.rank:
+                    touched[q][some[(some >= low) & (some < high)] - low] = True
+    return [np.flatnonzero(x) for x in touched]
+
+
 _NO_NAMES: dict[str, npt.NDArray[Any]] = {
     "ints": np.zeros(0, np.int64), "offsets": np.zeros(1, np.int64), "bytes": np.zeros(0, np.uint8)
 }  # fmt: skip
@@ -268,17 +288,7 @@ class RankRows:
     @cached_property
     def needs(self) -> list[npt.NDArray[np.int64]]:
         """For each rank, the rows of its block that the own rows name; none of the own."""
-        graph = self.graph
-        touched = [np.zeros(int(b - a), bool) for a, b in pairwise(graph.bounds)]
-        for p in graph.parts:
-            indices = graph.rows(p).indices
-            for start in range(0, len(indices), 1 << 22):
-                some = np.asarray(indices[start : start + (1 << 22)])
-                for q in range(graph.ranks.size):
-                    low, high = graph.bounds[q], graph.bounds[q + 1]
-                    if q != graph.ranks.rank:
-                        touched[q][some[(some >= low) & (some < high)] - low] = True
-        return [np.flatnonzero(x) for x in touched]
+        return named_rows(self.graph, (self.graph.rows(p).indices for p in self.graph.parts))
 
     def exchange(self) -> Exchange:
         """What brings the rows of others that these name."""

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -60,6 +60,14 @@ class Ranks:
             self.reduced += x.numel() * x.element_size()
             self._named("a sum", lambda: dist.all_reduce(x))
         return x
+
+    def sum_together_(self, several: Sequence[Tensor]) -> None:
+        """The sums of small tensors over all ranks, in their places, in one go."""
+        if self.size == 1 or not several:
+            return
+        flat = self.sum_(torch.cat([x.flatten() for x in several]))
+        for x, total in zip(several, torch.split(flat, [x.numel() for x in several]), strict=True):
+            x.copy_(total.view_as(x))
 
     def most(self, x: float) -> float:
         """The largest of a number over all ranks."""

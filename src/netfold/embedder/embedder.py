@@ -509,8 +509,12 @@ class Embedder(Configured, Generic[N]):
         """Bytes of a checkpoint."""
         return nodes * (8 * (self.dim or 128) + 8)
 
+    def _steps(self, nodes: int) -> int:
+        """Steps of an epoch over all nodes, where each brings the rows of others that it names."""
+        return 1
+
     def _sent(self, *, directed: bool) -> int:
-        """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
+        """Bytes that travel in a step for each row of another rank that is needed, there and back."""
         return 0
 
     def _in_flight(self, *, directed: bool) -> float:

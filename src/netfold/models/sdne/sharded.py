@@ -381,14 +381,7 @@ class ShardedSDNE(nn.Module):
 
     def _reduce_layers(self) -> None:
         """Sum the gradients of what every rank has, in one go."""
-        if self._ranks.size == 1:
-            return
-        grads = [x.grad for x in self._layers() if x.grad is not None]
-        flat = self._ranks.sum_(torch.cat([x.flatten() for x in grads]))
-        start = 0
-        for grad in grads:
-            grad.copy_(flat[start : start + grad.numel()].view_as(grad))
-            start += grad.numel()
+        self._ranks.sum_together_([x.grad for x in self._layers() if x.grad is not None])
 
     def _regularization(self) -> float:
         """nu ½ Σ ‖W‖², the layers between counted by rank 0; its gradient, nu W, is added here."""
