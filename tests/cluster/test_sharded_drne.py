@@ -13,7 +13,7 @@ import torch
 import netfold as nf
 from netfold.io.parts import PartsFolder
 from netfold.models.drne.batches import Sequences, batch_of, colors, dense_ranks, neighbors
-from netfold.studies.plan import needed_rows, arcs_of_nodes, plan
+from netfold.studies.plan import arcs_of_nodes, needed_rows, plan
 from several import on_ranks, trained
 
 OPTIONS: dict[str, Any] = {"dim": 4, "batch_size": 20, "device": "cpu", "seed": 2}
@@ -109,7 +109,9 @@ def compare(folder: Path, options: dict[str, Any], size: int) -> None:
     lists, matrix = read_here(folder, options, 3)
     color = colors(matrix)
     np.testing.assert_array_equal(np.concatenate([x["colors"] for x in answers]), color)
-    drawn = Sequences(torch.tensor([0, *np.cumsum([len(x) for x in lists])]), torch.tensor(sum(lists, [])))
+    drawn = Sequences(
+        torch.tensor([0, *np.cumsum([len(x) for x in lists])]), torch.tensor([u for x in lists for u in x])
+    )
     logs = torch.log1p(torch.from_numpy(np.diff(matrix.indptr)).double())
     network = nf.DRNE(**options)._network({"n_nodes": len(lists)}).double()
     started = whole([x["parameters"] for x in answers])
@@ -162,7 +164,125 @@ def test_several_ranks_are_exact(case: str, size: int, tmp_path: Path) -> None:
     kind, parts, more = CASES[case]
     a_graph(kind).save(tmp_path / "g.parts", parts=parts)
     compare(tmp_path / "g.parts", OPTIONS | more, size)
-    answers, alone = on_ranks(size, losses, tmp_path / "g.parts", OPTIONS | more), losses(tmp_path / "g.parts", OPTIONS | more)
+    answers = on_ranks(size, losses, tmp_path / "g.parts", OPTIONS | more)
+    alone = losses(tmp_path / "g.parts", OPTIONS | more)
     for name, value in whole([x["parameters"] for x in answers]).items():  # drawn by part, whoever owns it
         np.testing.assert_allclose(value, alone["parameters"][name], atol=1e-12)
     np.testing.assert_allclose(np.concatenate([x["embed"] for x in answers]), alone["embed"], atol=1e-12)
+
+
+def ranked(seeds: list[int]) -> list[Any]:
+    """Pairs of this rank, and their ranks among those of all, for each of several draws."""
+    from netfold.cluster.ranks import start
+    from netfold.models.drne.sharded import ranks_of_pairs
+
+    ranks, answers = start("cpu"), []
+    for seed in seeds:
+        rng = np.random.default_rng([seed, ranks.rank])
+        count = int(rng.integers(0, 40)) * (ranks.rank != seed % 3)  # of one rank nothing
+        first = rng.integers(0, 1 + seed, count, dtype=np.uint64) << np.uint64(60)
+        second = rng.integers(0, 7, count, dtype=np.uint64) * np.uint64(0x2AAAAAAAAAAAAAAB)
+        answers.append((first, second, ranks_of_pairs(ranks, first, second)))
+    return answers
+
+
+@pytest.mark.parametrize(
+    "size", [1, 2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
+)
+def test_pairs_are_ranked_among_those_of_all(size: int) -> None:
+    seeds = list(range(12))
+    answers = on_ranks(size, ranked, seeds) if size > 1 else [ranked(seeds)]
+    for several in zip(*answers, strict=True):
+        first, second, ranks = (np.concatenate([x[i] for x in several]) for i in range(3))
+        distinct = sorted(set(zip(first.tolist(), second.tolist(), strict=True)))
+        by_hand = [distinct.index(pair) for pair in zip(first.tolist(), second.tolist(), strict=True)]
+        assert ranks.tolist() == by_hand == dense_ranks(first, second).tolist()
+
+
+# -------------------------------------------------------------------- fit
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    nf.datasets.chung_lu(300, 1200, seed=1).save(tmp_path / "g.parts", parts=7)
+    return tmp_path / "g.parts"
+
+
+FIT: dict[str, Any] = {"model": "drne", "dim": 6, "epochs": 4, "device": "cpu", "rounds": 2, "vectors": "all"}
+
+
+def test_vectors_do_not_depend_on_the_ranks(folder: Path) -> None:
+    """Nodes of many neighbors among them; the first epoch of `fit(graph)` ends about where it ends here."""
+    options = FIT | {"max_neighbors": 12}
+    one, several = trained(folder, options), on_ranks(3, trained, folder, options)
+    assert [x for answer in several for x in answer["nodes"]] == one["nodes"]
+    np.testing.assert_allclose(several[0]["objectives"], one["objectives"], rtol=1e-5)
+    np.testing.assert_allclose(np.concatenate([x["vectors"] for x in several]), one["vectors"], atol=1e-4)
+
+
+def test_where_no_steps_are_drawn_it_is_fit(folder: Path) -> None:
+    """In one step an epoch, and no node with too many neighbors: nothing is left to chance but the start, the same."""
+    options = {"dim": 6, "epochs": 5, "device": "cpu", "batch_size": 300, "seed": 4}
+    graph = nf.Graph.load(folder)
+    assert graph.degrees.max() < 300
+    alone = nf.DRNE(**options).fit(graph, progress=False)
+    here = nf.DRNE(**options).fit(folder, progress=False)
+    np.testing.assert_allclose(here.embedding_.vectors, alone.embedding_.vectors, atol=1e-5)
+    objectives = [[x["objective"] for x in model.history_] for model in (here, alone)]
+    np.testing.assert_allclose(objectives[0], objectives[1], rtol=1e-5)
+
+
+def test_a_model_of_one_process_is_one_as_any_other(folder: Path, tmp_path: Path) -> None:
+    model = nf.DRNE(**{k: x for k, x in FIT.items() if k != "model"}).fit(folder, progress=False)
+    model.save(tmp_path / "m.netfold")
+    loaded = nf.load(tmp_path / "m.netfold")
+    np.testing.assert_array_equal(loaded.embedding_.vectors, model.embedding_.vectors)
+    known = list(model.embedding_.nodes)
+    new = nf.Graph.from_edges([("new", known[1]), ("new", known[2])])
+    assert np.isfinite(model.transform(new).vectors).all()
+    np.testing.assert_array_equal(loaded.transform(new).vectors, model.transform(new).vectors)
+
+
+def largest(folder: Path, options: dict[str, Any]) -> tuple[int, int, int]:
+    """The most numbers of a tensor that this rank makes from the first look at the graph on; its nodes and names."""
+    from allocations import Allocations
+
+    with Allocations() as seen:
+        network = network_of(folder, options)
+        for step in network.batches(0):
+            network.loss(step)
+            network.loss(step)
+        network.embed()
+    return seen.numbers, network._graph.m, len(network._graph.names())
+
+
+@pytest.mark.parametrize("size", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_no_rank_holds_a_whole_table_or_all_names(size: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    nf.Graph.from_edges(rng.integers(0, 4000, (6000, 2)), nodes=range(4000)).save(tmp_path / "g.parts", parts=16)
+    for numbers, m, names in on_ranks(size, largest, tmp_path / "g.parts", {"dim": 16, "batch_size": 100}):
+        assert m <= 4000 / size + 250 and names == m
+        assert numbers <= m * 16 < 4000 * 16  # X is the largest
+
+
+# -------------------------------------------------------------------- plan
+
+
+def sent(folder: Path, options: dict[str, Any]) -> int:
+    network = network_of(folder, options)
+    before = network.sent
+    for step in network.batches(0):
+        network.loss(step)
+        network.loss(step)
+    return int(network.sent - before)
+
+
+def test_the_bytes_of_an_epoch_are_as_many_as_planned(tmp_path: Path) -> None:
+    """Here in float64; what is drawn of many neighbors sends less, so that it is not drawn here."""
+    place = tmp_path / "g.parts"
+    nf.datasets.chung_lu(3000, 9000, seed=1).save(place, parts=8)
+    opened, model = PartsFolder.open(place, "graph"), nf.DRNE(dim=4)
+    needed = needed_rows(arcs_of_nodes(opened), 2, 16)
+    assert plan(opened, model, ranks=2).sent == round(needed * (12 * 4 + 8))
+    counted = np.mean(on_ranks(2, sent, place, {"dim": 4, "max_neighbors": 3000}))
+    assert counted == pytest.approx(needed * (24 * 4 + 8), rel=0.03)

@@ -1,4 +1,4 @@
-"""DRNE over several ranks, exactly: each owns its nodes' vectors and neighbors, and gets of others the vectors it reads.
+"""DRNE over several ranks, exactly: each owns the vectors of its nodes, and gets of others those that it reads.
 
 A step is of random nodes of all ranks, so many as in one process. For each row of another rank that a rank's nodes of
 the step have as a neighbor (V of them, each once a step) travel
@@ -262,7 +262,7 @@ class ShardedDRNE(nn.Module):
 
     @torch.no_grad()
     def embed(self) -> npt.NDArray[np.float32]:
-        """The vectors of the own nodes: m x d. Of many neighbors those are read whose keys, one a node, are smallest."""
+        """The vectors of the own nodes: m x d. Of many neighbors those with the smallest keys, one a node, are read."""
         keys = [exponential(own.stop - own.start, self._draw(_LAST, p)) for p, own in self._graph.by_part()]
         drawn = torch.cat([torch.zeros(0, dtype=torch.float64), *keys]).to(self.own.device)
         whole = self._with_others(drawn / self.own.degrees)
