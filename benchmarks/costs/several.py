@@ -2,6 +2,7 @@
 
 python benchmarks/costs/several.py --nodes 30000 --ranks 1 2            # rows of the table in docs/large-graphs.md
 python benchmarks/costs/several.py --nodes 300000 --ranks 1 2 --epochs 3
+python benchmarks/costs/several.py --model drne --nodes 30000           # DRNE with its defaults
 
 Every line is processes of its own, one thread a rank. `plain` is `fit(graph)`; others are `fit("big.parts")`. CPU is
 the median epoch, summed over ranks; on a busy machine only ratios of CPU count, and they by some per cent. `--save`
@@ -26,18 +27,20 @@ _RUN = """
 import json, sys, time, torch
 import netfold as nf
 torch.set_num_threads(1)
-folder, epochs, how, checkpoint = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+folder, epochs, how, checkpoint, name = sys.argv[1], int(sys.argv[2]), *sys.argv[3:6]
 cpu, wall = [time.process_time()], [time.perf_counter()]
 def on_epoch(record):
     cpu.append(time.process_time())
     wall.append(time.perf_counter())
     return False
-model = nf.SDNE(hidden=(256,), dim=128, epochs=epochs, tolerance=0, device="cpu", init="none")
+own = {"hidden": (256,), "dim": 128, "init": "none"} if name == "sdne" else {}
+model = nf.MODELS[name](epochs=epochs, tolerance=0, device="cpu", **own)
 data = nf.Graph.load(folder) if how == "plain" else folder
 saved = {"checkpoint": checkpoint} if checkpoint else {}
 model.fit(data, progress=False, on_epoch=on_epoch, **saved)
 whole = time.process_time() - cpu[0]
-sent = 0 if how == "plain" else getattr(model.network_, "exchange", None) and model.network_.exchange.sent
+network = None if how == "plain" else model.network_
+sent = getattr(network, "sent", None) or getattr(getattr(network, "exchange", None), "sent", 0)
 status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
 peak = int(status["VmHWM"].split()[0]) << 10
 steps = [b - a for a, b in zip(cpu[1:], cpu[2:])]
@@ -54,7 +57,9 @@ def graph(folder: Path, nodes: int, parts: int) -> None:
     chung_lu(nodes, 5 * nodes, seed=0).save(folder, parts=parts)
 
 
-def run(folder: Path, size: int, epochs: int, how: str, checkpoint: str = "") -> list[dict[str, object]]:
+def run(
+    folder: Path, size: int, epochs: int, how: str, checkpoint: str = "", model: str = "sdne"
+) -> list[dict[str, object]]:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
@@ -62,7 +67,7 @@ def run(folder: Path, size: int, epochs: int, how: str, checkpoint: str = "") ->
     for rank in range(size):
         own = {"OMP_NUM_THREADS": "1"}
         own |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1"}
-        command = [sys.executable, "-c", _RUN, str(folder), str(epochs), how, checkpoint]
+        command = [sys.executable, "-c", _RUN, str(folder), str(epochs), how, checkpoint, model]
         environment = os.environ | own | {"MASTER_PORT": str(port)}
         processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
     return [json.loads(process.communicate()[0]) for process in processes]
@@ -75,6 +80,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--parts", type=int, default=64)
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--model", choices=("sdne", "drne"), default="sdne")
     options = parser.parse_args()
     before: dict[str, tuple[int, float]] = {}
     for nodes in options.nodes:
@@ -85,7 +91,7 @@ def main() -> None:
             for how, size in [("plain", 1), *(("parts", size) for size in options.ranks)]:
                 start = time.perf_counter()
                 checkpoint = str(Path(place, f"ck{size}")) if options.save and how == "parts" else ""
-                answers = run(folder, size, options.epochs, how, checkpoint)
+                answers = run(folder, size, options.epochs, how, checkpoint, options.model)
                 cpu = sum(statistics.median(x["cpu"]) for x in answers)  # type: ignore[arg-type,misc]
                 wall = max(statistics.median(x["wall"]) for x in answers)  # type: ignore[type-var]
                 plain = plain or cpu
