@@ -46,6 +46,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "line, first order": {"model": "line", "dim": 4, "samples": 70, "batch_size": 70, "order": "first"},
     "line, second order": {"model": "line", "dim": 4, "samples": 130, "batch_size": 60, "order": "second"},
     "node2vec": {"model": "node2vec", "dim": 5, "length": 7, "window": 3, "batch_size": 20, "init": "none"},
+    "p and q": {"model": "node2vec", "dim": 4, "length": 6, "window": 2, "batch_size": 30, "p": 0.2, "q": 3.0},
     "deepwalk, two walks": {"model": "node2vec", "dim": 5, "length": 30, "window": 2, "walks": 2, "batch_size": 90},
 }
 
@@ -161,7 +162,7 @@ def test_a_step_is_that_of_a_naive_loop(model: str, kind: str, tmp_path: Path) -
     assert len(answer["sizes"]) == answer["steps"] and answer["sent"] == 0
 
 
-@pytest.mark.parametrize(("model", "kind"), [("line", "hub"), ("node2vec", "directed")])
+@pytest.mark.parametrize(("model", "kind"), [("line", "hub"), ("node2vec", "directed"), ("p and q", "hub")])
 def test_a_step_of_two_ranks_is_the_same(model: str, kind: str, tmp_path: Path) -> None:
     a_graph(kind).save(tmp_path / "g.parts", parts=7)
     alike(tmp_path / "g.parts", MODELS[model], 2)
@@ -273,11 +274,42 @@ def test_walks_follow_links_in_proportion(kind: str, tmp_path: Path) -> None:
         np.add.at(steps, (left[right >= 0], right[right >= 0]), 1)
         ended = left[(right < 0) & (left >= 0)]
         assert not matrix[ended].any(), "a walk ends where no link leaves"
-    assert starts == {i: 500 for i in np.flatnonzero(matrix.sum(1))}
+    assert starts == dict.fromkeys(np.flatnonzero(matrix.sum(1)), 500)
     seen = steps.sum(1) > 2000
     expected = matrix[seen] / matrix[seen].sum(1, keepdims=True)
     np.testing.assert_allclose(steps[seen] / steps[seen].sum(1, keepdims=True), expected, atol=0.03)
     assert not steps[matrix == 0].any() and seen.any()
+
+
+def second_order(matrix: Any, t: int, v: int, p: float, q: float) -> Any:
+    """Grover and Leskovec's Eq. 2, one node at a time."""
+    weights = np.zeros(len(matrix))
+    for x in range(len(matrix)):
+        alpha = 1 / p if x == t else 1.0 if matrix[t, x] else 1 / q
+        weights[x] = matrix[v, x] * alpha
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.1, 4.0), (5.0, 0.25), (1.0, 3.0), (1000.0, 1.0)])
+@pytest.mark.parametrize("kind", ["undirected", "hub", "directed"])
+def test_steps_of_second_order_are_in_proportion(kind: str, p: float, q: float, tmp_path: Path) -> None:
+    graph = one_process(a_graph(kind, 12), tmp_path, parts=3)
+    matrix = nf.Graph.load(tmp_path / "g.parts").adjacency.toarray().astype(float)
+    nodes = torch.from_numpy(np.tile(np.flatnonzero(matrix.sum(1)), 4000))
+    walks = RankLinks(graph).walks(nodes, torch.full_like(nodes, 77), torch.arange(len(nodes)), 5, p=p, q=q).numpy()
+    counts = np.zeros((12, 12, 12))
+    for i in range(3):
+        t, v, x = walks[:, i], walks[:, i + 1], walks[:, i + 2]
+        np.add.at(counts, (t[x >= 0], v[x >= 0], x[x >= 0]), 1)
+        assert not matrix[v[(x < 0) & (v >= 0)]].any(), "a walk ends where no link leaves"
+    checked = 0
+    for t, v in np.argwhere(counts.sum(2) > 1000):
+        share = counts[t, v] / counts[t, v].sum()
+        expected = second_order(matrix, int(t), int(v), p, q)
+        error = np.sqrt(expected * (1 - expected) / counts[t, v].sum())
+        assert (np.abs(share - expected) <= 5 * error + 1e-12).all()
+        checked += 1
+    assert checked >= 3
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -116,6 +116,14 @@ class Picks:
         keys = (groups << self._bits) + (drawn * 2.0**self._bits).long()
         return torch.searchsorted(self._keys, keys, right=True)
 
+    def span(self, groups: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """From which number on a thing of a group is drawn, and its share."""
+        start = groups << self._bits
+        low = torch.maximum(self._keys.index_select(0, (places - 1).clamp(min=0)), start)
+        low = torch.where(places == 0, start, low)
+        wide = self._keys.index_select(0, places) - low
+        return (low - start).double() * 2.0**-self._bits, wide.double() * 2.0**-self._bits
+
 
 def _cumulative(weights: npt.NDArray[Any]) -> Floats:
     sums = np.cumsum(weights, dtype=np.float64)
@@ -272,20 +280,26 @@ class RankLinks:
         """Make what draws read; all ranks together, as they agree on it."""
         _ = self._by_row
 
-    def walks(self, nodes: Tensor, keys: Tensor, numbers: Tensor, length: int) -> Tensor:
+    def walks(
+        self, nodes: Tensor, keys: Tensor, numbers: Tensor, length: int, *, p: float = 1.0, q: float = 1.0
+    ) -> Tensor:
         """Walks of `length` nodes from the `nodes` (k), -1 after the end; all ranks walk together, one step at a time.
 
-        A walker stays where it began, and asks the owner of the node that it has come to.
+        A walker stays where it began, and asks the owner of the node that it has come to; with p or q other than 1
+        (see `netfold.learn.walks.random_walks`, whose probabilities these are) that of the node before, too.
         """
         walks = nodes.new_full((length, len(nodes)), -1)
         walks[0] = nodes
-        at, now = torch.arange(len(nodes), device=nodes.device), nodes
+        at, now, before = torch.arange(len(nodes), device=nodes.device), nodes, nodes
         for i in range(1, length):
-            lookup = Lookup(self.graph, now)
-            drawn = lookup.there(uniform_at(keys[at], numbers[at] * length + i))
-            now = lookup.back(self._next(lookup.here, drawn))
-            going = (now >= 0).nonzero()[:, 0]
-            at, now = at[going], now[going]
+            places = numbers[at] * length + i
+            if i == 1 or p == q == 1:
+                lookup = Lookup(self.graph, now)
+                after = lookup.back(self._next(lookup.here, lookup.there(uniform_at(keys[at], places))))
+            else:
+                after = self._second(before, now, keys[at], places, p, q)
+            going = (after >= 0).nonzero()[:, 0]
+            at, before, now = at[going], now[going], after[going]
             walks[i, at] = now
         return walks.t()
 
@@ -295,6 +309,65 @@ class RankLinks:
         some = (self.degrees.index_select(0, rows) > 0).nonzero()[:, 0]
         onward[some] = self.ends[self.onward(rows[some], drawn[some])]
         return onward
+
+    def _second(self, before: Tensor, now: Tensor, keys: Tensor, places: Tensor, p: float, q: float) -> Tensor:
+        """The next node of walks that went from t = `before` to v = `now`, -1 where no link leaves v.
+
+        v's owner proposes t in proportion to s_vt / p, which is taken, or else x in proportion to b s_vx, b the larger
+        of 1 and 1/q, which is taken with probability alpha / b: t's owner says whether t links to x. All ranks go on
+        until nobody is left without a node.
+        """
+        after, left = torch.full_like(now, -1), torch.arange(len(now), device=now.device)
+        low, bound, turn = min(1.0, 1 / q), max(1.0, 1 / q), 0
+        while self.graph.ranks.most(len(left)):
+            drawn = torch.stack([uniform_at(keys[left], (places[left] << 12) + 3 * turn + k) for k in range(3)], dim=1)
+            lookup = Lookup(self.graph, now[left])
+            asked = lookup.there(before[left]), lookup.there(drawn[:, :2])
+            proposed = lookup.back(self._proposed(lookup.here, *asked, p, bound))
+            taken = (proposed == before[left]) | (proposed < 0) | (drawn[:, 2] * bound < low)
+            unclear = (~taken).nonzero()[:, 0]  # none where q is 1
+            lookup = Lookup(self.graph, before[left[unclear]])
+            there = lookup.there(proposed[unclear])
+            linked = lookup.back((self._find(lookup.here, there) >= 0).to(torch.uint8)).bool()
+            taken[unclear] = drawn[unclear, 2] * bound < torch.where(linked, 1.0, 1 / q)
+            after[left[taken]] = proposed[taken]
+            left, turn = left[~taken], turn + 1
+        return after
+
+    def _proposed(self, rows: Tensor, before: Tensor, drawn: Tensor, p: float, bound: float) -> Tensor:
+        """Of own rows v: t, or another node that v links to, -1 where there is none; see `_second`."""
+        onward = torch.full_like(rows, -1)
+        some = (self.degrees.index_select(0, rows) > 0).nonzero()[:, 0]
+        rows, before, drawn = rows[some], before[some], drawn[some]
+        place = self._find(rows, before)
+        first, share = self._span(rows, place.clamp(min=0))
+        share = torch.where(place >= 0, share, 0.0)
+        back = share / p
+        level = drawn[:, 1] * (1 - share)
+        others = self.ends[self.onward(rows, torch.where(level < first, level, level + share))]
+        onward[some] = torch.where(drawn[:, 0] * (back + (1 - share) * bound) < back, before, others)
+        return onward
+
+    def _span(self, rows: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """From which number on an arc of a row is drawn, and its share of the row's weight."""
+        if self._by_row is not None:
+            return self._by_row.span(rows + self.graph.first, places)
+        share = self.degrees.index_select(0, rows).double().reciprocal()
+        return (places - self.starts.index_select(0, rows)).double() * share, share
+
+    @cached_property
+    def _pairs(self) -> Tensor:
+        """arcs: own row times n, and the node that it leads to: in order."""
+        rows = torch.arange(self.graph.m, device=self.ends.device).repeat_interleave(self.degrees)
+        return rows * self.graph.n_nodes + self.ends
+
+    def _find(self, rows: Tensor, nodes: Tensor) -> Tensor:
+        """The place of the arc from an own row to a node, -1 where there is none."""
+        if not len(self._pairs):
+            return torch.full_like(rows, -1)
+        keys = rows * self.graph.n_nodes + nodes
+        at = torch.searchsorted(self._pairs, keys).clamp_(max=len(self._pairs) - 1)
+        return torch.where(self._pairs.index_select(0, at) == keys, at, -1)
 
 
 def _row_shares(rows: Any) -> Floats:
@@ -347,24 +420,28 @@ def walk_steps(
     window: int,
     n_negatives: int,
     batch_size: int,
+    p: float = 1.0,
+    q: float = 1.0,
 ) -> tuple[int, Callable[[int], Iterator[Windows]]]:
     """How many steps an epoch has in which `walks` walks leave each node with links, and its batches of them."""
     graph = links.graph
-    linked = [np.flatnonzero(np.diff(graph.rows(p).indptr)) + own.start + graph.first for p, own in graph.by_part()]
+    linked = [np.flatnonzero(np.diff(graph.rows(k).indptr)) + own.start + graph.first for k, own in graph.by_part()]
     counts_of = walks * part_masses(graph, [np.ones(len(nodes)) for nodes in linked]).astype(np.int64)
     portions = Portions(counts_of, math.ceil(int(counts_of.sum()) / batch_size))
     links.prepare()
 
     def of(epoch: int) -> Iterator[Windows]:
         counter, negatives = _Counter(graph, draw, epoch, 0), _Counter(graph, draw, epoch, 1)
-        order = [nodes[_order(walks, len(nodes), draw, p, epoch)] for p, nodes in zip(graph.parts, linked, strict=True)]
+        order = [
+            nodes[_order(walks, len(nodes), draw, part, epoch)] for part, nodes in zip(graph.parts, linked, strict=True)
+        ]
         starts = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *order])).to(graph.ranks.device)
         first = np.cumsum([0, *map(len, order)])[:-1]
         for steps in portions.chunks(length):
             counts = portions.of(graph.parts, steps)
             part, keys, places = counter.next(counts)
             at = torch.from_numpy(first[part] if len(part) else part).to(places.device)
-            walked = links.walks(starts[at + places], keys, places, length)
+            walked = links.walks(starts[at + places], keys, places, length, p=p, q=q)
             drawn = _groups(noise, negatives, counts * length)
             for own, groups, row in _by_step(counts, length):
                 yield _windows(walked[own], row * length, drawn[groups], window, n_negatives)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Node2Vec"]
 
+_MOST_ROUNDS = 64
+"""How often a step of a walk over ranks is proposed, in expectation, at most: as many times as q or 1/q."""
+
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
 class Node2Vec(Embedder["Node2VecNetwork"]):
@@ -74,10 +77,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _unspread(self, *, directed: bool = False) -> str:
-        if self.p != 1 or self.q != 1:
-            return (
-                "with p or q other than 1 a step asks for the neighbors of the node before it, which other ranks have"
-            )
+        if not 1 / _MOST_ROUNDS <= self.q <= _MOST_ROUNDS:
+            return f"with q={self.q:g} most steps of a walk would be refused, and each asks other ranks again"
         return "held_out asks for pairs of nodes that different ranks have" if self.held_out else ""
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
@@ -102,6 +103,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             window=self.window,
             n_negatives=self.n_negatives,
             batch_size=self.batch_size or batch_by_size(64, graph.n_nodes, 2 * self.length),
+            p=self.p,
+            q=self.q,
         )
         lr = self.lr or (0.03 if is_large(graph.n_nodes) else 0.1)
         block = Block([own.vectors, own.contexts], "row_adagrad", lr, {"prior": PRIOR})

@@ -2,7 +2,7 @@
 
 A step sends, for each node of others that a rank's walks come by, its vector, its context and their gradients (16 d
 bytes in float32), and for each that was drawn against them alone its context (8 d); and before, 24 bytes for each node
-that a walk comes to.
+that a walk comes to (with p or q other than 1 at least twice as many).
 """
 
 from __future__ import annotations
