@@ -1,10 +1,11 @@
-"""What several ranks cost against one process: CPU an epoch, wall, bytes, memory, and saves; SDNE 256-128, Adam.
+"""What several ranks cost against one process: CPU an epoch, wall, bytes, memory, saves; SDNE 256-128, Adam, or others.
 
 python benchmarks/costs/several.py --nodes 30000 --ranks 1 2            # rows of the table in docs/large-graphs.md
 python benchmarks/costs/several.py --nodes 300000 --ranks 1 2 --epochs 3
 python benchmarks/costs/several.py --nodes 1000000 --ranks 2 --epochs 25 --save   # what saves take, by default
 python benchmarks/costs/several.py --nodes 1000000 --ranks 1 --limit 2GiB         # tables larger than the memory
 python benchmarks/costs/several.py --nodes 1000000 --ranks 1 --device cuda --epochs 30
+python benchmarks/costs/several.py --nodes 30000 300000 --ranks 1 2 --model line  # or node2vec; of vectors of 128
 
 Every line is processes of its own, one thread a rank. `plain` is `fit(graph)`; others are `fit("big.parts")`. CPU is
 the median epoch, summed over ranks; on a busy machine only ratios of CPU count, and they by some per cent. `--save`
@@ -37,7 +38,7 @@ import netfold.models.sdne.sharded, netfold.embedder.parts, netfold.learn.traini
 from netfold.cluster.checkpoints import ShardedCheckpoint
 torch.set_num_threads(1)
 folder, epochs, how, checkpoint = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-device, limit = sys.argv[5], int(sys.argv[6])
+device, limit, name = sys.argv[5], int(sys.argv[6]), sys.argv[7]
 saves = []
 def save(self, network, optimizers, history, write=ShardedCheckpoint.save):
     began = time.process_time(), time.perf_counter()
@@ -53,19 +54,24 @@ def on_epoch(record):
     cpu.append(time.process_time())
     wall.append(time.perf_counter())
     return False
-model = nf.SDNE(hidden=(256,), dim=128, epochs=epochs, tolerance=0, device=device, init="none")
+more = {"hidden": (256,)} if name == "sdne" else {}
+model = nf.MODELS[name](dim=128, epochs=epochs, tolerance=0, device=device, init="none", **more)
 data = nf.Graph.load(folder) if how == "plain" else folder
 saved = {"checkpoint": checkpoint} if checkpoint else {}
 model.fit(data, progress=False, on_epoch=on_epoch, **saved)
 whole, walled = time.process_time() - cpu[0], time.perf_counter() - wall[0]
-sent = 0 if how == "plain" else getattr(model.network_, "exchange", None) and model.network_.exchange.sent
+sent = 0
+if how == "parts":
+    from netfold.cluster.ranks import start
+    exchange = getattr(model.network_, "exchange", None)
+    sent = start("cpu").swapped if exchange is None else exchange.sent
 status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
 peak = int(status["VmHWM"].split()[0]) << 10
 steps = [b - a for a, b in zip(cpu[1:], cpu[2:])]
 walls = [b - a for a, b in zip(wall[1:], wall[2:])]
 if device == "cuda":
     peak = torch.cuda.max_memory_allocated()
-print(json.dumps({"cpu": steps, "wall": walls, "sent": sent or 0, "peak": peak, "whole": whole, "walled": walled,
+print(json.dumps({"cpu": steps, "wall": walls, "sent": sent, "peak": peak, "whole": whole, "walled": walled,
                   "saves": [x for x in saves if x[1] > 1e-3], "objective": model.history_[-1]["objective"]}))
 """
 
@@ -78,7 +84,14 @@ def graph(folder: Path, nodes: int, parts: int) -> None:
 
 
 def run(
-    folder: Path, size: int, epochs: int, how: str, checkpoint: str = "", device: str = "cpu", limit: int = 0
+    folder: Path,
+    size: int,
+    epochs: int,
+    how: str,
+    checkpoint: str = "",
+    device: str = "cpu",
+    limit: int = 0,
+    model: str = "sdne",
 ) -> list[dict[str, Any]]:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -87,7 +100,7 @@ def run(
     for rank in range(size):
         own = {"OMP_NUM_THREADS": "1"}
         own |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1"}
-        command = [sys.executable, "-c", _RUN, str(folder), str(epochs), how, checkpoint, device, str(limit)]
+        command = [sys.executable, "-c", _RUN, str(folder), str(epochs), how, checkpoint, device, str(limit), model]
         environment = os.environ | own | {"MASTER_PORT": str(port)}
         processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
     return [json.loads(process.communicate()[0]) for process in processes]
@@ -115,6 +128,7 @@ def main() -> None:
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--limit", default="0", help="memory of a rank of parts, as 2GiB")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--model", default="sdne", choices=("sdne", "line", "node2vec"))
     parser.add_argument("--skip-plain", action="store_true", help="parts alone")
     options = parser.parse_args()
     limit = byte_count(options.limit) if options.limit != "0" else 0
@@ -128,7 +142,7 @@ def main() -> None:
             for how, size in [*plains, *(("parts", size) for size in options.ranks)]:
                 start = time.perf_counter()
                 checkpoint = str(Path(place, f"ck{size}")) if options.save and how == "parts" else ""
-                answers = run(folder, size, options.epochs, how, checkpoint, options.device, limit)
+                answers = run(folder, size, options.epochs, how, checkpoint, options.device, limit, options.model)
                 cpu = sum(statistics.median(x["cpu"]) for x in answers)
                 wall = max(statistics.median(x["wall"]) for x in answers)
                 plain = plain or cpu
