@@ -58,36 +58,31 @@ def test_two_ranks_wrote_it_and_one_goes_on(folder: Path) -> None:
     go_on(folder, 2, 1, OPTIONS | {"dropout": 0.2, "row_damping": 0.3, "column_damping": 0.3})
 
 
-OTHERS: dict[str, dict[str, Any]] = {
-    "drne": {
-        "model": "drne",
-        "dim": 4,
-        "epochs": 8,
-        "batch_size": 30,
-        "max_neighbors": 5,
-        "rounds": 2,
-        "device": "cpu",
-    },
-}
-
-
-@pytest.mark.parametrize("model", OTHERS)
-@pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 2)])
-def test_other_models_go_on(model: str, before: int, after: int, folder: Path) -> None:
-    go_on(folder, before, after, {"epochs": 8, "device": "cpu", **OTHERS[model]})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", OTHERS)
-@pytest.mark.parametrize(("before", "after"), [(2, 1), (2, 2), (3, 4), (4, 2), (4, 4)])
-def test_any_number_of_ranks_goes_on_with_other_models(model: str, before: int, after: int, folder: Path) -> None:
-    go_on(folder, before, after, {"epochs": 8, "device": "cpu", **OTHERS[model]})
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (1, 4), (2, 2), (2, 3), (3, 1), (3, 3), (4, 2), (4, 4), (3, 4)])
 def test_any_number_of_ranks_goes_on(before: int, after: int, folder: Path) -> None:
     go_on(folder, before, after, OPTIONS)
+
+
+STEPS: list[dict[str, Any]] = [
+    {"model": "line", "dim": 4, "order": "first", "epochs": 5, "device": "cpu"},
+    {"model": "line", "dim": 4, "epochs": 5, "device": "cpu"},
+    {"model": "node2vec", "dim": 4, "length": 10, "p": 0.5, "epochs": 5, "device": "cpu"},
+    {"model": "drne", "dim": 4, "batch_size": 30, "max_neighbors": 5, "rounds": 2, "epochs": 5, "device": "cpu"},
+]
+"""Models that are trained in steps; of the first one a table has no width."""
+
+
+@pytest.mark.parametrize("options", STEPS)
+def test_models_of_steps_go_on(options: dict[str, Any], folder: Path) -> None:
+    go_on(folder, 1, 1, options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 2), (2, 3), (3, 1), (4, 2)])
+@pytest.mark.parametrize("options", STEPS[1:])
+def test_models_of_steps_go_on_elsewhere(options: dict[str, Any], before: int, after: int, folder: Path) -> None:
+    go_on(folder, before, after, options)
 
 
 def test_no_file_is_a_pickle(folder: Path) -> None:

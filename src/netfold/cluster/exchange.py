@@ -32,34 +32,10 @@ _FETCH, _GIVE = 1, 2
 
 def swapped(ranks: Ranks, numbers: Sequence[Tensor]) -> list[Tensor]:
     """Give each rank the integers that are for it (`numbers[q]`), and get what each has for this one, by rank."""
-    counts = ranks.gather([len(x) for x in numbers])
-    coming = [torch.empty(counts[q][ranks.rank], dtype=torch.int64, device=ranks.device) for q in range(ranks.size)]
-    coming[ranks.rank] = numbers[ranks.rank]
-    for s in range(1, ranks.size):
-        to, source = (ranks.rank - s) % ranks.size, (ranks.rank + s) % ranks.size
-        _wait(ranks, _begin(ranks, to, numbers[to].to(ranks.device, torch.int64), source, coming[source], _FETCH))
-    return coming
-
-
-def _begin(ranks: Ranks, to: int, own: Tensor, source: int, rows: Tensor, tag: int) -> list[Any]:
-    """Send to one rank and receive from another at once; nothing where there is nothing."""
-    operations = []
-    if len(own):
-        operations.append(dist.P2POp(dist.isend, own, to, tag=tag))
-    if len(rows):
-        operations.append(dist.P2POp(dist.irecv, rows, source, tag=tag))
-    try:
-        return [(w, to, source) for w in dist.batch_isend_irecv(operations)] if operations else []
-    except RuntimeError as e:
-        raise ranks.lost("an exchange", e, source) from e
-
-
-def _wait(ranks: Ranks, pending: Sequence[Any]) -> None:
-    for each, _, source in pending:
-        try:
-            each.wait()
-        except RuntimeError as e:
-            raise ranks.lost("an exchange", e, source) from e
+    gives = [len(x) for x in numbers]
+    takes = [counts[ranks.rank] for counts in ranks.gather(gives)]
+    whole = torch.cat([x.to(ranks.device, torch.int64) for x in numbers])
+    return list(torch.split(ranks.swap(whole, gives, takes), takes))
 
 
 class Exchange:
@@ -128,11 +104,25 @@ class Exchange:
         return Giving(self, out)
 
     def _both(self, to: int, own: Tensor, source: int, rows: Tensor, tag: int) -> list[Any]:
-        self.sent += own.numel() * own.element_size()
-        return _begin(self._ranks, to, own, source, rows, tag)
+        """Send to one rank and receive from another at once; nothing where there is nothing."""
+        operations = []
+        if len(own):
+            operations.append(dist.P2POp(dist.isend, own, to, tag=tag))
+            self.sent += own.numel() * own.element_size()
+        if len(rows):
+            operations.append(dist.P2POp(dist.irecv, rows, source, tag=tag))
+        try:
+            return [(w, to, source) for w in dist.batch_isend_irecv(operations)] if operations else []
+        except RuntimeError as e:
+            raise self._ranks.lost("an exchange", e, source) from e
 
     def _wait(self, work: Any) -> None:
-        _wait(self._ranks, work[0] if isinstance(work, tuple) else work)
+        pending = work[0] if isinstance(work, tuple) else work
+        for each, _, source in pending:
+            try:
+                each.wait()
+            except RuntimeError as e:
+                raise self._ranks.lost("an exchange", e, source) from e
 
 
 class Giving:

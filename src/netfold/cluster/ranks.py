@@ -48,6 +48,8 @@ class Ranks:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     reduced: int = 0
     """Bytes of the tensors that were summed over ranks so far."""
+    swapped: int = 0
+    """Bytes that this rank has sent to others by `swap` so far."""
 
     @property
     def first(self) -> bool:
@@ -98,6 +100,16 @@ class Ranks:
         several = [torch.empty_like(own) for _ in range(self.size)]
         self._named("an agreement", lambda: dist.all_gather(several, own))
         return torch.stack(several)
+
+    def swap(self, x: Tensor, gives: list[int], takes: list[int]) -> Tensor:
+        """Rows of a tensor to each rank, `gives[q]` to rank q in their order; those that come, `takes[q]` of rank q."""
+        if self.size == 1:
+            return x
+        out = x.new_empty(sum(takes), *x.shape[1:])
+        rest = len(x) - gives[self.rank]
+        self.swapped += rest * x[:1].numel() * x.element_size() if rest else 0
+        self._named("a step", lambda: dist.all_to_all_single(out, x.contiguous(), takes, gives))
+        return out
 
     def first_says(self, value: T) -> T:
         """What rank 0 has, on every rank."""

@@ -505,6 +505,10 @@ class Embedder(Configured, Generic[N]):
         """
         return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
 
+    def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """The same where parts are fitted: as a rule as many."""
+        return self._bytes(nodes, arcs, ranks)
+
     def _state_bytes(self, nodes: int) -> int:
         """Bytes of a checkpoint."""
         return nodes * (8 * (self.dim or 128) + 8)

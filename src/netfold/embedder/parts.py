@@ -108,7 +108,8 @@ def _room(model: Embedder, graph: RankGraph, checkpoint: Any, bar: Any) -> Any:
     """Memory, or files where the tables of this rank and its rows do not fit into what is left of it."""
     from netfold.cluster.room import Room, memory_left
 
-    needed, left = model._bytes(graph.m, sum(graph.folder.files[p]["arcs"] for p in graph.parts), graph.ranks.size), 0
+    arcs, left = sum(graph.folder.files[p]["arcs"] for p in graph.parts), 0
+    needed = model._part_bytes(graph.m, arcs, graph.ranks.size)
     if graph.ranks.device.type != "cpu" or needed <= (left := memory_left()):
         return Room()
     if not model.maps:

@@ -129,9 +129,10 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     needed = needed_rows(degrees, ranks, steps)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
     flight = round(needed * model._in_flight(directed=directed) / (steps * (ranks - 1))) if ranks > 1 else 0
+    taken = (model._bytes if why else model._part_bytes)(own_nodes, own_arcs, ranks)
     return Plan(
         nodes, arcs, ranks,
-        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs if why else 0),
+        memory=_BASE + taken + flight + (_LOADED * arcs if why else 0),
         sent=sent, seconds=None if wire is None or ranks == 1 else sent / wire,
         state=model._state_bytes(nodes), vectors=4 * (model.dim or 0) * nodes, why=why,
         counted=model.counted,

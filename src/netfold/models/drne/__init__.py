@@ -189,6 +189,10 @@ class DRNE(Embedder["DRNENetwork"]):
 
         return steps_of(nodes, self.batch_size)
 
+    def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """As measured, at 16 and at 64 numbers a node."""
+        return nodes * (38 * self._width() + 325) + 40 * arcs
+
     def _state_bytes(self, nodes: int) -> int:
         return nodes * (12 * self._width() + 16)
 
