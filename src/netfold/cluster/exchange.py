@@ -25,7 +25,7 @@ from netfold.errors import InputError
 from netfold.io.parts import PartsFolder, joined_names, symmetry_keys, symmetry_sum
 from netfold.learn.sparse_rows import SparseRows, add_rows
 
-__all__ = ["Exchange", "Giving", "RankGraph", "RankRows", "named_rows", "row_sums", "swapped"]
+__all__ = ["Exchange", "Giving", "LinkedGraph", "RankGraph", "RankRows", "named_rows", "row_sums", "swapped"]
 
 _FETCH, _GIVE = 1, 2
 
@@ -237,6 +237,57 @@ class RankGraph:
                     chunk, size = [], 0
         if chunk:
             yield chunk
+
+
+class LinkedGraph(RankGraph):
+    """The same parts, links counting in either direction, by the rule of `netfold.data.edges.links`; in a unit."""
+
+    def __init__(self, graph: RankGraph, *, loops: bool, unit: float = 1.0):
+        """With `loops`, a node may be linked with itself. What is too light to be a float32 in the unit is left out."""
+        super().__init__(graph.folder, graph.ranks)
+        if loops and unit == 1 and not graph.folder.directed:
+            self._rows = {p: graph.rows(p) for p in graph.parts}
+            return
+        at, to, weights = _arcs(graph)
+        if graph.folder.directed:
+            back = _turned(graph, at, to, weights)
+            at, to, weights = (np.concatenate([x, y]) for x, y in zip((at, to, weights), back, strict=True))
+        stays = slice(None) if loops else at != to
+        rows, values = at[stays] - graph.first, weights[stays] * (1 / unit)
+        own = sparse.coo_array((values, (rows, to[stays])), shape=(graph.m, graph.n_nodes)).tocsr()
+        own.sum_duplicates()
+        whole = sparse.csr_array(own.astype(np.float32))
+        whole.eliminate_zeros()
+        self._rows = {p: whole[rows] for p, rows in graph.by_part()}
+
+    def matrix(self) -> sparse.csr_array:
+        """The rows of all own nodes: m x n."""
+        own = [self.rows(p) for p in self.parts]
+        empty = sparse.csr_array((0, self.n_nodes), dtype=np.float32)
+        return sparse.csr_array(sparse.vstack([empty, *own], format="csr"))
+
+
+def _arcs(graph: RankGraph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The arcs that leave own nodes: from, to, weights."""
+    parts = [(slice(own.start, own.stop), graph.rows(p)) for p, own in graph.by_part()]
+    at = [np.repeat(np.arange(own.start, own.stop) + graph.first, np.diff(x.indptr)) for own, x in parts]
+    none = np.zeros(0, np.int64)
+    return (
+        np.concatenate([none, *at]),
+        np.concatenate([none, *(np.asarray(x.indices, np.int64) for _, x in parts)]),
+        np.concatenate([np.zeros(0), *(np.asarray(x.data, np.float64) for _, x in parts)]),
+    )
+
+
+def _turned(
+    graph: RankGraph, at: npt.NDArray[np.int64], to: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The arcs that lead to own nodes, of those that leave the nodes of all ranks, turned round."""
+    owner = np.searchsorted(graph.bounds, to, side="right") - 1
+    columns = np.stack([to, at, weights.view(np.int64)])
+    coming = swapped(graph.ranks, [torch.from_numpy(columns[:, owner == q].ravel()) for q in range(graph.ranks.size)])
+    turned = np.concatenate([x.numpy(force=True).reshape(3, -1) for x in coming], axis=1)
+    return turned[0], turned[1], turned[2].view(np.float64)
 
 
 def named_rows(graph: RankGraph, columns: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[np.int64]]:

@@ -79,6 +79,15 @@ class Ranks:
             return float(value)
         return x
 
+    def smallest(self, values: Tensor, k: int) -> float:
+        """The k-th smallest of all ranks' numbers of at least 0, by halving: none of them leaves its rank."""
+        low, high = 0.0, self.most(float(values.max()) if len(values) else 0.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.sum_(torch.tensor([float((values <= middle).sum())], dtype=torch.float64))
+            low, high = (low, middle) if float(below) >= k else (middle, high)
+        return self.most(float(values[values <= high].max()) if bool((values <= high).any()) else 0.0)
+
     def gather(self, value: Any) -> list[Any]:
         """A small value that json can hold, of each rank, on every rank."""
         if self.size == 1:

@@ -24,7 +24,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from netfold.cluster.exchange import Exchange, RankGraph, named_rows, swapped
+from netfold.cluster.exchange import Exchange, LinkedGraph, RankGraph, named_rows, swapped
 from netfold.cluster.ranks import Ranks
 from netfold.models.drne.batches import (
     Batch,
@@ -96,7 +96,7 @@ class ShardedDRNE(nn.Module):
         self.steps = steps_of(graph.n_nodes, batch_size)
         self.sent = 0
         """Bytes that steps have sent so far, numbers of rows among them."""
-        links = _neighbors(graph)
+        links = LinkedGraph(graph, loops=True).matrix()
         self._needs = [torch.from_numpy(x) for x in named_rows(graph, [links.indices])]
         self.exchange = Exchange(graph.ranks, self._needs)
         """Of all rows of others that are ever read here."""
@@ -195,11 +195,9 @@ class ShardedDRNE(nn.Module):
         ends = self._ranks.sum_(counts).cumsum(0).cpu()
         cuts = torch.tensor([self._graph.n_nodes * i // self.steps for i in range(1, self.steps)], dtype=torch.int64)
         of_bin = torch.searchsorted(cuts, ends)
-        filled = of_bin[ends.diff(prepend=ends.new_zeros(1)) > 0]
-        steps, place = filled.unique(return_inverse=True)
-        dense = torch.zeros(_BINS, dtype=torch.int64)
-        dense[ends.diff(prepend=ends.new_zeros(1)) > 0] = place
-        return dense[bins].to(self.own.device), len(steps)
+        filled = ends.diff(prepend=ends.new_zeros(1)) > 0
+        steps = np.unique(of_bin[filled].numpy())
+        return torch.from_numpy(np.searchsorted(steps, of_bin[bins].numpy())).to(self.own.device), len(steps)
 
     def _step(self, drawn: Sequences, rows: Tensor) -> Step:
         batch = batch_of(drawn, self._color, self._logs, rows, self.own.piece, first=self._first)
@@ -285,28 +283,6 @@ class ShardedDRNE(nn.Module):
                 places, made = self.own.gathered(step.batch, near)
                 out[step.batch.nodes[places] - self._first] = made
         return out
-
-
-def _neighbors(graph: RankGraph) -> sparse.csr_array:
-    """Who is linked with the own nodes, in either direction: m x n, weights of any kind."""
-    shape = graph.m, graph.n_nodes
-    rows = [np.repeat(np.arange(own.start, own.stop), np.diff(graph.rows(p).indptr)) for p, own in graph.by_part()]
-    columns = [np.asarray(graph.rows(p).indices, np.int64) for p in graph.parts]
-    at, to = (np.concatenate([np.zeros(0, np.int64), *x]) for x in (rows, columns))
-    if graph.folder.directed:
-        both = _turned(graph, at + graph.first, to)
-        at, to = np.concatenate([at, both[1] - graph.first]), np.concatenate([to, both[0]])
-    links = sparse.coo_array((np.ones(len(at), np.float32), (at, to)), shape=shape).tocsr()
-    links.sum_duplicates()
-    return links
-
-
-def _turned(graph: RankGraph, at: npt.NDArray[np.int64], to: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The links that lead to own nodes, of those that leave the nodes of all ranks: 2 x arcs, from and to."""
-    owner = np.searchsorted(graph.bounds, to, side="right") - 1
-    for_each = [torch.from_numpy(np.concatenate([at[owner == q], to[owner == q]])) for q in range(graph.ranks.size)]
-    coming = [x.numpy(force=True).reshape(2, -1) for x in swapped(graph.ranks, for_each)]
-    return np.concatenate(coming, axis=1)
 
 
 def ranks_of_pairs(ranks: Ranks, first: Hashes, second: Hashes) -> Hashes:
