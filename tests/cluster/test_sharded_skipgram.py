@@ -82,6 +82,8 @@ def one_step(folder: Path, options: dict[str, Any], step: int = 1) -> Arrays:
         "terms": terms, "grads": grads, "batch": in_nodes(batch), "sent": network._ranks.swapped - before,
         "parameters": {name: p.detach().numpy().copy() for name, p in network.own.named_parameters()},
         "sizes": [len(in_nodes(b)["positives"]) for b in batches], "steps": problem.steps,
+        "read": (batch.nodes.numpy(), batch.drawn_alone.numpy()), "bounds": network._graph.bounds,
+        "widths": [sum(table.shape[1] for table in tables) for tables in (network.near(), network.far())],
     }  # fmt: skip
 
 
@@ -152,6 +154,21 @@ def compare(folder: Path, options: dict[str, Any], size: int) -> list[Arrays]:
     return answers
 
 
+def counted_by_hand(answers: list[Arrays], rank: int) -> int:
+    """Bytes of float64 rows, their gradients, names and counts that a rank sends to others in a step."""
+    size, bounds, total = len(answers), answers[0]["bounds"], 0
+    for k, width in enumerate(answers[0]["widths"]):
+        total += 8 * (size - 1)
+        for q, answer in enumerate(answers):
+            nodes = answer["read"][k]
+            here = int(((nodes >= bounds[rank]) & (nodes < bounds[rank + 1])).sum())
+            if q == rank:
+                total += (8 + 8 * width) * (len(nodes) - here)  # names there, gradients there
+            else:
+                total += 8 * width * here  # rows to who asked
+    return total
+
+
 CASES = [(model, kind) for model in MODELS for kind in ("undirected", "hub", "directed")]
 
 
@@ -169,8 +186,10 @@ def test_a_step_of_two_ranks_is_the_same(model: str, kind: str, tmp_path: Path) 
 
 
 def alike(folder: Path, options: dict[str, Any], size: int) -> None:
-    """A step on so many ranks against a naive loop, and against the batch of one process."""
-    several, alone = together(compare(folder, options, size)), together([one_step(folder, options)])
+    """A step on so many ranks against a naive loop, and against the batch of one process; and the bytes sent."""
+    answers = compare(folder, options, size)
+    assert [a["sent"] for a in answers] == [counted_by_hand(answers, r) for r in range(size)]
+    several, alone = together(answers), together([one_step(folder, options)])
     for k in ("positives", "negatives"):  # the very same ones, whoever drew them
         assert Counter(several[0][k]) == Counter(alone[0][k])
     for one, other in zip(several[1:], alone[1:], strict=True):

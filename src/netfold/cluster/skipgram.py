@@ -67,8 +67,8 @@ _CHUNK = 1 << 14
 class Lookup:
     """Some nodes of any rank: what is sent to their owners, and what comes back. All ranks call together."""
 
-    def __init__(self, graph: RankGraph, nodes: Tensor):
-        """`nodes`: k positions, in any order, a node as often as it is asked for."""
+    def __init__(self, graph: RankGraph, nodes: Tensor, *, ordered: bool = False):
+        """`nodes`: k positions, a node as often as it is asked for, in any order or, `ordered`, ascending."""
         self._ranks = graph.ranks
         self.here = nodes
         """Of all ranks' nodes those that this rank owns, as own rows: what was asked of it."""
@@ -79,21 +79,22 @@ class Lookup:
         counts = torch.bincount(owners, minlength=self._ranks.size)
         ones = [1] * self._ranks.size
         self._gives, self._takes = counts.tolist(), self._ranks.swap(counts, ones, ones).tolist()
-        self._order = torch.argsort(owners, stable=True)
+        self._order = None if ordered else torch.argsort(owners, stable=True)
         self.here = self.there(nodes) - graph.first
 
     def there(self, x: Tensor) -> Tensor:
         """A row for each node (k x ...), to its owner: one for each of `here`."""
         if self._ranks.size == 1:
             return x
-        return self._ranks.swap(x.index_select(0, self._order), self._gives, self._takes)
+        own = x if self._order is None else x.index_select(0, self._order)
+        return self._ranks.swap(own, self._gives, self._takes)
 
     def back(self, y: Tensor) -> Tensor:
         """A row for each of `here`, to who asked: one for each node."""
         if self._ranks.size == 1:
             return y
         x = self._ranks.swap(y, self._takes, self._gives)
-        return torch.empty_like(x).index_copy_(0, self._order, x)
+        return x if self._order is None else torch.empty_like(x).index_copy_(0, self._order, x)
 
 
 # -------------------------------------------------------------------- drawing
@@ -527,7 +528,7 @@ class RankSkipGram(nn.Module):
     def loss(self, batch: Read) -> dict[str, Tensor]:
         """The terms of a step over all ranks, and the gradients at the own rows."""
         near, far = self.near(), self.far()
-        around, alone = Lookup(self._graph, batch.nodes), Lookup(self._graph, batch.drawn_alone)
+        around, alone = (Lookup(self._graph, x, ordered=True) for x in (batch.nodes, batch.drawn_alone))
         at_nodes, at_drawn = _brought(around, near), _brought(alone, far)
         rows = list(at_nodes.split([table.shape[1] for table in near], dim=1))
         more = at_drawn.split([table.shape[1] for table in far], dim=1)
@@ -624,6 +625,21 @@ def _leading(
     values, turn = torch.linalg.eigh((small + small.T) / 2)
     order = torch.argsort(values, descending=True)[:rank]
     return values[order].to(basis), basis @ turn[:, order].to(basis)
+
+
+def expected_traffic(degrees: Any, nodes: float, steps: float, ranks: int, near: int, far: int) -> float:
+    """Bytes that a rank sends in an epoch of so many steps, in each of which its links or walks come by so many nodes.
+
+    `near` and `far` are the bytes of a node's rows and their gradients, of one that was met and of one drawn alone. As
+    if each were met by chance, in proportion to its degree: walks come by the same nodes more often than that.
+    """
+    d = np.asarray(degrees, np.float64)
+    apart, share, mass = 1 - 1 / ranks, d / d.sum(), d**0.75 / (d**0.75).sum()
+    drawn = nodes * DRAWN / GROUP
+    unmet = np.exp(-nodes * share)
+    rows = near * (1 - unmet).sum() + far * (unmet * (1 - np.exp(-drawn * mass))).sum()
+    names = 8 * (2 - unmet - unmet * np.exp(-drawn * mass)).sum() + 24 * drawn
+    return float(steps * apart * (rows + names))
 
 
 def both_degrees(graph: RankGraph) -> Floats:

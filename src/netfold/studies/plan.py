@@ -126,6 +126,8 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
     needed = needed_rows(degrees, ranks)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
+    if ranks > 1 and (by_steps := model._sent_in_epoch(degrees, ranks)) is not None:
+        sent = round(by_steps)
     flight = round(needed * model._in_flight(directed=directed) / (ranks - 1)) if ranks > 1 else 0
     return Plan(
         nodes, arcs, ranks,

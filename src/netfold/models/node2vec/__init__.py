@@ -81,6 +81,16 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             return f"with q={self.q:g} most steps of a walk would be refused, and each asks other ranks again"
         return "held_out asks for pairs of nodes that different ranks have" if self.held_out else ""
 
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        from netfold.cluster.skipgram import expected_traffic
+        from netfold.learn.skipgram import batch_by_size
+
+        walks = self.walks * int((degrees > 0).sum())
+        steps = math.ceil(walks / (self.batch_size or batch_by_size(64, len(degrees), 2 * self.length)))
+        nodes = walks * self.length / steps / ranks
+        walked = 24 * (1 - 1 / ranks) * walks * (self.length - 1) / ranks
+        return walked + expected_traffic(degrees, nodes, steps, ranks, 16 * self.dim, 8 * self.dim)
+
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         from netfold.cluster.skipgram import RankLinks, RankNoise, both_degrees, rank_start, walk_steps
         from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
