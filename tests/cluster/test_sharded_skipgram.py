@@ -219,6 +219,28 @@ def test_training_on_two_ranks_is_that_of_one(model: str, tmp_path: Path) -> Non
     np.testing.assert_allclose(vectors, alone["vectors"], atol=1e-3)
 
 
+def largest_of_an_epoch(folder: Path, options: dict[str, Any]) -> tuple[int, int]:
+    """The most numbers of a tensor that an epoch makes on this rank, and how many nodes it owns."""
+    from allocations import Allocations
+
+    problem = problem_of(folder, options)
+    with Allocations() as seen:
+        for batch in problem.batches(0):
+            problem.network.loss(batch)
+        problem.network.embed()
+    return seen.numbers, problem.network._graph.m
+
+
+@pytest.mark.parametrize("model", ["line", "node2vec"])
+def test_no_rank_holds_a_whole_table(model: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    graph = nf.Graph.from_edges(rng.integers(0, 4000, (6000, 2)), nodes=range(4000))
+    graph.save(tmp_path / "g.parts", parts=16)
+    small = {"line": {"samples": 400, "batch_size": 200}, "node2vec": {"length": 4, "window": 2, "init": "none"}}[model]
+    for numbers, m in on_ranks(2, largest_of_an_epoch, tmp_path / "g.parts", {"model": model, "dim": 64, **small}):
+        assert m <= 2250 and m * 64 <= numbers < 4000 * 64
+
+
 # -------------------------------------------------------------------- what is drawn
 
 

@@ -66,6 +66,7 @@ def test_bytes_of_steps_are_as_expected(name: str, within: float, folder: Path) 
     assert plan(PartsFolder.open(folder, "graph"), model, ranks=2).sent == pytest.approx(np.mean(sent), rel=within)
 
 
+SPREAD = ("line", "node2vec", "sdne", "spectral")
 COUNTED = sorted(name for name, cls in nf.MODELS.items() if cls.counted)
 
 
@@ -149,5 +150,5 @@ def test_what_fits_is_suggested(folder: Path) -> None:
 @pytest.mark.parametrize("name", sorted(set(nf.MODELS) - {"dhne"}))
 def test_every_model_says_whether_it_is_spread(name: str, folder: Path) -> None:
     answer = plan(PartsFolder.open(folder, "graph"), nf.MODELS[name](), ranks=8, wire=1e9)
-    assert (answer.ranks, bool(answer.why)) == ((8, False) if name in ("sdne", "spectral") else (1, True))
+    assert (answer.ranks, bool(answer.why)) == ((8, False) if name in SPREAD else (1, True))
     assert answer.memory > 0 and ("not spread over ranks" in str(answer)) == bool(answer.why)

@@ -69,7 +69,11 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         "and 0.03 above 100,000 nodes, where a step meets half of them and more would undo a good start",
     )
     schedule: str = skipgram("schedule")
-    batch_size: int | None = skipgram("batch_size")
+    batch_size: int | None = skipgram(
+        "batch_size",
+        help="walks a step, of all ranks together; None: 64, and where nodes are above 100,000 as many as meet half "
+        "of them",
+    )
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
     held_out: float = skipgram("held_out")
