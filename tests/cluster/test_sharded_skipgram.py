@@ -14,15 +14,8 @@ import torch
 import netfold as nf
 from netfold.cluster.exchange import RankGraph
 from netfold.cluster.ranks import Ranks, start
-from netfold.cluster.skipgram import (
-    Portions,
-    RankLinks,
-    RankNoise,
-    both_degrees,
-    link_steps,
-    rank_start,
-    walk_steps,
-)
+from netfold.cluster.skipgram import Portions, both_degrees, link_steps, rank_start, walk_steps
+from netfold.cluster.walks import RankLinks, RankNoise
 from netfold.io.parts import PartsFolder
 from netfold.learn.draws import _mixed, _shifted, uniform_at
 from netfold.learn.skipgram import PairBatch, Windows, distance_weights

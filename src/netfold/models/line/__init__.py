@@ -115,7 +115,8 @@ class LINE(Embedder["LINENetwork"]):
         return ""
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
-        from netfold.cluster.skipgram import RankLinks, RankNoise, both_degrees, link_steps, rank_start
+        from netfold.cluster.skipgram import both_degrees, link_steps, rank_start
+        from netfold.cluster.walks import RankLinks, RankNoise
         from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
         from netfold.learn.training import Block
         from netfold.models.line.sharded import ShardedLINE

@@ -96,7 +96,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         return walked + expected_traffic(degrees, nodes, steps, ranks, 16 * self.dim, 8 * self.dim)
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
-        from netfold.cluster.skipgram import RankLinks, RankNoise, both_degrees, rank_start, walk_steps
+        from netfold.cluster.skipgram import both_degrees, rank_start, walk_steps
+        from netfold.cluster.walks import RankLinks, RankNoise
         from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
         from netfold.learn.training import Block
         from netfold.models.node2vec.sharded import ShardedNode2Vec
