@@ -75,11 +75,13 @@ def losses(place: Path, options: dict[str, Any]) -> dict[str, Any]:
     network._batch = noted
     for batch in network.batches(2):
         own.zero_grad()
+        before = network._ranks.swapped
         terms = network.loss(batch)
         grads = {}
         for name, p in own.named_parameters():
             grads[name] = (p.grad.to_dense() if p.grad.is_sparse else p.grad).numpy().copy()
-        answers.append(asked[-1] | {"risk": float(terms["risk"]), "grads": grads})
+        here = {"known": batch.around.known.numpy(), "sent": network._ranks.swapped - before, "m": network._graph.m}
+        answers.append(asked[-1] | here | {"risk": float(terms["risk"]), "grads": grads})
     parameters = {name: x.detach().numpy().copy() for name, x in own.named_parameters()}
     start = {"mean": own.mean.numpy().copy(), "starts": own.kernel.starts.numpy().copy(), "unit": network.unit}
     network._batch = batch_of
@@ -144,8 +146,22 @@ def compare(place: Path, options: dict[str, Any], size: int) -> list[dict[str, A
                 grads[name], grad.numpy(), rtol=0, atol=1e-12 * float(grad.abs().max().clamp(min=1e-9))
             )  # fmt: skip
         seen += len(keys)
+        check_bytes(
+            steps,
+            1 + (model.starts == "given"),
+            DIM * (2 if model.sharing == "none" else 1) + (model.sharing != "none"),
+        )
     assert seen > 20, "of 24 subgraphs at most a few have nothing to place"
     return answers
+
+
+def check_bytes(steps: Any, width: int) -> None:
+    """Rows of h and a to who asks for them, and their gradients to whom they belong, by hand."""
+    starts = np.cumsum([0, *(x["m"] for x in steps)])
+    for q, step in enumerate(steps):
+        mine = [np.count_nonzero((x["known"] >= starts[q]) & (x["known"] < starts[q + 1])) for x in steps]
+        there, back = sum(mine) - mine[q], len(step["known"]) - mine[q]
+        assert step["sent"] == 8 * width * (there + back)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -543,6 +543,10 @@ class Embedder(Configured, Generic[N]):
         """Bytes that travel in a step for each row of another rank that is needed, there and back."""
         return 0
 
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float | None:
+        """Bytes that a rank sends in an epoch of a graph with such degrees; None: `_sent` for each row it needs."""
+        return None
+
     def _in_flight(self, *, directed: bool) -> float:
         """Bytes that a rank holds for each row that it needs of one peer, at its peak.
 

@@ -203,6 +203,21 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             table.requires_grad_(any(x is table for x in block.parameters))
         return Problem(network, network.batches, [block], self.schedule)
 
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        """At most: links that are asked for, 28 bytes each, and h and a of known nodes, back where both are learned.
+
+        A walk is at a node in proportion to its links; so many are read of each that it meets, and of those beside.
+        """
+        import numpy as np
+
+        counts = np.asarray(degrees, np.float64)
+        share = counts / max(1.0, counts.sum())
+        near, beside = (float(share @ np.minimum(counts, cap or np.inf)) for cap in (self.one_step, self.two_step))
+        known, links = near * (1 + beside), float(share @ counts) + near * beside
+        ways = 1 if self.starts == "chosen" else 2
+        each = 28 * links + known * (8 + 4 * ways * ((self.dim or 128) + 1))
+        return self.samples * self.roots * each * (1 - 1 / ranks) / ranks
+
     def _placed(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Placed:
         """Of a model that is spread over ranks, new nodes are divided among them; each then has all answers."""
         graph, network = self._graph_parts, cast(Any, self.network_)

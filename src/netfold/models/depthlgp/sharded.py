@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netfold.cluster.exchange import LinkedGraph, RankGraph, RankRows, row_sums
-from netfold.cluster.skipgram import Lookup, RankLinks, part_masses
+from netfold.cluster.walks import Lookup, RankLinks, part_masses
 from netfold.data.checks import Floats, Ints
 from netfold.embedder.placing import Placing, length_ratio
 from netfold.errors import InputError
