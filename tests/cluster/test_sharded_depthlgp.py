@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import torch
 
 import netfold as nf
+from command import refuse, succeed
 from netfold.data.nodes import Nodes
 from netfold.io.parts import PartsFolder, write_vector_parts
 from netfold.learn.draws import uniform_at
@@ -322,6 +326,48 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
         assert "61 nodes in 3 parts, and" in said[4] and "in 4; they need the same" in said[4]
         assert "cannot be spread over 2 ranks: the embedding that it extends is not a folder of parts" in said[5]
         assert "has 5 numbers a node and dim=4" in said[6]
+
+
+FLAGS = ["--epochs", "2", "--samples", "16", "--quiet", "--device", "cpu"]
+
+
+def test_the_command_line_reads_both_folders(tmp_path: Path) -> None:
+    save(tmp_path, "undirected", 4)
+    command = ["fit", "depthlgp", str(tmp_path / "g.parts"), "--embedding", str(tmp_path / "v.parts"), *FLAGS]
+    said = succeed(*command, "-o", str(tmp_path / "m.netfold")).stdout
+    assert "DepthLGP of 61 nodes" in said and len(nf.load(tmp_path / "m.netfold").embedding_) == N
+    assert "let it end in .netfold" in refuse(*command, "-o", str(tmp_path / "m.parts"))
+
+
+@pytest.mark.slow
+def test_the_command_line_under_torchrun(tmp_path: Path) -> None:
+    """What two ranks have learned is in the checkpoint, from which one process writes the model."""
+    save(tmp_path, "undirected", 4)
+    command = [
+        "netfold",
+        "fit",
+        "depthlgp",
+        str(tmp_path / "g.parts"),
+        "--embedding",
+        str(tmp_path / "v.parts"),
+        *FLAGS,
+    ]
+    command += ["-o", str(tmp_path / "m.netfold")]
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", *arguments], env=environment, capture_output=True, text=True)
+
+    refused_by = run(*torchrun, *command)
+    assert refused_by.returncode and refused_by.stderr.count("add --checkpoint FOLDER") == 1
+    command += ["--checkpoint", str(tmp_path / "ck")]
+    done = run(*torchrun, *command)
+    assert done.returncode == 0 and done.stdout.count("DepthLGP of 61 nodes") == 1, done.stderr
+    assert not (tmp_path / "m.netfold").exists()
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert len(nf.load(tmp_path / "m.netfold").history_) == 2
 
 
 def largest(place: Path) -> tuple[int, int]:
