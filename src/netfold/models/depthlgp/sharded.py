@@ -385,7 +385,8 @@ class ShardedDepthLGP(nn.Module):
         """The new nodes that this rank places, in order: whole components."""
         links = new.among
         if bool((self.own.kernel.zeta > 0).any()):
-            links = sparse.csr_array(sparse.block_array([[new.among, new.to_near], [new.to_near.T, None]]))
+            both: Any = [[new.among, new.to_near], [new.to_near.T, None]]
+            links = sparse.csr_array(sparse.block_array(both))
         _, component = connected_components(links, directed=False)
         _, group, sizes = np.unique(component[: len(new)], return_inverse=True, return_counts=True)
         owner = (np.cumsum(sizes) - sizes) * self._ranks.size // max(1, len(new))
@@ -442,7 +443,7 @@ def _unit(graph: RankGraph) -> float:
 
 def _at_owner(lookup: Lookup, grad: Tensor, table: Tensor) -> Tensor:
     """The gradient of rows that were brought, as a sparse one of the table's own rows, where all ranks' add up."""
-    nodes, at = torch.unique(lookup.here, return_inverse=True)  # type: ignore[no-untyped-call]
+    nodes, at = torch.unique(lookup.here, return_inverse=True)
     coming = lookup.there(grad)
     sums = coming.new_zeros(len(nodes), table.shape[1]).index_add_(0, at, coming)
     return torch.sparse_coo_tensor(nodes[None], sums, table.shape, is_coalesced=True)
