@@ -131,7 +131,7 @@ def compare(place: Path, options: dict[str, Any], size: int) -> list[dict[str, A
         for name, value in whole([x["parameters"] for x in answers]).items():
             network.get_parameter(name).copy_(torch.from_numpy(value))
     np.testing.assert_allclose(network.latent.detach(), true - true.mean(0), atol=1e-15)
-    seen = 0
+    seen, tolerance = 0, 1e-12 if model.roots == 1 else 1e-10  # conjugate gradients leave other remainders
     for steps in zip(*(x["steps"] for x in answers), strict=True):
         counts = np.cumsum([0, *(len(x["keys"]) for x in steps)])
         new, keys = (np.concatenate([x[name] for x in steps]) for name in ("new", "keys"))
@@ -146,9 +146,8 @@ def compare(place: Path, options: dict[str, Any], size: int) -> list[dict[str, A
         grads = whole([x["grads"] for x in steps])
         for name, p in network.named_parameters():
             grad = p.grad.to_dense() if p.grad.is_sparse else p.grad
-            np.testing.assert_allclose(
-                grads[name], grad.numpy(), rtol=0, atol=1e-12 * float(grad.abs().max().clamp(min=1e-9))
-            )  # fmt: skip
+            largest = float(grad.abs().max().clamp(min=1e-9))
+            np.testing.assert_allclose(grads[name], grad.numpy(), rtol=0, atol=tolerance * largest)
         seen += len(keys)
         check_bytes(steps, DIM + network.kernel.raw_weights.shape[1])
     assert seen > 20, "of 24 subgraphs at most a few have nothing to place"
