@@ -5,7 +5,7 @@ python benchmarks/costs/several.py --nodes 300000 --ranks 1 2 --epochs 3
 python benchmarks/costs/several.py --nodes 1000000 --ranks 2 --epochs 25 --save   # what saves take, by default
 python benchmarks/costs/several.py --nodes 1000000 --ranks 1 --limit 2GiB         # tables larger than the memory
 python benchmarks/costs/several.py --nodes 1000000 --ranks 1 --device cuda --epochs 30
-python benchmarks/costs/several.py --nodes 30000 300000 --ranks 1 2 --model line  # or node2vec, drne
+python benchmarks/costs/several.py --nodes 30000 300000 --ranks 1 2 --model line  # or node2vec, drne, depthlgp
 
 Every line is processes of its own, one thread a rank. `plain` is `fit(graph)`; others are `fit("big.parts")`. CPU is
 the median epoch, summed over ranks; on a busy machine only ratios of CPU count, and they by some per cent. `--save`
@@ -54,12 +54,14 @@ def on_epoch(record):
     cpu.append(time.process_time())
     wall.append(time.perf_counter())
     return False
-more = {"dim": 128, "init": "none"} if name != "drne" else {}  # of DRNE the defaults
+more = {} if name in ("drne", "depthlgp") else {"dim": 128, "init": "none"}  # of these two the defaults
 more |= {"hidden": (256,)} if name == "sdne" else {}
-model = nf.MODELS[name](epochs=epochs, tolerance=0, device=device, **more)
+more |= {} if name == "depthlgp" else {"tolerance": 0}
+model = nf.MODELS[name](epochs=epochs, device=device, **more)
+vectors = folder.replace("big.parts", "v.parts") if name == "depthlgp" else None
 data = nf.Graph.load(folder) if how == "plain" else folder
 saved = {"checkpoint": checkpoint} if checkpoint else {}
-model.fit(data, progress=False, on_epoch=on_epoch, **saved)
+model.fit(data, vectors, progress=False, on_epoch=on_epoch, **saved)
 whole, walled = time.process_time() - cpu[0], time.perf_counter() - wall[0]
 sent = 0
 if how == "parts":
@@ -77,11 +79,18 @@ print(json.dumps({"cpu": steps, "wall": walls, "sent": sent, "peak": peak, "whol
 """
 
 
-def graph(folder: Path, nodes: int, parts: int) -> None:
-    """A Chung-Lu graph with five times as many edges as nodes."""
+def graph(folder: Path, nodes: int, parts: int, *, vectors: bool = False) -> None:
+    """A Chung-Lu graph with five times as many edges as nodes; with random `vectors`, to be extended, beside it."""
+    import numpy as np
+
+    from netfold.io.parts import write_vector_parts
     from netfold.studies.datasets.random_graphs import chung_lu
 
-    chung_lu(nodes, 5 * nodes, seed=0).save(folder, parts=parts)
+    whole = chung_lu(nodes, 5 * nodes, seed=0)
+    whole.save(folder, parts=parts)
+    if vectors:
+        drawn = np.random.default_rng(0).normal(size=(nodes, 128)).astype(np.float32)
+        write_vector_parts(folder.with_name("v.parts"), whole.nodes, drawn, parts=parts)
 
 
 def run(
@@ -129,7 +138,7 @@ def main() -> None:
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--limit", default="0", help="memory of a rank of parts, as 2GiB")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--model", default="sdne", choices=("sdne", "line", "node2vec", "drne"))
+    parser.add_argument("--model", default="sdne", choices=("sdne", "line", "node2vec", "drne", "depthlgp"))
     parser.add_argument("--skip-plain", action="store_true", help="parts alone")
     options = parser.parse_args()
     limit = byte_count(options.limit) if options.limit != "0" else 0
@@ -138,7 +147,7 @@ def main() -> None:
     for nodes in options.nodes:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place, "big.parts")
-            graph(folder, nodes, options.parts)
+            graph(folder, nodes, options.parts, vectors=options.model == "depthlgp")
             plain = 0.0
             for how, size in [*plains, *(("parts", size) for size in options.ranks)]:
                 start = time.perf_counter()
