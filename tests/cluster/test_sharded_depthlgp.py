@@ -19,6 +19,7 @@ from netfold.io.parts import PartsFolder, write_vector_parts
 from netfold.learn.draws import uniform_at
 from netfold.models.depthlgp.network import Batch
 from netfold.models.lgp.neighborhoods import MatrixRows, links_in, surroundings, unit_of
+from netfold.studies.plan import plan
 from several import on_ranks, refused
 
 N, DIM = 61, 5
@@ -321,6 +322,28 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
         assert "61 nodes in 3 parts, and" in said[4] and "in 4; they need the same" in said[4]
         assert "cannot be spread over 2 ranks: the embedding that it extends is not a folder of parts" in said[5]
         assert "has 5 numbers a node and dim=4" in said[6]
+
+
+def sent_in_epoch(place: Path, options: dict[str, Any]) -> int:
+    network = network_of(place, options)
+    network.own.float()
+    network._vectors = network._vectors.float()
+    before = network._ranks.swapped
+    for batch in network.batches(0):
+        network.loss(batch)
+    return int(network._ranks.swapped - before)
+
+
+def test_an_epoch_sends_at_most_what_is_planned(tmp_path: Path) -> None:
+    """Of few subgraphs a step, in which hardly a node is read twice, not far from it."""
+    graph = nf.datasets.chung_lu(2000, 6000, seed=1)
+    graph.save(tmp_path / "g.parts", parts=8)
+    vectors = np.random.default_rng(0).normal(size=(2000, DIM)).astype(np.float32)
+    write_vector_parts(tmp_path / "v.parts", graph.nodes, vectors, parts=8)
+    options = OPTIONS | {"samples": 64, "batch_size": 4, "roots": 2, "dim": DIM}
+    counted = np.mean(on_ranks(2, sent_in_epoch, tmp_path, options))
+    planned = plan(PartsFolder.open(tmp_path / "g.parts", "graph"), nf.DepthLGP(**options), ranks=2).sent
+    assert 0.3 * planned < counted <= planned
 
 
 FLAGS = ["--epochs", "2", "--samples", "16", "--quiet", "--device", "cpu"]

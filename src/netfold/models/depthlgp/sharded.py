@@ -137,6 +137,7 @@ class ShardedDepthLGP(nn.Module):
         parts = [self._graph.rows(p) for p in graph.parts]
         weights = np.concatenate([np.zeros(0, np.float32), *(x.data for x in parts)])
         self._weights = torch.from_numpy(weights).to(device)
+        self._entries = sum(graph.ranks.gather(len(weights)))
         self._vectors = torch.from_numpy(vectors).to(own.latent)
         self._degrees = np.concatenate([np.zeros(0), *(row_sums(x) for x in parts)])
         linked = (self._links.degrees > 0).cpu()
@@ -152,8 +153,7 @@ class ShardedDepthLGP(nn.Module):
     @property
     def facts(self) -> dict[str, Any]:
         """What is to be known of the graph after it is gone, beside its size."""
-        facts: dict[str, Any] = {"unit": self.unit, "dim": self.own.latent.shape[1]}
-        facts["entries"] = int(self._ranks.sum_(torch.tensor([float(len(self._weights))], dtype=torch.float64)))
+        facts: dict[str, Any] = {"unit": self.unit, "dim": self.own.latent.shape[1], "entries": self._entries}
         return facts if self._placing is None else facts | {"placing": dataclasses.asdict(self._placing)}
 
     # ---------------------------------------------------------------- nodes
