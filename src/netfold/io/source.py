@@ -182,6 +182,7 @@ BLANK = b" \t"
 
 LARGEST_WEIGHT = float(np.finfo(np.float32).max)
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 _BLANKS = re.compile(rb"[ \t]+")
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 
@@ -256,6 +257,8 @@ def is_unbounded(text: bytes) -> bool:
 def weight_of(text: bytes) -> float:
     """The weight that a text means; a ValueError says why it means none."""
     value = float(text) if is_number_text(text) else None
+    if value is None and _DECIMAL_COMMA.fullmatch(text):
+        raise ValueError("has a decimal comma; weights have a point, as 0.5")
     if value is None and not is_unbounded(text):
         raise ValueError("is not a number; weights are finite numbers of at least 0, as 2, 0.5 or 1e-3")
     if value is None or not isfinite(value):
