@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from bowls import Bowl, one_batch
-from netfold.learn.optimizers import RowAdagrad
+from netfold.learn.optimizers import OPTIMIZERS, RowAdagrad
 from netfold.learn.training import SCHEDULES, Block, train
 
 
@@ -92,3 +94,29 @@ def test_adam_is_its_formula() -> None:
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
         x -= 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
     assert network.x.item() == pytest.approx(x, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "theirs"), [("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)])
+def test_steps_are_those_of_torch_to_the_bit(name: str, theirs: Any) -> None:
+    start = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    ours, other = (nn.Parameter(start.clone()) for _ in range(2))
+    optimizers = [OPTIMIZERS[name]([ours], lr=0.1), theirs([other], lr=0.1, fused=True)]
+    for _ in range(5):
+        for p, optimizer in zip((ours, other), optimizers, strict=True):
+            optimizer.zero_grad()
+            (p**4).sum().backward()
+            optimizer.step()
+    assert torch.equal(ours, other) and not torch.equal(ours, start)
+    first, second = (optimizer.state_dict() for optimizer in optimizers)
+    assert first["param_groups"] == second["param_groups"] and str(first["state"]) == str(second["state"])
+
+
+@pytest.mark.parametrize("name", ["adam", "sgd", "row_adagrad"])
+def test_a_fit_does_not_load_the_compiler_of_torch(name: str) -> None:
+    code = (
+        "import sys, netfold as nf; g = nf.Graph.from_edges([(i, (i + j) % 9) for i in range(9) for j in (1, 2)]); "
+        f"nf.SDNE(dim=2, hidden=(), epochs=2, optimizer={name!r}, lr=.01).fit(g, progress=False); "
+        "print('torch' in sys.modules, 'torch._dynamo' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["True", "False"]

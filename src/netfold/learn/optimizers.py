@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,7 +12,24 @@ from torch import Tensor
 __all__ = ["OPTIMIZERS", "AdamAndRows", "RowAdagrad", "adam_state"]
 
 
-class RowAdagrad(torch.optim.Optimizer):
+class _Plain(torch.optim.Optimizer):
+    """An optimizer without the wrappers by which torch imports its compiler, 1.5 CPU-s, before the first step."""
+
+    add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
+    load_state_dict = inspect.unwrap(torch.optim.Optimizer.load_state_dict)
+    zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
+
+
+class _Adam(_Plain, torch.optim.Adam):
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+
+
+class _SGD(_Plain, torch.optim.SGD):
+    step = torch.no_grad()(inspect.unwrap(torch.optim.SGD.step))
+
+
+class RowAdagrad(_Plain):
     """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
 
     s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number. s_i begins at
@@ -85,7 +103,7 @@ def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> 
 
 
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
+    return _Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
 
 
 def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tensor]) -> None:
@@ -98,7 +116,7 @@ def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tenso
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": _adam,
-    "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr, fused=True),
+    "sgd": lambda params, lr: _SGD(params, lr=lr, fused=True),
     "row_adagrad": RowAdagrad,
     "adam_and_rows": AdamAndRows,
 }
