@@ -50,6 +50,17 @@ def test_memory_of_spectral_is_within_a_quarter_of_what_is_measured(larger: Path
     assert counted == pytest.approx(peak, rel=0.25)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("dim", [16, 64])
+def test_memory_of_drne_is_within_a_quarter_of_what_is_measured(size: int, dim: int, larger: Path) -> None:
+    options = {"model": "drne", "epochs": 2, "device": "cpu", "dim": dim}
+    peak = max(on_ranks(size, peak_of_fit, larger, options, timeout=600))
+    counted = plan(PartsFolder.open(larger, "graph"), nf.DRNE(dim=dim), ranks=size).memory
+    assert counted == pytest.approx(peak, rel=0.25)
+
+
+SPREAD = ("drne", "line", "node2vec", "sdne", "spectral")
 COUNTED = sorted(name for name, cls in nf.MODELS.items() if cls.counted)
 
 
@@ -133,5 +144,5 @@ def test_what_fits_is_suggested(folder: Path) -> None:
 @pytest.mark.parametrize("name", sorted(set(nf.MODELS) - {"dhne"}))
 def test_every_model_says_whether_it_is_spread(name: str, folder: Path) -> None:
     answer = plan(PartsFolder.open(folder, "graph"), nf.MODELS[name](), ranks=8, wire=1e9)
-    assert (answer.ranks, bool(answer.why)) == ((8, False) if name in ("sdne", "spectral") else (1, True))
+    assert (answer.ranks, bool(answer.why)) == ((8, False) if name in SPREAD else (1, True))
     assert answer.memory > 0 and ("not spread over ranks" in str(answer)) == bool(answer.why)

@@ -120,7 +120,7 @@ class Embedder(Configured, Generic[N]):
     def fit(
         self,
         graph: Any,
-        embedding: Embedding | None = None,
+        embedding: Embedding | str | os.PathLike[str] | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 30.0,
@@ -141,12 +141,12 @@ class Embedder(Configured, Generic[N]):
         "netfold", too.
 
         The path of a `.parts` folder is trained part by part, by as many processes as torchrun started; `embedding_`
-        then has the nodes of this process's parts.
+        then has the nodes of this process's parts. An embedding to be extended is then such a folder, too.
         """
-        if embedding is None and self._is_spread(graph):
+        if self._is_spread(graph, embedding):
             from netfold.embedder.parts import fit_parts
 
-            more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch}
+            more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch, "embedding": embedding}
             fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
             return self
         from netfold.embedder.callbacks import listening
@@ -154,7 +154,7 @@ class Embedder(Configured, Generic[N]):
 
         start = time.perf_counter()
         with part("reading"):
-            data = self._read(self._opened(graph), embedding)
+            data = self._read(self._opened(graph), self._opened_embedding(embedding))
         _log.info("fit %r to %r", self, data.graph)
         for chosen in ("pair_score_", "trials_"):  # on other data than these
             vars(self).pop(chosen, None)
@@ -346,13 +346,21 @@ class Embedder(Configured, Generic[N]):
         self._check_unchanged()
         save(self, path, force=force)
 
-    def _is_spread(self, graph: Any) -> bool:
-        """Whether this is the path of a folder of parts that is trained part by part."""
-        if not isinstance(graph, (str, os.PathLike)):
+    @staticmethod
+    def _opened_embedding(embedding: Any) -> Any:
+        if not isinstance(embedding, (str, os.PathLike)):
+            return embedding
+        from netfold.data.embedding import Embedding
+
+        return Embedding.load(embedding)
+
+    def _is_spread(self, graph: Any, embedding: Any) -> bool:
+        """Whether this is the path of a folder of parts that is trained part by part, and so that of an embedding."""
+        if not isinstance(graph, (str, os.PathLike)) or not isinstance(embedding, (str, os.PathLike, type(None))):
             return False
         from netfold.embedder.parts import is_spread
 
-        return is_spread(self, graph)
+        return is_spread(self, graph, embedding)
 
     def _opened(self, graph: Any, *, directed: bool = False) -> Any:
         """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""
@@ -505,12 +513,20 @@ class Embedder(Configured, Generic[N]):
         """
         return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
 
+    def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """The same where parts are fitted: as a rule as many."""
+        return self._bytes(nodes, arcs, ranks)
+
     def _state_bytes(self, nodes: int) -> int:
         """Bytes of a checkpoint."""
         return nodes * (8 * (self.dim or 128) + 8)
 
+    def _steps(self, nodes: int) -> int:
+        """Steps of an epoch over all nodes, where each brings the rows of others that it names."""
+        return 1
+
     def _sent(self, *, directed: bool) -> int:
-        """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
+        """Bytes that travel in a step for each row of another rank that is needed, there and back."""
         return 0
 
     def _in_flight(self, *, directed: bool) -> float:

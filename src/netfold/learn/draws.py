@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-__all__ = ["FEW", "TABLE", "normal", "uniform"]
+__all__ = ["FEW", "TABLE", "normal", "uniform", "uniform_at"]
 
 FEW = 1 << 16
 """Up to so many numbers come from the CPU ..."""
@@ -58,9 +58,20 @@ def normal(shape: Sequence[int], generator: torch.Generator, device: torch.devic
     return lengths.mul_(uniform(shape, generator, device, dtype=torch.float32, few=0).mul_(2 * math.pi).cos_())
 
 
+def uniform_at(keys: Tensor, places: Tensor) -> Tensor:
+    """The number in [0, 1) at a place of the sequence of a key, for as many keys and places as there are; float64.
+
+    Whoever asks, with whatever else, is given the same.
+    """
+    return _shifted(_mixing(places.add(1).mul_(_STEP).add_(keys)), 64 - 53).double().mul_(2.0**-53)
+
+
 def _mixed(key: int, start: int, count: int, device: torch.device) -> Tensor:
     """The numbers `start` to `start` + `count` of the sequence of a key: 64 bits each, as signed integers."""
-    z = torch.arange(start + 1, start + count + 1, device=device).mul_(_STEP).add_(key)
+    return _mixing(torch.arange(start + 1, start + count + 1, device=device).mul_(_STEP).add_(key))
+
+
+def _mixing(z: Tensor) -> Tensor:
     z = z.bitwise_xor_(_shifted(z, 30)).mul_(_FIRST)
     z = z.bitwise_xor_(_shifted(z, 27)).mul_(_SECOND)
     return z.bitwise_xor_(_shifted(z, 31))

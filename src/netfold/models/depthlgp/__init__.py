@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
@@ -134,9 +136,6 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
         return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
 
-    def _unspread(self, *, directed: bool = False) -> str:
-        return "its subgraphs are not spread yet; it takes 8 dim bytes a node, so that one machine goes far"
-
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         return nodes * (16 * (self.dim or 128) + 64) + 24 * arcs
 
@@ -177,6 +176,31 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             degrees = torch.from_numpy(np.asarray(data.links.sum(axis=1), np.float32).ravel()).to(device)
             network.choose_starts(self._alone(network, data), degrees)
         return network
+
+    # ---------------------------------------------------------------- over several ranks
+
+    def _unspread(self, *, directed: bool = False) -> str:
+        return ""
+
+    def _spread(
+        self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False, vectors: Any = None
+    ) -> Problem[Any]:
+        from netfold.models.depthlgp.sharded import Sampling, ShardedDepthLGP
+
+        if self.dim and self.dim != vectors.shape[1]:
+            raise InputError(f"the embedding has {vectors.shape[1]} numbers a node and dim={self.dim}; leave dim at 0")
+        own = self._network({"n_nodes": graph.m, "dim": vectors.shape[1], "entries": 0}).to(graph.ranks.device)
+        roots = max(1, min(self.roots, graph.n_nodes // 8))
+        sampling = Sampling(self.samples, self.batch_size, roots, self._caps())
+        network = ShardedDepthLGP(
+            own, graph, vectors, self._generator, sampling, chosen=self.starts == "chosen", prior=(self.eta, self.zeta)
+        )
+        if not resumed:
+            network.start(mean=self.prior == "mean")
+        block = self._block(own)
+        for table in own.tables:
+            table.requires_grad_(any(x is table for x in block.parameters))
+        return Problem(network, network.batches, [block], self.schedule)
 
     def _held_back(self, data: _Embedded) -> npt.NDArray[np.int64]:
         """Known nodes that training never holds back: by these is seen where to start, and whether it helped."""
