@@ -506,9 +506,11 @@ class Server:
         """The socket that it answers on; port 0 takes a free one."""
         host = "127.0.0.1" if self.settings.host == "localhost" else self.settings.host
         try:
-            return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            own = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except (OSError, OverflowError) as e:
             raise InputError(f"{host}:{port} cannot be listened on ({e}); give another --port or --host") from None
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections have it from here: no answer waits 40 ms
+        return own
 
     def run(self, listening: socket.socket) -> None:
         """Answer until SIGTERM or Ctrl-C; what runs then is finished."""
