@@ -302,9 +302,12 @@ def _opened(path: Path, head: str, *, mapped: bool) -> Any:
     if head != _head(path):
         raise InputError(f"{path.parent} is damaged: {path.name} does not begin as it was saved")
     try:
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY if mapped else 0)
+        lists = faiss.read_index(str(path), faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY if mapped else 0)
     except RuntimeError as e:
         raise InputError(f"{path.parent} is damaged: faiss cannot read it ({str(e)[-80:]})") from None
+    if mapped:  # faiss would start 32 threads for each search, to read ahead: a millisecond that the pages do not need
+        faiss.downcast_InvertedLists(lists.invlists).prefetch_nthread = 0
+    return lists
 
 
 def _rows_within(rows: Any, n: int) -> Ints:
