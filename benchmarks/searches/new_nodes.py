@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 import netfold as nf
+from netfold.embedder.placing import KnownLinks, Placing
 from netfold.evaluate import NodeSplit, out_of_sample, split_nodes
 from netfold.evaluate.class_tasks import class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
@@ -46,6 +47,8 @@ CASES = [
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
 LINKS = ("AUC", "AUC degree-matched")
+FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Weights of the first order in `refine` that are measured beside what the model takes."""
 
 
 def part_of(graph: Any, size: int, seed: int = 0) -> Any:
@@ -74,7 +77,7 @@ def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any
     elif model == "depthlgp" and name == "blogcatalog":
         split = split_nodes(whole, 256, by="walk", seed=draw)
     else:
-        split = split_nodes(part_of(whole, 8_000) if name == "dblp" else whole, 0.1, seed=draw)
+        split = split_nodes(part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole, 0.1, seed=draw)
     present = set(split.whole.nodes)
     return split, {x: c for x, c in nf.datasets.classes(data).items() if x in present}
 
@@ -101,6 +104,50 @@ def of_classes(split: NodeSplit, classes: dict[Any, Any], known: Any, methods: d
     return figures
 
 
+def refined_by(model: Any, weight: float) -> Any:
+    """All vectors, new ones by the objective with such a weight of the first order, at the usual length."""
+    way = Placing("refine", weight)
+
+    def placed(split: NodeSplit) -> Any:
+        later = model._read(split.whole, later=True)
+        at = model.embedding_.nodes.find(later.graph.nodes)
+        return model._placed_rows(later, np.flatnonzero(at < 0), at, way)
+
+    return extending(placed, model.embedding_, "neighbor")
+
+
+def judged(model: Any, graph: Any) -> dict[str, dict[str, float]]:
+    """What a rule could read of known nodes to choose by: of each way, by a part of their links, the mean cosine around
+    the mean with the vectors that they have (all but 30% or half of the links), how often (AUC) the hidden links are
+    above pairs with the ends of others' links, and how many of ten nearest they share with the vectors they have."""
+    links = KnownLinks(graph.adjacency, graph.adjacency.T.tocsr() if graph.directed else None)
+    rng, known = np.random.default_rng([model.seed, 30]), model.embedding_
+    several = np.flatnonzero(np.diff(links.out.indptr) > 1)
+    rows = np.sort(rng.choice(several, min(512, len(several)), replace=False))
+    whole, center, unit = links.take(rows), known.center, known.vectors - known.center
+    unit = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    ways = [Placing("encode"), *(Placing("refine", x) for x in FAMILY), Placing("mean")]
+    found: dict[str, dict[str, float]] = {}
+    for share in (0.3, 0.5):
+        some = whole.thinned(share, rng)
+        hidden = (whole.out - some.out).tocoo()
+        hidden.eliminate_zeros()
+        row, column = hidden.coords
+        other = column[rng.permutation(len(column))]
+        wrong = np.asarray(graph.adjacency[rows[row], other]).ravel() == 0
+        for way in ways:
+            name = f"refine {way.weight:g}" if way.how == "refine" else way.how
+            x = model._codes_by(way, some)[:, : known.dim] - center
+            x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+            own = found.setdefault(name, {})
+            own[f"cosine {share:g}"] = float((x * unit[rows]).sum(axis=1).mean())
+            scores = [(x[row[some]] * unit[ends[some]]).sum(axis=1) for ends, some in ((column, wrong | True), (other, wrong))]
+            own[f"links {share:g}"] = auc(*scores)
+            near = [np.argpartition(-(y @ unit.T), 11, axis=1)[:, :11] for y in (x, unit[rows])]
+            own[f"near {share:g}"] = float(np.mean([len(np.intersect1d(a, b)) / 11 for a, b in zip(*near, strict=True)]))
+    return found
+
+
 def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any]) -> dict[str, Any]:
     """One draw of a model that reads a graph."""
     split, classes = split_of(model_name, graph_name, draw)
@@ -118,8 +165,11 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
 
     ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
     methods = {"default": by(None)} | {how: by(how) for how in ways} | {"LabelProp": cheap_methods(known)["LabelProp"]}
+    if "refine" in ways:
+        methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     row |= {"agreement": model.placing_.agreement}
+    row |= {"judged": judged(model, split.known)} if "refine" in ways else {}
     figures = of_classes(split, classes, known, methods)
     if model_name == "depthlgp":
         links = out_of_sample(model, split, seed=draw)

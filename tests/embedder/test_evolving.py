@@ -160,6 +160,33 @@ def test_compaction_keeps_what_is_there_and_later_versions(folder):
         nf.load(folder, version=2)
 
 
+def test_compaction_removes_no_file_that_netfold_did_not_write(folder):
+    stream = nf.Evolving.open(folder)
+    for day in (DAY, [("v", "z"), ("v", 3)], [("w", "v")]):
+        stream.update(day)
+    own, before = folder / "versions" / "0001", stream.embedding_
+    (own / "notes.txt").write_text("mine")
+    (own / "deep").mkdir()
+    with pytest.warns(UserWarning, match="0001 stays: it holds 'deep', 'notes.txt', which netfold did not write"):
+        assert stream.compact(keep=1) == 2
+    assert sorted(x.name for x in own.iterdir()) == ["deep", "notes.txt"]
+    again = nf.Evolving.open(folder)
+    assert again.version == 3 and again.embedding_.vectors.tobytes() == before.vectors.tobytes()
+    assert again.update([("t", 4)]).version == 4 and again.compact(keep=1) == 2
+    with pytest.raises(nf.InputError, match="no version 1"):
+        nf.load(folder, version=1)
+
+
+def test_compaction_keeps_a_version_that_another_put_a_file_into(folder):
+    stream = nf.Evolving.open(folder)
+    for day in (DAY, [("v", "z"), ("v", 3)], [("w", "v")]):
+        stream.update(day)
+    (folder / "versions" / "0002" / "notes.txt").write_text("mine")
+    with pytest.raises(nf.InputError, match=r"0002 holds 'notes.txt', which netfold did not write, and is not repl"):
+        stream.compact(keep=1)
+    assert [x.number for x in deltas_of(folder)] == [1, 2, 3] and nf.Evolving.open(folder).version == 3
+
+
 def test_a_killed_update_leaves_the_version_before(folder, monkeypatch):
     from netfold.io import tensors
 
