@@ -37,7 +37,7 @@ from netfold.embedder.placing import KnownLinks, Placing
 from netfold.evaluate import NodeSplit, out_of_sample, split_nodes
 from netfold.evaluate.class_tasks import class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
-from netfold.evaluate.new_node_tasks import cheap_methods, extending
+from netfold.evaluate.new_node_tasks import cheap_methods, extending, reached
 
 ROWS = Path(__file__).with_suffix(".jsonl")
 CASES = [
@@ -46,7 +46,7 @@ CASES = [
 ]
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
-LINKS = ("AUC", "AUC degree-matched")
+LINKS = ("AUC", "AUC degree-matched", "AUC degree-matched, own score")
 FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Weights of the first order in `refine` that are measured beside what the model takes."""
 
@@ -116,6 +116,18 @@ def refined_by(model: Any, weight: float) -> Any:
     return extending(placed, model.embedding_, "neighbor")
 
 
+def linked_part(split: NodeSplit, reach: str) -> Any:
+    """The whole graph without new nodes that cannot be placed."""
+    lost = split.new[~reached(split, by=reach)]
+    return split.whole.subgraph(np.delete(np.arange(split.whole.n_nodes), lost))
+
+
+def length_of(known: Any, new: Any) -> float:
+    """How long new vectors are at the median, in lengths of known ones, both as seen from the known ones' mean."""
+    new_length, length = (np.median(np.linalg.norm(x.vectors - known.center, axis=1)) for x in (new, known))
+    return float(new_length / length)
+
+
 def judged(model: Any, graph: Any) -> dict[str, dict[str, float]]:
     """What a rule could read of known nodes to choose by: of each way, by a part of their links, the mean cosine around
     the mean with the vectors that they have (all but 30% or half of the links), how often (AUC) the hidden links are
@@ -170,12 +182,12 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     row |= {"agreement": model.placing_.agreement}
     row |= {"judged": judged(model, split.known)} if "refine" in ways else {}
+    row |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
     figures = of_classes(split, classes, known, methods)
-    if model_name == "depthlgp":
-        links = out_of_sample(model, split, seed=draw)
-        for name, of_links in {"default": links.figures, **links.baselines}.items():
-            name = "mean" if name == "LocalAvg" else name
-            figures[name] |= {x: of_links[x] for x in LINKS}
+    links = out_of_sample(model, split, seed=draw)
+    for name, of_links in {"default": links.figures, **links.baselines}.items():
+        name = "mean" if name == "LocalAvg" else name
+        figures[name] |= {x: of_links[x] for x in LINKS if x in of_links}
     return row | {"figures": figures}
 
 
