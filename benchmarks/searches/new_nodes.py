@@ -1,6 +1,6 @@
 """Which way places new nodes best, and whether what a model takes by itself is that way.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--epochs N]
+    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--options JSON]
     python benchmarks/searches/new_nodes.py --table
 
 Without a name, all cases in turn. A line of json a draw is appended to new_nodes.jsonl; what is there already is not
@@ -333,7 +333,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES, help="MODEL:GRAPH")
     parser.add_argument("--draws", default="0-4", help="first-last")
-    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--options", type=json.loads, default={}, help='of the model, as {"dropout": 0.2}')
     parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
     if arguments.table:
@@ -341,7 +341,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")  # of nodes without a path: they are placed at the mean, as by every way
     first, _, last = arguments.draws.partition("-")
-    options = {} if arguments.epochs is None else {"epochs": arguments.epochs}
+    options = arguments.options
     done = {key(row) for row in recorded()}
     for case in arguments.cases:
         model, _, graph = case.partition(":")

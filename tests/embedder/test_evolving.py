@@ -145,6 +145,34 @@ def test_opened_again_it_goes_on_as_if_it_had_never_been_closed(folder):
         assert one.placed.std.tobytes() == two.placed.std.tobytes()
 
 
+@pytest.mark.parametrize("name", ["sdne", "dvne", "node2vec"])
+def test_placed_again_nodes_are_where_one_day_would_have_placed_them_and_trained_ones_stay(name):
+    model, days = fit(name), [DAY, [("x", 15), ("y", 14), ("w", "x")], [("v", "w"), ("v", 3), ("q", 2)]]
+    daily, at_once = nf.Evolving(model), nf.Evolving(model)
+    for day in days:
+        daily.update(day)
+    before = daily.embedding_
+    day = daily.update(again=True)
+    whole = at_once.update([edge for day in days for edge in day])
+    assert set(day.placed.nodes) == set(whole.placed.nodes) == set("xyzwvpq") and not day.unreached
+    assert all(before[x].tobytes() == daily.embedding_[x].tobytes() for x in range(30))
+    assert before["x"].tobytes() != daily.embedding_["x"].tobytes()  # a link came after it was placed
+    for x in whole.placed.nodes:
+        np.testing.assert_allclose(daily.embedding_[x], at_once.embedding_[x], rtol=1e-4, atol=1e-5)
+
+
+def test_who_lost_all_links_stays_where_it_was_placed(folder):
+    stream = nf.Evolving.open(folder)
+    stream.update([("x", 0), ("y", 11), ("y", "x")])
+    before = stream.embedding_
+    day = stream.update([("w", 20)], gone=[("x", 0), ("x", "y")], again=True)
+    assert not day.unreached and stream.origin("x") == "placed" and set(day.placed.nodes) == {"y", "w"}
+    assert stream.embedding_["x"].tobytes() == before["x"].tobytes()
+    again = nf.Evolving.open(folder)
+    assert again.version == 2 and again.embedding_["y"].tobytes() == stream.embedding_["y"].tobytes()
+    assert again.update(gone=["y"], again=True).gone == ["y"] and "y" not in again.embedding_
+
+
 def test_compaction_keeps_what_is_there_and_later_versions(folder):
     stream = nf.Evolving.open(folder)
     days = [DAY, [("v", "z"), ("v", 3)], [("w", "v"), (0, 29)], [("p", 2)], [("u", 1)]]
