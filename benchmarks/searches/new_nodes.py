@@ -77,7 +77,8 @@ def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any
     elif model == "depthlgp" and name == "blogcatalog":
         split = split_nodes(whole, 256, by="walk", seed=draw)
     else:
-        split = split_nodes(part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole, 0.1, seed=draw)
+        part = part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole
+        split = split_nodes(part, 0.1, seed=draw)
     present = set(split.whole.nodes)
     return split, {x: c for x, c in nf.datasets.classes(data).items() if x in present}
 
@@ -153,10 +154,11 @@ def judged(model: Any, graph: Any) -> dict[str, dict[str, float]]:
             x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
             own = found.setdefault(name, {})
             own[f"cosine {share:g}"] = float((x * unit[rows]).sum(axis=1).mean())
-            scores = [(x[row[some]] * unit[ends[some]]).sum(axis=1) for ends, some in ((column, wrong | True), (other, wrong))]
-            own[f"links {share:g}"] = auc(*scores)
+            pairs = ((row, column), (row[wrong], other[wrong]))
+            own[f"links {share:g}"] = auc(*((x[i] * unit[j]).sum(axis=1) for i, j in pairs))
             near = [np.argpartition(-(y @ unit.T), 11, axis=1)[:, :11] for y in (x, unit[rows])]
-            own[f"near {share:g}"] = float(np.mean([len(np.intersect1d(a, b)) / 11 for a, b in zip(*near, strict=True)]))
+            both = [len(np.intersect1d(*pair)) / 11 for pair in zip(*near, strict=True)]
+            own[f"near {share:g}"] = float(np.mean(both))
     return found
 
 

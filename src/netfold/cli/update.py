@@ -69,9 +69,10 @@ def update(
 
     What is new gets a vector, nobody else's moves by a bit, and a version is written beside the model, whole or not at
     all. Says who could not be reached. With --again those that were placed since the last training are placed anew, by
-    all links that they have by now; trained nodes stay. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a version with vectors
-    of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or .parts. The exit code is 3,
-    with a sentence, where the drift is more than what two seeds differ by (after --calibrate).
+    all links that they have by now; trained nodes stay. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a
+    version with vectors of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or
+    .parts. The exit code is 3, with a sentence, where the drift is more than what two seeds differ by (after
+    --calibrate).
     """
     from netfold.embedder.evolving import Evolving
 

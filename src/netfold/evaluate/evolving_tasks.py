@@ -73,9 +73,10 @@ def replay(
     `model` was fitted to `split.known`; what `split.whole` has more comes now. Each batch is taken in by
     `Evolving.update`; on every `every`-th day (but the last, after which nothing comes) what was placed is
     placed again, the vectors are settled (`Evolving.settle`, with `mu`) and measured. The classifier is the old one: it
-    learned from the vectors of the fit and is never trained again. micro- and macro-F1 are of the new nodes that are there, by that classifier;
-    AUC is of the next batch's links among nodes that are there (where it has such), scored above one random partner
-    each. Both are means over the days that are measured, and CPU-s the processor time of all updates and trainings.
+    learned from the vectors of the fit and is never trained again. micro- and macro-F1 are of the new nodes that are
+    there, by that classifier; AUC is of the next batch's links among nodes that are there (where it has such), scored
+    above one random partner each. Both are means over the days that are measured, and CPU-s the processor time of all
+    updates and trainings.
 
     Beside it: placing alone; placing where on each day that is measured all that came since the fit is placed again, by
     all links that it has by then; LabelProp from the vectors of the fit; a warm refit (mu = 0); and new fits, as they

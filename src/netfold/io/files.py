@@ -174,7 +174,7 @@ def remove_ours(folder: Path) -> list[str]:
     left = []
     for entry in entries:
         if entry.name in names and entry.is_file(follow_symlinks=False):
-            os.unlink(entry.path)
+            Path(entry.path).unlink()
         else:
             left.append(entry.name)
     if not left:
