@@ -47,6 +47,7 @@ CASES = [
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
 LINKS = ("AUC", "AUC degree-matched", "AUC degree-matched, own score")
+CHEAP = {"LocalAvg": "mean", "LabelProp": "LabelProp"}
 FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Weights of the first order in `refine` that are measured beside what the model takes."""
 
@@ -178,7 +179,8 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
         return extending(lambda s: model.transform(s.whole, how=how), known, reach)
 
     ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
-    methods = {"default": by(None)} | {how: by(how) for how in ways} | {"LabelProp": cheap_methods(known)["LabelProp"]}
+    methods = {"default": by(None)} | {how: by(how) for how in ways if how != "mean"}
+    methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
     if "refine" in ways:
         methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
@@ -188,8 +190,7 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
     figures = of_classes(split, classes, known, methods)
     links = out_of_sample(model, split, seed=draw)
     for name, of_links in {"default": links.figures, **links.baselines}.items():
-        name = "mean" if name == "LocalAvg" else name
-        figures[name] |= {x: of_links[x] for x in LINKS if x in of_links}
+        figures[CHEAP.get(name, name)] |= {x: of_links[x] for x in LINKS if x in of_links}
     return row | {"figures": figures}
 
 
