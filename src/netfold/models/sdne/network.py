@@ -250,9 +250,9 @@ class SDNENetwork(nn.Module):
         """y of each row x that makes ‖(x̂(y) - x) ⊙ B‖² + weight Σ_j l_j ‖y - y_j‖² least, all else held fixed: m x dim.
 
         `matrix` has the rows as the network reads them (m x n), `neighbors` what l and y_j say. Exact where the decoder
-        is one linear layer; else some steps from `start`. A step
-        costs O(nnz h + m h²): the zeros are in the Gram matrix of the last layer, which is made once. With `block`, the
-        rows go on with what is known of the nodes beside their links.
+        is one linear layer; else some steps from `start`. A step costs O(nnz h + m h²): the zeros are in the Gram
+        matrix of the last layer, which is made once. With `block`, the rows go on with what is known of the nodes
+        beside their links.
         """
         device, found = self.device, []
         sums, pull = (torch.from_numpy(x.astype(np.float32)).to(device) for x in (neighbors.sums, neighbors.pull))
