@@ -153,7 +153,7 @@ def test_placed_again_nodes_are_where_one_day_would_have_placed_them_and_trained
         daily.update(day)
     before = daily.embedding_
     day = daily.update(again=True)
-    whole = at_once.update([edge for day in days for edge in day])
+    whole = at_once.update([edge for day in days for edge in day], again=True)
     assert set(day.placed.nodes) == set(whole.placed.nodes) == set("xyzwvpq") and not day.unreached
     assert all(before[x].tobytes() == daily.embedding_[x].tobytes() for x in range(30))
     assert before["x"].tobytes() != daily.embedding_["x"].tobytes()  # a link came after it was placed

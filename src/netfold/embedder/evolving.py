@@ -221,7 +221,7 @@ class Evolving:
         changed = [*((u, v, 0.0) for u, v in cut), *arrived]
         after = self._changes.unplaced(lost, changed) if again else self._changes.overlaid(lost, changed)
         before = [x for x in self._changes.vectors if x not in after.gone] if again else []
-        codes, unreached = self._placed([*fresh, *before], after)
+        codes, unreached = self._placed([*fresh, *before], after, together=again)
         unreached = [x for x in unreached if x not in self._changes.vectors]  # who lost all links stays where he is
         delta = self._delta(codes, lost, unreached, changed)
         drift = self._drift(delta, codes, arrived, after)
@@ -299,15 +299,19 @@ class Evolving:
         return [*fresh, *sorted(waiting, key=str)] if arrived else fresh
 
     def _placed(
-        self, fresh: list[Any], state: Changes
+        self, fresh: list[Any], state: Changes, *, together: bool = False
     ) -> tuple[dict[Any, tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]], list[Any]]:
-        """The vectors, and deviations, of nodes that need some, and those that nothing leads to."""
+        """The vectors, and deviations, of nodes that need some, and those that nothing leads to.
+
+        `together`: the model reads the links among them too. Day by day it does not, so that ten days end where one
+        batch would.
+        """
         codes: dict[Any, Any] = {}
         base = self._base
         if not fresh:
             return codes, []
         links = {x: {y: w for y, w in state.near(x).items() if w > 0} for x in fresh}
-        own = self._by_model(fresh, links, state)
+        own = self._by_model(fresh, links, state, together=together)
         for i, node in enumerate(own.nodes if own is not None else ()):
             assert own is not None
             codes[node] = own.vectors[i], None if own.std is None else own.std[i]
@@ -326,7 +330,9 @@ class Evolving:
             codes = {x: (v, s if s is not None else base.std.mean(axis=0)) for x, (v, s) in codes.items()}
         return codes, sorted(todo, key=str)
 
-    def _by_model(self, fresh: list[Any], links: dict[Any, dict[Any, float]], state: Changes) -> Embedding | None:
+    def _by_model(
+        self, fresh: list[Any], links: dict[Any, dict[Any, float]], state: Changes, *, together: bool
+    ) -> Embedding | None:
         """As the model places nodes with links to fitted ones that are there; None where it has no way, or no node."""
         from netfold.data.graph import Graph
 
@@ -336,9 +342,11 @@ class Evolving:
         ends = list(dict.fromkeys(y for x in fresh for y in links[x] if y not in state.gone))
         known = {y for y, at in zip(ends, fitted.find(ends).tolist(), strict=True) if at >= 0}
         beside = [y for y in ends if y in state.vectors] if through else []
-        several = {*fresh, *beside, *known} if through else known
+        also = together and not through and self.model.placing_.how != "encode"
+        mine = [x for x in fresh if any(y in known for y in links[x])] if also else [*fresh, *beside]
+        several = {*fresh, *beside, *known} if through else known.union(mine if also else ())
         found: dict[Any, tuple[Any, Any, float]] = {}  # a link among new nodes is seen from both ends
-        for x in [*fresh, *beside]:
+        for x in mine:
             for y, w in state.links.get(x, {}).items():
                 if w > 0 and y in several:
                     found[(x, y) if self._directed else frozenset((x, y))] = x, y, w
