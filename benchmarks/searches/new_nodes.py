@@ -1,6 +1,6 @@
 """Which way places new nodes best, and whether what a model takes by itself is that way.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--epochs N]
+    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--options JSON]
     python benchmarks/searches/new_nodes.py --table
 
 Without a name, all cases in turn. A line of json a draw is appended to new_nodes.jsonl; what is there already is not
@@ -33,10 +33,11 @@ from typing import Any
 import numpy as np
 
 import netfold as nf
+from netfold.embedder.placing import KnownLinks, Placing
 from netfold.evaluate import NodeSplit, out_of_sample, split_nodes
 from netfold.evaluate.class_tasks import class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
-from netfold.evaluate.new_node_tasks import cheap_methods, extending
+from netfold.evaluate.new_node_tasks import cheap_methods, extending, reached
 
 ROWS = Path(__file__).with_suffix(".jsonl")
 CASES = [
@@ -45,7 +46,10 @@ CASES = [
 ]
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
-LINKS = ("AUC", "AUC degree-matched")
+LINKS = ("AUC", "AUC degree-matched", "AUC degree-matched, own score")
+CHEAP = {"LocalAvg": "mean", "LabelProp": "LabelProp"}
+FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Weights of the first order in `refine` that are measured beside what the model takes."""
 
 
 def part_of(graph: Any, size: int, seed: int = 0) -> Any:
@@ -74,7 +78,8 @@ def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any
     elif model == "depthlgp" and name == "blogcatalog":
         split = split_nodes(whole, 256, by="walk", seed=draw)
     else:
-        split = split_nodes(part_of(whole, 8_000) if name == "dblp" else whole, 0.1, seed=draw)
+        part = part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole
+        split = split_nodes(part, 0.1, seed=draw)
     present = set(split.whole.nodes)
     return split, {x: c for x, c in nf.datasets.classes(data).items() if x in present}
 
@@ -101,6 +106,63 @@ def of_classes(split: NodeSplit, classes: dict[Any, Any], known: Any, methods: d
     return figures
 
 
+def refined_by(model: Any, weight: float) -> Any:
+    """All vectors, new ones by the objective with such a weight of the first order, at the usual length."""
+    way = Placing("refine", weight)
+
+    def placed(split: NodeSplit) -> Any:
+        later = model._read(split.whole, later=True)
+        at = model.embedding_.nodes.find(later.graph.nodes)
+        return model._placed_rows(later, np.flatnonzero(at < 0), at, way)
+
+    return extending(placed, model.embedding_, "neighbor")
+
+
+def linked_part(split: NodeSplit, reach: str) -> Any:
+    """The whole graph without new nodes that cannot be placed."""
+    lost = split.new[~reached(split, by=reach)]
+    return split.whole.subgraph(np.delete(np.arange(split.whole.n_nodes), lost))
+
+
+def length_of(known: Any, new: Any) -> float:
+    """How long new vectors are at the median, in lengths of known ones, both as seen from the known ones' mean."""
+    new_length, length = (np.median(np.linalg.norm(x.vectors - known.center, axis=1)) for x in (new, known))
+    return float(new_length / length)
+
+
+def judged(model: Any, graph: Any) -> dict[str, dict[str, float]]:
+    """What a rule could read of known nodes to choose by: of each way, by a part of their links, the mean cosine around
+    the mean with the vectors that they have (all but 30% or half of the links), how often (AUC) the hidden links are
+    above pairs with the ends of others' links, and how many of ten nearest they share with the vectors they have."""
+    links = KnownLinks(graph.adjacency, graph.adjacency.T.tocsr() if graph.directed else None)
+    rng, known = np.random.default_rng([model.seed, 30]), model.embedding_
+    several = np.flatnonzero(np.diff(links.out.indptr) > 1)
+    rows = np.sort(rng.choice(several, min(512, len(several)), replace=False))
+    whole, center, unit = links.take(rows), known.center, known.vectors - known.center
+    unit = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    ways = [Placing("encode"), *(Placing("refine", x) for x in FAMILY), Placing("mean")]
+    found: dict[str, dict[str, float]] = {}
+    for share in (0.3, 0.5):
+        some = whole.thinned(share, rng)
+        hidden = (whole.out - some.out).tocoo()
+        hidden.eliminate_zeros()
+        row, column = hidden.coords
+        other = column[rng.permutation(len(column))]
+        wrong = np.asarray(graph.adjacency[rows[row], other]).ravel() == 0
+        for way in ways:
+            name = f"refine {way.weight:g}" if way.how == "refine" else way.how
+            x = model._codes_by(way, some)[:, : known.dim] - center
+            x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+            own = found.setdefault(name, {})
+            own[f"cosine {share:g}"] = float((x * unit[rows]).sum(axis=1).mean())
+            pairs = ((row, column), (row[wrong], other[wrong]))
+            own[f"links {share:g}"] = auc(*((x[i] * unit[j]).sum(axis=1) for i, j in pairs))
+            near = [np.argpartition(-(y @ unit.T), 11, axis=1)[:, :11] for y in (x, unit[rows])]
+            both = [len(np.intersect1d(*pair)) / 11 for pair in zip(*near, strict=True)]
+            own[f"near {share:g}"] = float(np.mean(both))
+    return found
+
+
 def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any]) -> dict[str, Any]:
     """One draw of a model that reads a graph."""
     split, classes = split_of(model_name, graph_name, draw)
@@ -117,15 +179,18 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
         return extending(lambda s: model.transform(s.whole, how=how), known, reach)
 
     ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
-    methods = {"default": by(None)} | {how: by(how) for how in ways} | {"LabelProp": cheap_methods(known)["LabelProp"]}
+    methods = {"default": by(None)} | {how: by(how) for how in ways if how != "mean"}
+    methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
+    if "refine" in ways:
+        methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     row |= {"agreement": model.placing_.agreement}
+    row |= {"judged": judged(model, split.known)} if "refine" in ways else {}
+    row |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
     figures = of_classes(split, classes, known, methods)
-    if model_name == "depthlgp":
-        links = out_of_sample(model, split, seed=draw)
-        for name, of_links in {"default": links.figures, **links.baselines}.items():
-            name = "mean" if name == "LocalAvg" else name
-            figures[name] |= {x: of_links[x] for x in LINKS}
+    links = out_of_sample(model, split, seed=draw)
+    for name, of_links in {"default": links.figures, **links.baselines}.items():
+        figures[CHEAP.get(name, name)] |= {x: of_links[x] for x in LINKS if x in of_links}
     return row | {"figures": figures}
 
 
@@ -271,7 +336,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES, help="MODEL:GRAPH")
     parser.add_argument("--draws", default="0-4", help="first-last")
-    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--options", type=json.loads, default={}, help='of the model, as {"dropout": 0.2}')
     parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
     if arguments.table:
@@ -279,7 +344,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")  # of nodes without a path: they are placed at the mean, as by every way
     first, _, last = arguments.draws.partition("-")
-    options = {} if arguments.epochs is None else {"epochs": arguments.epochs}
+    options = arguments.options
     done = {key(row) for row in recorded()}
     for case in arguments.cases:
         model, _, graph = case.partition(":")

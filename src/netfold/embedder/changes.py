@@ -81,6 +81,16 @@ class Changes:
             after.link(u, v, w)
         return after
 
+    def unplaced(self, lost: list[Any], links: list[tuple[Any, Any, float]]) -> Changes:
+        """With more links, without what is lost, and nobody placed yet: all of it is copied."""
+        after = self.copy()
+        for node in lost:
+            after.drop(node)
+        for u, v, w in links:
+            after.link(u, v, w)
+        after.vectors, after.std = {}, {}
+        return after
+
     def copy(self) -> Changes:
         """The same, which further changes leave as it is."""
         other = Changes()

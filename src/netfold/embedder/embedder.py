@@ -472,10 +472,17 @@ class Embedder(Configured, Generic[N]):
         """For a model that chooses how: what its network makes of nodes with these links, m x d; and deviations."""
         raise NotImplementedError
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
         """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
 
         `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.
+        `placed`: where those are that `links.among` leads to; they count in the first order as known neighbors do.
         """
         raise NotImplementedError
 
@@ -638,13 +645,32 @@ class Embedder(Configured, Generic[N]):
         return Embedding(graph.nodes.take(rows), vectors, codes[:, dim:] if self.embedding_.std is not None else None)
 
     def _codes_by(self, way: Placing, links: KnownLinks) -> npt.NDArray[np.float32]:
-        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d."""
-        from netfold.embedder.placing import mean_of_neighbors
+        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d.
 
+        All but the encoder read the links among these nodes too, in some rounds: those among them that a node has links
+        with are where the round before placed them.
+        """
+        import numpy as np
+
+        from netfold.embedder.placing import ROUNDS, mean_of_neighbors
+
+        if way.how == "encode":
+            return self._encode(links)
         if way.how == "mean":
-            return mean_of_neighbors(links.either, self.embedding_)
-        encoded = self._encode(links)
-        return encoded if way.how == "encode" else self._refine(links, encoded, way.weight)
+            codes = mean_of_neighbors(links.either, self.embedding_)
+        else:
+            codes = self._refine(links, self._encode(links), way.weight)
+        if links.among is None:
+            return codes
+        rows = np.flatnonzero(np.diff(links.among.indptr))
+        some = dataclasses.replace(links.take(rows), among=links.among[rows])
+        for _ in range(ROUNDS):
+            codes = codes.copy()
+            if way.how == "mean":
+                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (some.among, codes))
+            else:
+                codes[rows] = self._refine(some, codes[rows], way.weight, codes)
+        return codes
 
     def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
         """The rows of a later graph's new nodes, and of the known ones that are asked for."""

@@ -286,11 +286,18 @@ class DVNE(Embedder["DVNENetwork"]):
 
         return self.network_.embed(steps(links.out, links.into), links.block)
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps
 
         rows, near = steps(links.out, links.into), links.either
-        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3), links.block)
+        beside = None if placed is None or links.among is None else (links.among, placed)
+        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3), links.block, beside)
 
     def _weights(self) -> tuple[float, ...]:
         return (1.0,)

@@ -363,14 +363,25 @@ class SDNE(Embedder["SDNENetwork"]):
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         return self.network_.embed(links.out, links.block)
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
+        from netfold.models.sdne.network import Neighbors
+
         if self.output == "sigmoid":
             raise InputError("how='refine' needs output='linear', whose zeros have a sum; give how='encode' or 'mean'")
         network = self.network_
         near = network.weighed(links.out)
         near = near + (near if links.into is None else network.weighed(links.into))  # M + Mᵀ, as in training
+        neighbors = Neighbors.of(near, self.embedding_.vectors)
+        if placed is not None and links.among is not None:
+            neighbors = neighbors.with_placed(links.among, placed, links.either)
         pulls = weight * (self.alpha or 1.0)
-        return network.refine(network.weighed(links.out), near, self.embedding_.vectors, start, pulls, links.block)
+        return network.refine(network.weighed(links.out), neighbors, start, pulls, links.block)
 
     def _weights(self) -> tuple[float, ...]:
         return () if self.output == "sigmoid" else (1.0, 3.0, 10.0, 30.0)

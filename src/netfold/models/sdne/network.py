@@ -22,7 +22,38 @@ from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks,
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
 from netfold.models.sdne.batches import Beside, Damping, RowBatch, RowChunk, beside, gaps_of, in_units
 
-__all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
+__all__ = ["Neighbors", "SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neighbors:
+    """What the neighbors of m nodes say of where these are."""
+
+    sums: npt.NDArray[np.float64]
+    """m: Σ_j l_j, the weights of their links"""
+    pull: npt.NDArray[np.float64]
+    """m x dim: Σ_j l_j y_j"""
+    reach: float
+    """How far known vectors are spread: the length of a first step."""
+
+    @staticmethod
+    def of(links: sparse.csr_array, known: npt.NDArray[np.float32]) -> Neighbors:
+        """By links with known nodes, m x n, as the objective weighs them, and their vectors, n x dim."""
+        reach = float(known[: 1 << 14].std()) or 1.0
+        return Neighbors(np.asarray(links.sum(axis=1)), np.asarray(links @ known), reach)
+
+    def with_placed(
+        self, among: sparse.csr_array, placed: npt.NDArray[np.float32], links: sparse.csr_array
+    ) -> Neighbors:
+        """And by those with other new nodes (m x k), which are where they were placed (k x dim).
+
+        A link with one of these weighs as a node's links with known ones (m x n, as the graph has them) do on average.
+        """
+        own = np.asarray(links.sum(axis=1))
+        unit = sparse.diags_array(self.sums / np.where(own > 0, own, 1))
+        also = sparse.csr_array(unit @ among)
+        sums, pull = self.sums + np.asarray(also.sum(axis=1)), self.pull + np.asarray(also @ placed)
+        return dataclasses.replace(self, sums=sums, pull=pull)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -211,22 +242,20 @@ class SDNENetwork(nn.Module):
     def refine(
         self,
         matrix: sparse.csr_array,
-        links: sparse.csr_array,
-        known: npt.NDArray[np.float32],
+        neighbors: Neighbors,
         start: npt.NDArray[np.float32],
         weight: float,
         block: Block | None = None,
     ) -> npt.NDArray[np.float32]:
         """y of each row x that makes ‖(x̂(y) - x) ⊙ B‖² + weight Σ_j l_j ‖y - y_j‖² least, all else held fixed: m x dim.
 
-        `matrix` has the rows as the network reads them, `links` the weights l of known neighbors (both m x n), `known`
-        the vectors y_j (n x dim). Exact where the decoder is one linear layer; else some steps from `start`. A step
-        costs O(nnz h + m h²): the zeros are in the Gram matrix of the last layer, which is made once. With `block`, the
-        rows go on with what is known of the nodes beside their links.
+        `matrix` has the rows as the network reads them (m x n), `neighbors` what l and y_j say. Exact where the decoder
+        is one linear layer; else some steps from `start`. A step costs O(nnz h + m h²): the zeros are in the Gram
+        matrix of the last layer, which is made once. With `block`, the rows go on with what is known of the nodes
+        beside their links.
         """
         device, found = self.device, []
-        reach = float(known[: 1 << 14].std()) or 1.0
-        sums, pull = (torch.from_numpy(np.asarray(x, np.float32)).to(device) for x in (links.sum(1), links @ known))
+        sums, pull = (torch.from_numpy(x.astype(np.float32)).to(device) for x in (neighbors.sums, neighbors.pull))
         own = None if block is None or not self.n_attributes else self.scaled(block)
         gaps = [] if own is None else gaps_of(own, self.n_links)
         for part in parts(len(start), self.chunk_rows()):
@@ -241,9 +270,8 @@ class SDNENetwork(nn.Module):
             with torch.no_grad():
                 exact = self._exact(terms) if not len(self.decoder.weights) and more is None else None
             begin = torch.from_numpy(start[part]).to(device)
-            found.append(
-                descended(functools.partial(self._slope, terms=terms), begin, reach) if exact is None else exact
-            )
+            slope = functools.partial(self._slope, terms=terms)
+            found.append(descended(slope, begin, neighbors.reach) if exact is None else exact)
         refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
         return refined
 
