@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows
-from netfold.learn.layers import rows_times, xavier_
+from netfold.learn.layers import pass_back, rows_times, xavier_
 from netfold.learn.sparse_rows import PIECE, SparseRows
 from netfold.models.drne.batches import Batch, Packed, SequencePiece, Sequences, Ties, distinct, packed_pieces, tied
 
@@ -304,7 +304,7 @@ class DRNENetwork(nn.Module):
                 if near.requires_grad:
                     _grad(near)[piece.rows] += 2 * error.detach()
         if projected.requires_grad:
-            torch.autograd.backward(projected, _grad(held))
+            pass_back([projected], [_grad(held)])
             if near.requires_grad:
                 _grad(self.table)[batch.nodes] += _grad(near)
         return {"recursive": recursive, "regularization": regular}

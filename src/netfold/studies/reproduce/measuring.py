@@ -193,7 +193,6 @@ class _Fits:
         from netfold.models import MODELS
         from netfold.studies.compare import readable
 
-        _load_optimizers()
         cls, start = MODELS[model], time.process_time()
         graph = _as_read(cls, graph)
         vectors = {} if base is None else {"embedding": base}
@@ -207,13 +206,6 @@ def _as_read(cls: Any, graph: Any) -> Any:
     from netfold.data.hypergraph import Hypergraph, clique_expansion
 
     return clique_expansion(graph) if isinstance(graph, Hypergraph) and cls.reads == "graph" else graph
-
-
-def _load_optimizers() -> None:
-    """Let torch load what it loads with the first optimizer of a process: a second, which is not a model's."""
-    import torch
-
-    torch.optim.SGD([torch.zeros(1)])
 
 
 @dataclass(frozen=True)
