@@ -1,7 +1,7 @@
 """What an epoch of every model costs on the same graph: the table of docs/large-graphs.md.
 
     python benchmarks/costs/large_graphs.py --nodes 100000 [--models line,dvne] [--device cuda] [--options JSON]
-    python benchmarks/costs/large_graphs.py --nodes 1000000 --models drne --device cuda --json costs.jsonl --profile drne.txt
+    python benchmarks/costs/large_graphs.py --nodes 1000000 --models drne --device cuda --json FILE --profile FILE
 
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the

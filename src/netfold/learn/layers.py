@@ -29,6 +29,7 @@ __all__ = [
     "add_half_squares",
     "pass_back",
     "rows_times",
+    "slope_of",
     "take_rows",
     "xavier_",
 ]
@@ -224,6 +225,12 @@ class _Passed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         return None, *ctx.grads
+
+
+def slope_of(output: Tensor, grad: Tensor, at: Tensor) -> Tensor:
+    """As `torch.autograd.grad(output, at, grad)` (see `pass_back`): the gradient at what the output was made of."""
+    (slope,) = torch.autograd.grad(_apply(_Passed, [grad], output), at)
+    return slope
 
 
 def pass_back(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> None:

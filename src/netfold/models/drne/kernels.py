@@ -75,7 +75,7 @@ def _forward(
     g = tl.load(gain + at)[None, :]
     h = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
     c = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
-    for t in range(0, tl.load(lengths + tl.program_id(0) * ROWS)):  # the first is the longest
+    for t in range(tl.load(lengths + tl.program_id(0) * ROWS)):  # the first is the longest
         live = length > t
         here = live[:, None] & (at[None, :] < WIDTH)
         place = tl.load(starts + t) + row
@@ -121,7 +121,7 @@ def _backward(
     dc = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
     dg = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
     steps = tl.load(lengths + tl.program_id(0) * ROWS)  # the first is the longest
-    for back in range(0, steps):
+    for back in range(steps):
         t = steps - 1 - back
         live = length > t
         here = live[:, None] & (at[None, :] < WIDTH)

@@ -16,7 +16,16 @@ from torch import Tensor, nn
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares, side_by_side, taken
 from netfold.learn import losses
-from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, pass_back, xavier_
+from netfold.learn.layers import (
+    ACTIVATIONS,
+    RowDecoder,
+    RowEncoder,
+    Stack,
+    add_half_squares,
+    pass_back,
+    slope_of,
+    xavier_,
+)
 from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
@@ -260,8 +269,7 @@ class SDNENetwork(nn.Module):
             through = hidden @ gram + with_bias + errors.matmul(table)
             if terms.beside is not None:
                 through += self._through_beside(hidden.detach(), terms.beside, terms.gaps)
-        (slope,) = torch.autograd.grad(hidden, y, through)
-        return slope + terms.weight * (terms.sums * y.detach() - terms.pull)
+        return slope_of(hidden, through, y) + terms.weight * (terms.sums * y.detach() - terms.pull)
 
     def _betas(self, rows: SparseRows) -> Tensor | float:
         """B at the non-zeros."""
