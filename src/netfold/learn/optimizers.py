@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,24 +11,42 @@ from torch import Tensor
 __all__ = ["OPTIMIZERS", "AdamAndRows", "RowAdagrad", "adam_state"]
 
 
-class _Plain(torch.optim.Optimizer):
-    """An optimizer without the wrappers by which torch imports its compiler, 1.5 CPU-s, before the first step."""
+def _bare(method: Any) -> Any:
+    """A method of torch's optimizers without what torch.compile has around it.
 
-    add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
-    state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
-    load_state_dict = inspect.unwrap(torch.optim.Optimizer.load_state_dict)
-    zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
-
-
-class _Adam(_Plain, torch.optim.Adam):
-    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+    Around it stands an import of the compiler, which takes as long as that of torch itself: a second of every fit.
+    """
+    return getattr(method, "__wrapped__", method)
 
 
-class _SGD(_Plain, torch.optim.SGD):
-    step = torch.no_grad()(inspect.unwrap(torch.optim.SGD.step))
+class _Bare(torch.optim.Optimizer):
+    """torch's optimizer, which does not load a compiler that nothing here is compiled by."""
+
+    add_param_group = _bare(torch.optim.Optimizer.add_param_group)
+    zero_grad = _bare(torch.optim.Optimizer.zero_grad)
+    state_dict = _bare(torch.optim.Optimizer.state_dict)
+    load_state_dict = _bare(torch.optim.Optimizer.load_state_dict)
 
 
-class RowAdagrad(_Plain):
+class _Adam(_Bare, torch.optim.Adam):
+    """torch's, in one pass over the parameters: no temporary is as large as a table."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Take one step."""
+        return _bare(torch.optim.Adam.step)(self, closure)
+
+
+class _SGD(_Bare, torch.optim.SGD):
+    """The same of plain descent."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Take one step."""
+        return _bare(torch.optim.SGD.step)(self, closure)
+
+
+class RowAdagrad(_Bare):
     """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
 
     s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number. s_i begins at
@@ -103,7 +120,7 @@ def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> 
 
 
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
-    return _Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
+    return _Adam(params, lr=lr, fused=True)
 
 
 def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tensor]) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
-from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, rows_times, xavier_
+from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, pass_back, rows_times, xavier_
 from netfold.learn.sparse_rows import DenseBeside, SparseRows
 from netfold.models.dhne.tuples import Form, Places, Schema
 
@@ -450,7 +450,7 @@ def _backward(outputs: Sequence[Tensor], held: Sequence[Tensor]) -> None:
     """Pass on the gradients that what was held has gathered."""
     pairs = [(x, h.grad) for x, h in zip(outputs, held, strict=True) if x.requires_grad and h.grad is not None]
     if pairs:
-        torch.autograd.backward([x for x, _ in pairs], [g for _, g in pairs])
+        pass_back([x for x, _ in pairs], [g for _, g in pairs])
 
 
 def _zero(vectors: Sequence[Tensor]) -> Tensor:

@@ -16,7 +16,16 @@ from torch import Tensor, nn
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares, side_by_side, taken
 from netfold.learn import losses
-from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, Stack, add_half_squares, xavier_
+from netfold.learn.layers import (
+    ACTIVATIONS,
+    RowDecoder,
+    RowEncoder,
+    Stack,
+    add_half_squares,
+    pass_back,
+    slope_of,
+    xavier_,
+)
 from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
@@ -159,7 +168,7 @@ class SDNENetwork(nn.Module):
                 part.backward()  # type: ignore[no-untyped-call]
             start += len(chunk.rows)
         if whole and whole[0].requires_grad:
-            torch.autograd.backward(whole, [x.grad for x in held])
+            pass_back(whole, [x.grad for x in held])
         terms = {"second_order": second} | ({"attributes": attributes} if self.n_attributes else {})
         return terms | {"first_order": first, "regularization": self._regularization(batch.share)}
 
@@ -288,8 +297,7 @@ class SDNENetwork(nn.Module):
             through = hidden @ gram + with_bias + errors.matmul(table)
             if terms.beside is not None:
                 through += self._through_beside(hidden.detach(), terms.beside, terms.gaps)
-        (slope,) = torch.autograd.grad(hidden, y, through)
-        return slope + terms.weight * (terms.sums * y.detach() - terms.pull)
+        return slope_of(hidden, through, y) + terms.weight * (terms.sums * y.detach() - terms.pull)
 
     def _betas(self, rows: SparseRows) -> Tensor | float:
         """B at the non-zeros."""
