@@ -99,6 +99,7 @@ def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tenso
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": _adam,
     "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr, fused=True),
+    "rmsprop": lambda params, lr: torch.optim.RMSprop(params, lr=lr),
     "row_adagrad": RowAdagrad,
     "adam_and_rows": AdamAndRows,
 }

@@ -177,6 +177,12 @@ class DHNE(Embedder["DHNENetwork"]):
         "batch_size",
         help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at most",
     )
+    tolerance: float = training(
+        "tolerance",
+        default=0.0,
+        help="training has converged when the objective improves by less than this share; 0: never before the last epoch",
+    )
+    patience: int = training("patience")
 
     def score(
         self, tuples: Iterable[Any], *, kind: Sequence[str] | None = None, later: Any = None
@@ -277,7 +283,14 @@ class DHNE(Embedder["DHNENetwork"]):
             dropout=self.dropout,
         )
         blocks = [Block(list(network.parameters()), self.optimizer, self.lr)]
-        return Problem(network, lambda epoch: of(self._generator(1, epoch)), blocks, self.schedule)
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            blocks,
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
 
     def _network(self, facts: dict[str, Any]) -> DHNENetwork:
         from netfold.embedder.attributes import scaling_tables

@@ -106,7 +106,13 @@ class DVNE(Embedder["DVNENetwork"]):
         "(the same mean square length), at 0 attributes are not read",
         at_least=0,
     )
-    lr: float = training("lr", default=0.002, help="learning rate of Adam")
+    widen: bool = option(
+        True,
+        "whether nodes without links, which all have the Gaussian of an empty row, get the largest uncertainty of any "
+        "other node; the chapter leaves them as they are",
+    )
+    optimizer: str = option("adam", "how to descend; the paper uses rmsprop", choices=("adam", "rmsprop"))
+    lr: float = training("lr", default=0.002)
     schedule: str = training("schedule")
     batch_size: int | None = training(
         "batch_size", help="triplets a step; None takes a sixteenth of an epoch's, and at least 64"
@@ -230,7 +236,7 @@ class DVNE(Embedder["DVNENetwork"]):
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),
-            [Block(list(network.parameters()), "adam", self.lr)],
+            [Block(list(network.parameters()), self.optimizer, self.lr)],
             self.schedule,
             self.tolerance,
             self.patience,
@@ -261,7 +267,8 @@ class DVNE(Embedder["DVNENetwork"]):
     def _embed(self, data: _Rows) -> Embedding:
         from netfold.models.dvne.batches import widened
 
-        return widened(self._gaussians(data.graph.nodes, data.steps, data.block), data.graph)
+        gaussians = self._gaussians(data.graph.nodes, data.steps, data.block)
+        return widened(gaussians, data.graph) if self.widen else gaussians
 
     def _extend(self, data: _Rows, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np

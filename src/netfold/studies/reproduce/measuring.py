@@ -102,6 +102,8 @@ class Run:
     """Whether fits show theirs; where there are several processes, none does."""
     jobs: int = 1
     """Processes that run at a time; 1 is this one."""
+    baselines: bool = True
+    """Whether cheap baselines are measured beside the models; without, the table's own stay when the run is merged."""
     limit: float | None = None
     """Seconds after which the seeds that are not done are given up; where there is a limit, this process runs none."""
 
@@ -120,6 +122,8 @@ class Measured:
 
     figures: Mapping[str, float]
     baselines: Cells
+    training: Mapping[str, float] = field(default_factory=dict)
+    """Epochs, and the objective of the last one, where a model was trained for this row."""
 
 
 def measured(table: Table, rows: Sequence[Row], how: Run, seed: int) -> Iterator[tuple[str, Measured]]:
@@ -128,7 +132,8 @@ def measured(table: Table, rows: Sequence[Row], how: Run, seed: int) -> Iterator
     shared = _loaded(table.data, _Fits(table, how, seed))
     source = sources(table, quick=how.quick)
     for row in rows:
-        yield row.name, _of_row(table, row, how, shared, baselines=source[row.name] == row.name)
+        beside = how.baselines and source[row.name] == row.name
+        yield row.name, _of_row(table, row, how, shared, baselines=beside)
 
 
 def measured_baselines(table: Table, how: Run, seed: int) -> Iterator[tuple[str, Cells]]:
@@ -247,7 +252,7 @@ def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: boo
     result = fitted.evaluate(baselines=baselines)
     _check_result(table, result, quick=how.quick)
     beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
-    return Measured({**_plain(result.figures), COST: fitted.cost}, beside)
+    return Measured({**_plain(result.figures), COST: fitted.cost}, beside, fitted.training)
 
 
 def _case(table: Table, shared: _Shared, arguments: dict[str, Any]) -> Case:
@@ -269,13 +274,22 @@ class FittedRow:
 
     evaluate: Callable[..., Result]
     cost: float
+    training: Mapping[str, float] = field(default_factory=dict)
+
+
+def _training(model: Any) -> dict[str, float]:
+    """Epochs and last objective of a model that was trained; of one that was computed nothing."""
+    history = getattr(model, "history_", [])
+    if not history or "objective" not in history[-1]:
+        return {}
+    return {"epochs": float(len(history)), "objective": float(history[-1]["objective"])}
 
 
 def _entered(table: Table, row: Row, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     if row.base:
         return _entry_of_base(row, table.bases[row.base], question, fit)
     model, cost = fit(row.model, row.config, question.graph)
-    return FittedRow(partial(question.evaluate, model), cost)
+    return FittedRow(partial(question.evaluate, model), cost, _training(model))
 
 
 def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
@@ -300,7 +314,7 @@ def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tupl
     if row.model in WAYS:
         return FittedRow(partial(question.evaluate, row.model, base=known), 0.0)
     model, cost = fit(row.model, row.config, split.known, known)
-    return FittedRow(partial(question.evaluate, model), cost)
+    return FittedRow(partial(question.evaluate, model), cost, _training(model))
 
 
 def _check_result(table: Table, result: Result, *, quick: bool) -> None:

@@ -294,6 +294,7 @@ def _recorded_row(section: Section) -> RecordedRow:
         section.lists("seeds"),
         {name: beside.lists(name) for name in beside.names()},
         section.text("run", ""),
+        section.numbers("training"),
     )
     section.end()
     return row

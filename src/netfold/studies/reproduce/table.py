@@ -162,6 +162,8 @@ class RecordedRow:
     """Those of each baseline, on the same seeds."""
     run: str = ""
     """When and where it was run, where that is not what the table says of all rows."""
+    training: Mapping[str, float] = field(default_factory=dict)
+    """Epochs and the objective of the last one, means over seeds; empty for rows of before they were kept."""
 
 
 @dataclass(frozen=True)
