@@ -100,6 +100,13 @@ class DVNE(Embedder["DVNENetwork"]):
         "help to find links that are not there yet",
         at_least=1,
     )
+    restart: float = option(
+        0.0,
+        "where above 0, a walk that `reach` allows ends after each step with this probability, as personalised "
+        "PageRank's does, so that j is mostly near; 0: 1 to `reach` steps alike",
+        at_least=0,
+        below=1,
+    )
     attribute_weight: float = option(
         1.0,
         "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
@@ -232,7 +239,7 @@ class DVNE(Embedder["DVNENetwork"]):
         count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         rows = joint_rows(data.steps, block, network.first.table)
-        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)
+        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, walk=(self.reach, self.restart))
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),

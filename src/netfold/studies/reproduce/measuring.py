@@ -78,7 +78,7 @@ def _baselines(table: Table, row: Row, *, quick: bool) -> str:
         return key(arguments, table.bases[row.base].model, table.bases[row.base].config)
     if task_named(table.task.name).split == "nodes":
         return key(arguments, row.model, row.config)
-    return key(arguments, _width(row, table.quick.config if quick else {}))
+    return key(arguments, _width(row, table.quick_config(row.model) if quick else {}))
 
 
 def _width(row: Row, changed: Mapping[str, Any]) -> int:
@@ -184,7 +184,7 @@ class _Fits:
         self, row: Row, model: str, config: Mapping[str, Any], graph: Any, base: Any = None
     ) -> tuple[Any, float]:
         """A model fitted to a graph, and to the vectors of the row's base; and the processor time of that."""
-        quick = self.table.quick.config if self.how.quick else {}
+        quick = self.table.quick_config(model) if self.how.quick else {}
         options = {**config, **quick, "seed": self.seed, "device": self.how.device}
         name = key(model, options, graph.fingerprint, "" if base is None else row.base)
         if name not in self.fitted:

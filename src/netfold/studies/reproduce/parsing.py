@@ -322,6 +322,18 @@ def _check(table: Table) -> None:
             _check_way(table, row)
     for name, base in table.bases.items():
         _check_model(table, f"base {name!r}", base)
+    _check_quick(table)
+
+
+def _check_quick(table: Table) -> None:
+    """An option of `--quick` is one of some model's; others have nothing to do with it."""
+    from netfold.models import MODELS
+
+    models = [of.model for of in (*table.rows, *table.bases.values()) if of.model in MODELS]
+    known = {name for model in models for name in table.quick_config(model)}
+    for name in table.quick.config if models else ():
+        if name not in known:
+            raise InputError(f"{table.path}: [quick]: no model of this table has the option {name!r}; leave it out")
 
 
 def _check_way(table: Table, row: Row) -> None:
@@ -357,7 +369,7 @@ def _check_model(table: Table, what: str, of: Row | Base) -> None:
     if cls is None:
         return
     try:
-        cls(**config_from_json(cls, {**of.config, **table.quick.config}))
+        cls(**config_from_json(cls, {**of.config, **table.quick_config(of.model)}))
         cls(**config_from_json(cls, of.config))
     except InputError as e:
         raise InputError(f"{table.path}: {what}: {e}") from None

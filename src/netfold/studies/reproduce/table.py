@@ -210,6 +210,14 @@ class Table:
         """Whether less of a figure is better."""
         return figure == COST or figure in self.smaller_is_better
 
+    def quick_config(self, model: str) -> dict[str, Any]:
+        """What `--quick` changes in the options of a model: those that it has."""
+        from netfold.embedder.options import options
+        from netfold.models import MODELS
+
+        known = {option.name for option in options(MODELS[model])}
+        return {name: value for name, value in self.quick.config.items() if name in known}
+
     def settings(self, row: Row) -> str:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""
         data = [self.data.name, dict(self.data.options)]
