@@ -4,8 +4,8 @@
 
 Each search tries the settings of `SEARCHES` one after the other until the time is over and writes a line for each as it
 comes: the options, the figures of each seed, and what they were measured on. "inner" is the task once more on what the
-table's own split leaves for training; "other splits" are splits of the same classes that the table does not use; "itself"
-is the table's own figure, where nothing is held out (reconstruction, visualization).
+table's own split leaves for training; "other splits" are splits of the same classes that the table does not use;
+"itself" is the table's own figure, where nothing is held out (reconstruction, visualization).
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ def question(search: Search, seed: int) -> Case:
 
     drawn = 100 + seed if search.measured_on == "other splits" else seed
     outer = case(table.task.name, graph, classes, arguments, drawn)
-    return case(table.task.name, outer.graph, classes, arguments, 100 + seed) if search.measured_on == "inner" else outer
+    return (
+        case(table.task.name, outer.graph, classes, arguments, 100 + seed) if search.measured_on == "inner" else outer
+    )
 
 
 def tried(search: Search, options: Options, asked: Mapping[int, Case], device: str) -> dict[str, Any]:

@@ -42,6 +42,15 @@ def _check_columns(columns: Any, types: int, width: int) -> None:
         raise TypeError(f"its types have the attributes {columns!r}")
 
 
+def _among_all(hypergraph: Hypergraph, places: Places) -> list[npt.NDArray[np.int64]]:
+    """The hyperedges of each form, m x N, as places among all nodes."""
+    import numpy as np
+
+    tuples, forms = places.tuples(hypergraph), places.schema.forms
+    columns = [[places.members[t][rows[:, a]] for a, t in enumerate(form.types)] for rows, form in zip(tuples, forms)]
+    return [np.stack(each, axis=1) for each in columns]
+
+
 class _Counted(Input["Hypergraph"]):
     """A hypergraph, its schema, and its counts as DHNE reads them."""
 
@@ -122,6 +131,11 @@ class DHNE(Embedder["DHNENetwork"]):
         "how many sums of products of a tuple's nodes, two by two, the similarity takes beside L; 0 is the chapter's",
         at_least=0,
     )
+    counts: bool = option(
+        False,
+        "whether the similarity reads beside vectors in how many hyperedges the nodes of a tuple are, two by two and "
+        "each, as logistic regression on counts does; not the chapter's",
+    )
     activation: str = option(
         "tanh", "σ of the encoder and of L; the chapter prints sigmoid", choices=("tanh", "sigmoid")
     )
@@ -180,7 +194,7 @@ class DHNE(Embedder["DHNENetwork"]):
     tolerance: float = training(
         "tolerance",
         default=0.0,
-        help="training has converged when the objective improves by less than this share; 0: never before the last epoch",
+        help="training has converged when the objective improves by less than this share; 0: it never has",
     )
     patience: int = training("patience")
 
@@ -264,6 +278,7 @@ class DHNE(Embedder["DHNENetwork"]):
         typical = [coder.typical_squares(counts) for coder, counts in zip(coders, data.counts, strict=True)]
         if not resumed:
             network.start(self._generator(0), typical)
+        network.measure_counts(_among_all(data.graph, data.places))
         if data.attributes is not None:
             data.attributes.fill(network)
             network.measure_attributes(data.attributes.block, data.places.members, typical)
@@ -316,6 +331,7 @@ class DHNE(Embedder["DHNENetwork"]):
             alpha=self.alpha,
             nu=self.nu,
             products=self.products,
+            counts=self.counts,
             **more,
         )
         if "attributes" in facts:
@@ -417,4 +433,4 @@ class DHNE(Embedder["DHNENetwork"]):
         hypergraph = self._read(later, later=True).graph
         new = self.transform(hypergraph)
         types = type_codes_of(hypergraph, self.network_.schema)[hypergraph.nodes.positions(new.nodes)]
-        return TupleScorer(self.network_, self.embedding_, new, types)
+        return TupleScorer(self.network_, self.embedding_, new, types, hypergraph)

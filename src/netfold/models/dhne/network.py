@@ -13,11 +13,13 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.checks import Ints
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, rows_times, xavier_
 from netfold.learn.sparse_rows import DenseBeside, SparseRows
+from netfold.models.dhne.counts import PairCounts, TupleCounts
 from netfold.models.dhne.tuples import Form, Places, Schema
 
 if TYPE_CHECKING:
@@ -192,10 +194,13 @@ class Autoencoder(nn.Module):
 class Similarity(nn.Module):
     """S = sigmoid(w · L + v · q + c) with L = σ(Σ_a W_a X_a + b), for the tuples of one form.
 
-    q = Σ_{a<b} Z_a ⊙ Z_b with Z_a = V_a X_a, of width `products`: 0 of them is the chapter's similarity.
+    q = Σ_{a<b} Z_a ⊙ Z_b with Z_a = V_a X_a, of width `products`: 0 of them is the chapter's similarity. With `counts`,
+    what `TupleCounts` says of a tuple is added to the logit.
     """
 
-    def __init__(self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0):
+    def __init__(
+        self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0, *, counts: bool = False
+    ):
         super().__init__()
         self.form, self._slope, self._gain = form, _SLOPES[activation], GAINS[activation]
         width = hidden or dim * len(form.types)
@@ -206,6 +211,7 @@ class Similarity(nn.Module):
         some = form.group_types if products else ()
         self.factors = nn.ParameterList(nn.Parameter(torch.zeros(dim, products)) for _ in some)
         self.mix = nn.Parameter(torch.zeros(products, 1)) if products else None
+        self.counts = TupleCounts(form) if counts else None
 
     @torch.no_grad()
     def start(self, generator: torch.Generator) -> None:
@@ -308,6 +314,7 @@ class DHNENetwork(nn.Module):
         alpha: float,
         nu: float = 0.0,
         products: int = 0,
+        counts: bool = False,
         attribute_columns: Sequence[Sequence[int]] = (),
         attribute_widths: Sequence[int] = (),
         attribute_weight: float = 0.0,
@@ -322,8 +329,11 @@ class DHNENetwork(nn.Module):
             Autoencoder(schema.width(t), dim, activation, scale=scale, row_damping=row_damping, attributes=widths[t])
             for t in range(len(schema.types))
         )
-        self.similarities = nn.ModuleList(Similarity(form, dim, hidden, activation, products) for form in schema.forms)
+        self.similarities = nn.ModuleList(
+            Similarity(form, dim, hidden, activation, products, counts=counts) for form in schema.forms
+        )
         self.register_buffer("type_codes", torch.zeros(sum(schema.counts), dtype=torch.int64))
+        self.pair_counts = PairCounts(sum(schema.counts)) if counts else None
 
     def start(self, generator: torch.Generator, row_squares: Sequence[float]) -> None:
         """A random start, for rows whose squares sum to `row_squares`, by type."""
@@ -358,11 +368,30 @@ class DHNENetwork(nn.Module):
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """As `torch.nn.Module`; the types of the nodes must be as many as the schema says."""
+        if self.pair_counts is not None and "pair_counts.keys" in state_dict:
+            self.pair_counts.resize(state_dict["pair_counts.keys"].numel())
         keys = super().load_state_dict(state_dict, strict, assign)
         counts = tuple(int((self.type_codes == t).sum()) for t in range(len(self.schema.types)))
         if counts != self.schema.counts:
             raise RuntimeError(f"its types have {counts} nodes, and {self.schema.counts} by its description")
         return keys
+
+    def measure_counts(self, tuples: Sequence[Ints]) -> None:
+        """Count the hyperedges of each form, m x N as places among all nodes, where similarities read counts."""
+        if self.pair_counts is None:
+            return
+        self.pair_counts.count(tuples)
+        for i, rows in enumerate(tuples):
+            own = self.similarity(i).counts
+            assert own is not None
+            _, code, times = np.unique(np.sort(rows, axis=1), axis=0, return_inverse=True, return_counts=True)
+            own.measure(own.columns(self.pair_counts, torch.from_numpy(rows), torch.from_numpy(times[code.ravel()])))
+
+    def count_columns(self, form: int, rows: Tensor, times: Tensor | None = None, counts: Any = None) -> Tensor:
+        """Columns of counts of tuples, m x N as places among all nodes, of these counts or else its own."""
+        own = self.similarity(form).counts
+        assert own is not None
+        return own.columns(self.pair_counts if counts is None else counts, rows, times)
 
     def autoencoder(self, t: int) -> Autoencoder:
         """That of a type."""
@@ -401,7 +430,10 @@ class DHNENetwork(nn.Module):
         projected = similarity.project(vectors)
         held = [_held(x) for x in projected]
         for piece in pieces:
-            term = losses.tuple_cross_entropy(similarity.logits(piece.rows, held), piece.truth)
+            logits = similarity.logits(piece.rows, held)
+            if similarity.counts is not None:
+                logits = logits + similarity.counts(piece.columns)
+            term = losses.tuple_cross_entropy(logits, piece.truth)
             total += term.detach()
             if term.requires_grad:
                 term.backward()  # type: ignore[no-untyped-call]

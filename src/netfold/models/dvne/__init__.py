@@ -239,7 +239,9 @@ class DVNE(Embedder["DVNENetwork"]):
         count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         rows = joint_rows(data.steps, block, network.first.table)
-        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, walk=(self.reach, self.restart))
+        of = batches(
+            rows, triplets, count, network, self.batch_size, dropout=self.dropout, walk=(self.reach, self.restart)
+        )
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),

@@ -113,8 +113,9 @@ class Triplets:
     def walked(self, triplets: Tensor, reach: int, generator: torch.Generator, restart: float = 0.0) -> Tensor:
         """The triplets with j moved on by a walk: it is then 1 to `reach` steps from i, each as likely.
 
-        With `restart` a walk ends after each step with that probability, and after `reach` steps anyhow. A step goes to any linked node alike. A walk that ends in i or k is not taken: j stays the neighbor it was.
-        Random numbers are drawn on the generator's device, so that one of the CPU gives the same on all.
+        With `restart` a walk ends after each step with that probability, and after `reach` steps anyhow. A step goes to
+        any linked node alike. A walk that ends in i or k is not taken: j stays the neighbor it was. Random numbers are
+        drawn on the generator's device, so that one of the CPU gives the same on all.
         """
         i, j, k = triplets
         more = _steps_more(reach, restart, j.shape, generator).to(j.device)

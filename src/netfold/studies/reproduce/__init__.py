@@ -287,7 +287,9 @@ def merged(table: Table, run: Recorded) -> Recorded:
             raise InputError(f"{table.path}: row {name!r} is set otherwise than it was in this run; run it again")
     alone = not all(row.mean for row in run.rows.values())
     if table.recorded is None and alone:
-        raise InputError(f"nothing is recorded of {table.name!r} that baselines could stand beside; merge its models first")
+        raise InputError(
+            f"nothing is recorded of {table.name!r} that baselines could stand beside; merge its models first"
+        )
     if table.recorded is None:
         return run
     seeds = ", ".join(map(str, run.seeds))
