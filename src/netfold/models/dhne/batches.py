@@ -400,10 +400,11 @@ def _pieces(
         starts.append(starts[-1] + counts[t])
     columns = places + torch.tensor([starts[g] for g in form.groups], device=places.device)
     size = max(starts[-1], PIECE[places.device.type] // hidden)
-    in_parts = [None] * math.ceil(len(columns) / size) if beside is None else torch.split(beside, size)
+    parts = torch.split(columns, size)
+    own: Sequence[Tensor | None] = [None] * len(parts) if beside is None else torch.split(beside, size)
     return [
-        Piece(tuple_rows(part, starts[-1], truth.dtype), which, own)
-        for part, which, own in zip(torch.split(columns, size), torch.split(truth, size), in_parts, strict=True)
+        Piece(tuple_rows(part, starts[-1], truth.dtype), *known_of)
+        for part, *known_of in zip(parts, torch.split(truth, size), own, strict=True)
     ]
 
 
