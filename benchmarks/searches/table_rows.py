@@ -55,6 +55,8 @@ LINKS = {
     "epochs": 300,
 }  # fmt: skip
 CORA = {"energy": "w2_squared", "dropout": 0.1, "lr": 0.001, "batch_size": 256, "epochs": 120}
+GPS = {"hidden": 16, "scale": "binary", "replaced": 1.5, "dropout": 0.3, "lr": 0.003}
+DRUG = {"products": 64, "hidden": 64, "replaced": 1.5, "dropout": 0.3, "batch_size": 256}
 ROLES = {"vectors": "all"}
 SEARCHES = {
     "grqc-vectors": Search(
@@ -102,6 +104,16 @@ SEARCHES = {
         {"restart": (0.1, 0.2), "dim": (128, 256), "repulsion": (0.3, 3.0), "dropout": (0.1, 0.5)},
         "inner", {"keep": "connected"}, (0, 1),
     ),
+    "gps": Search(
+        "dhne-gps-links", "dhne", GPS,
+        {"counts": (True, False), "nu": (0.3, 3.0, 10.0), "products": (64, 0, 16), "epochs": (120, 40)},
+        "inner", {"negatives": "replaced"}, (0, 1, 2),
+    ),
+    "drug": Search(
+        "dhne-drug-links", "dhne", DRUG,
+        {"counts": (True, False), "dim": (64, 128), "nu": (10.0, 30.0), "epochs": (15, 30)},
+        "inner", {"duplicates": "drop"}, (0,),
+    ),
 }  # fmt: skip
 
 
@@ -114,8 +126,11 @@ def question(search: Search, seed: int) -> Case:
     def classes() -> Any:
         return datasets.classes(table.data.name, **table.data.options)
 
+    def parts(name: str | None = None, **others: Any) -> Any:
+        return datasets.load(table.data.name, **table.data.options, **({"part": name} if name else {}), **others)
+
     drawn = 100 + seed if search.measured_on == "other splits" else seed
-    outer = case(table.task.name, graph, classes, arguments, drawn)
+    outer = case(table.task.name, graph, classes, arguments, drawn, parts)
     return (
         case(table.task.name, outer.graph, classes, arguments, 100 + seed) if search.measured_on == "inner" else outer
     )
