@@ -51,7 +51,7 @@ from netfold.studies.reproduce.table import (
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "baselines_alone", "folder_of_tables", "is_installed",
-    "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
+    "joined", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
     "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps", "with_recorded",
     "write_page", "write_run",
 ]  # fmt: skip
@@ -153,7 +153,7 @@ def with_baselines(table: Table, how: Run) -> Recorded:
     """
     _check_shared(table)
     if table.recorded is None:
-        raise InputError(f"nothing is recorded of {table.name!r} that baselines could stand beside; run the table")
+        raise InputError(f"the baselines of {table.name!r} cannot be measured without its models, and none is recorded")
     start, rows = time.perf_counter(), dict(table.recorded.rows)
     source = sources(table, quick=False)
     by_source = _baselines_of(table, how, table.recorded.seeds)
@@ -271,6 +271,52 @@ def write_run(table: Table, run: Recorded, path: Path) -> None:
     text = f"table = {_text(table.name)}\n\n{recorded_text(run, table.name)}"
     with staged_file(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def joined(runs: Sequence[Recorded]) -> Recorded:
+    """Runs of the same rows, each for other seeds, as one run of all these seeds.
+
+    Figures are those that every run has; when and where it was is said of the last.
+    """
+    ordered = sorted(runs, key=lambda run: run.seeds)
+    seeds = tuple(seed for run in ordered for seed in run.seeds)
+    first, last = ordered[0], max(runs, key=lambda run: run.date)
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"two of these runs are of the same seed; their seeds are {', '.join(map(str, seeds))}")
+    alike = [{name: row.settings for name, row in run.rows.items()} for run in ordered]
+    if any(x != alike[0] for x in alike):
+        raise InputError("these runs are not of the same rows, set alike; merge them one by one")
+    if len(runs) == 1:
+        return first
+    rows = {name: _joined_row([run.rows[name] for run in ordered], ordered) for name in first.rows}
+    return dataclasses.replace(last, seeds=seeds, seconds=round(sum(run.seconds for run in runs), 1), rows=rows)
+
+
+def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> RecordedRow:
+    counts = [len(run.seeds) for run in runs]
+
+    def column(parts: Sequence[tuple[Mapping[str, float], SeedValues]]) -> dict[str, list[float]]:
+        """Each figure's values, seed by seed; of a part that did not keep them, its mean for each."""
+        known = [name for name in parts[0][0] if all(name in mean for mean, _ in parts)]
+        each = {name: zip(parts, counts, strict=True) for name in known}
+        return {
+            name: [x for (mean, values), n in pairs for x in values.get(name, (mean[name],) * n)]
+            for name, pairs in each.items()
+        }
+
+    figures = column([(row.mean, row.seeds) for row in rows])
+    names = [name for name in rows[0].baselines if all(name in row.baselines for row in rows)]
+    cheap = {x: column([(row.baselines[x], row.baseline_seeds.get(x, {})) for row in rows]) for x in names}
+    known = [dict(row.training) for row in rows]
+    return RecordedRow(
+        rows[0].settings,
+        _means(figures),
+        {figure: _rounded(statistics.stdev(values)) for figure, values in figures.items()},
+        {name: _means(values) for name, values in cheap.items()},
+        _values(figures),
+        {name: _values(values) for name, values in cheap.items()},
+        training={x: _rounded(statistics.fmean(row[x] for row in known)) for x in known[0] if all(known)},
+    )
 
 
 def merged(table: Table, run: Recorded) -> Recorded:
