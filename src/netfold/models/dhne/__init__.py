@@ -42,6 +42,14 @@ def _check_columns(columns: Any, types: int, width: int) -> None:
         raise TypeError(f"its types have the attributes {columns!r}")
 
 
+def _pairs_of(facts: dict[str, Any]) -> int:
+    """How many pairs of nodes have counts; a TypeError where it cannot be so many."""
+    pairs, n = facts.get("pairs"), facts["n_nodes"]
+    if type(pairs) is not int or not 0 <= pairs <= n * (n - 1) // 2:
+        raise TypeError(f"{pairs!r} pairs of its {n} nodes have counts")
+    return pairs
+
+
 def _among_all(hypergraph: Hypergraph, places: Places) -> list[npt.NDArray[np.int64]]:
     """The hyperedges of each form, m x N, as places among all nodes."""
     import numpy as np
@@ -51,8 +59,12 @@ def _among_all(hypergraph: Hypergraph, places: Places) -> list[npt.NDArray[np.in
     return [np.stack(each, axis=1) for each in columns]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class _Counted(Input["Hypergraph"]):
     """A hypergraph, its schema, and its counts as DHNE reads them."""
+
+    pairs: bool = dataclasses.field(default=False, kw_only=True)
+    """Whether the similarity reads how many hyperedges two nodes share."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -63,8 +75,13 @@ class _Counted(Input["Hypergraph"]):
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The hypergraph's fingerprint, its size and its schema; and which attributes each type has, where any are."""
+        """The hypergraph's fingerprint, its size and its schema; and which attributes each type has, where any are.
+
+        Where counts are read, how many pairs of nodes have any.
+        """
         facts = {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+        if self.pairs:
+            facts["pairs"] = sum(counts.nnz for counts in self.counts) // 2
         if self.attributes is None:
             return facts
         block, members = self.attributes.block, self.places.members
@@ -249,7 +266,7 @@ class DHNE(Embedder["DHNENetwork"]):
             raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
-        return _Counted(whole, attributes=own)
+        return _Counted(whole, attributes=own, pairs=self.counts)
 
     def _reads_attributes(self) -> bool:
         return True
@@ -331,7 +348,7 @@ class DHNE(Embedder["DHNENetwork"]):
             alpha=self.alpha,
             nu=self.nu,
             products=self.products,
-            counts=self.counts,
+            pairs=_pairs_of(facts) if self.counts else None,
             **more,
         )
         if "attributes" in facts:

@@ -15,6 +15,10 @@ from netfold.models.dhne.tuples import Form
 __all__ = ["PairCounts", "TupleCounts"]
 
 
+_MOST_MULTIPLIED = 10
+"""Columns, as those of a tuple of four roles, up to which products of two of them are columns too."""
+
+
 class PairCounts(nn.Module):
     """In how many hyperedges two of n nodes are together, and in how many each is."""
 
@@ -25,10 +29,10 @@ class PairCounts(nn.Module):
     degrees: Tensor
     """n: in how many each node is."""
 
-    def __init__(self, n: int):
+    def __init__(self, n: int, pairs: int = 0):
         super().__init__()
-        self.register_buffer("keys", torch.empty(0, dtype=torch.int64))
-        self.register_buffer("together", torch.empty(0))
+        self.register_buffer("keys", torch.zeros(pairs, dtype=torch.int64))
+        self.register_buffer("together", torch.zeros(pairs))
         self.register_buffer("degrees", torch.zeros(n))
 
     def count(self, rows: Sequence[Ints]) -> None:
@@ -58,11 +62,6 @@ class PairCounts(nn.Module):
         more.degrees[:n] = self.degrees
         return more
 
-    def resize(self, pairs: int) -> None:
-        """Make room for so many pairs, which a file has."""
-        self.keys = torch.zeros(pairs, dtype=torch.int64, device=self.keys.device)
-        self.together = torch.zeros(pairs, device=self.keys.device)
-
     def of(self, a: Tensor, b: Tensor) -> Tensor:
         """In how many hyperedges the nodes at these places (each m) are together: m."""
         if not len(self.keys):
@@ -89,7 +88,8 @@ class TupleCounts(nn.Module):
         pairs = {self._of_pair(a, b) for a, b in combinations(positions, 2)}
         self._pairs, self._n_groups = sorted(pairs), len(form.group_types)
         first = len(self._pairs) + self._n_groups
-        width = first + first * (first + 1) // 2
+        self._products = list(combinations_with_replacement(range(first), 2)) if first <= _MOST_MULTIPLIED else []
+        width = first + len(self._products)
         self.weight = nn.Parameter(torch.zeros(width, 1))
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("deviation", torch.ones(width))
@@ -110,7 +110,9 @@ class TupleCounts(nn.Module):
             first[:, at] += torch.log1p((counts.of(rows[:, a], rows[:, b]) - less).clamp(min=0))
         for a, g in enumerate(self._groups):
             first[:, len(self._pairs) + g] += torch.log1p((counts.degrees[rows[:, a]] - less).clamp(min=0))
-        i, j = torch.tensor(list(combinations_with_replacement(range(first.shape[1]), 2)), device=rows.device).T
+        if not self._products:
+            return first
+        i, j = torch.tensor(self._products, device=rows.device).T
         return torch.cat([first, first[:, i] * first[:, j]], dim=1)
 
     @torch.no_grad()

@@ -314,12 +314,13 @@ class DHNENetwork(nn.Module):
         alpha: float,
         nu: float = 0.0,
         products: int = 0,
-        counts: bool = False,
+        pairs: int | None = None,
         attribute_columns: Sequence[Sequence[int]] = (),
         attribute_widths: Sequence[int] = (),
         attribute_weight: float = 0.0,
     ):
-        """`attribute_columns`: which attributes each type has; `attribute_widths`: how many numbers each of them is."""
+        """`pairs`: of how many pairs of nodes there are counts, where similarities read them; `attribute_columns`:
+        which attributes each type has; `attribute_widths`: how many numbers each of them is."""
         super().__init__()
         self.schema, self.dim, self.alpha, self.nu = schema, dim, alpha, nu
         self.attribute_columns = attribute_columns or [()] * len(schema.types)
@@ -330,10 +331,10 @@ class DHNENetwork(nn.Module):
             for t in range(len(schema.types))
         )
         self.similarities = nn.ModuleList(
-            Similarity(form, dim, hidden, activation, products, counts=counts) for form in schema.forms
+            Similarity(form, dim, hidden, activation, products, counts=pairs is not None) for form in schema.forms
         )
         self.register_buffer("type_codes", torch.zeros(sum(schema.counts), dtype=torch.int64))
-        self.pair_counts = PairCounts(sum(schema.counts)) if counts else None
+        self.pair_counts = None if pairs is None else PairCounts(sum(schema.counts), pairs)
 
     def start(self, generator: torch.Generator, row_squares: Sequence[float]) -> None:
         """A random start, for rows whose squares sum to `row_squares`, by type."""
@@ -368,8 +369,6 @@ class DHNENetwork(nn.Module):
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """As `torch.nn.Module`; the types of the nodes must be as many as the schema says."""
-        if self.pair_counts is not None and "pair_counts.keys" in state_dict:
-            self.pair_counts.resize(state_dict["pair_counts.keys"].numel())
         keys = super().load_state_dict(state_dict, strict, assign)
         counts = tuple(int((self.type_codes == t).sum()) for t in range(len(self.schema.types)))
         if counts != self.schema.counts:
