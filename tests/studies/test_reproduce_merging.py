@@ -14,7 +14,7 @@ import netfold as nf
 from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
-from netfold.studies.reproduce import Run, joined, merged, read_run, read_table, record, run, with_baselines
+from netfold.studies.reproduce import Run, joined_runs, merged, read_run, read_table, record, run, with_baselines
 from netfold.studies.reproduce.__main__ import run_table
 from netfold.studies.reproduce.measuring import _as_read
 from published_tables import DECODER
@@ -133,7 +133,7 @@ def test_runs_of_single_seeds_are_joined(tiny: reproduce.Table, tmp_path: Path) 
     """One seed a file, in any order, is what one run of them all would be."""
     (tmp_path / "there").mkdir()
     files = [_file(tiny, tmp_path / "there" / f"{s}.toml", "--seed", str(s)) for s in (2, 0, 1)]
-    whole, both = run(tiny, Run(seeds=(0, 1, 2))), joined([read_run(file)[1] for file in files])
+    whole, both = run(tiny, Run(seeds=(0, 1, 2))), joined_runs([read_run(file)[1] for file in files])
     assert both.seeds == (0, 1, 2)
     for name, row in whole.rows.items():
         assert both.rows[name].seeds == row.seeds and both.rows[name].baseline_seeds == row.baseline_seeds
@@ -144,9 +144,9 @@ def test_runs_of_single_seeds_are_joined(tiny: reproduce.Table, tmp_path: Path) 
     succeed("reproduce", *(x for file in files for x in ("--merge", file)), "--tables", tiny.path.parent)
     assert read_table(tiny.path).recorded == both
     with pytest.raises(InputError, match="same seed"):
-        joined([both, both])
+        joined_runs([both, both])
     with pytest.raises(InputError, match="not of the same rows"):
-        joined([dataclasses.replace(both, seeds=(7,), rows={"vectors": both.rows["vectors"]}), both])
+        joined_runs([dataclasses.replace(both, seeds=(7,), rows={"vectors": both.rows["vectors"]}), both])
 
 
 def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp_path: Path) -> None:

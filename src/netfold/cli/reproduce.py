@@ -166,7 +166,7 @@ def _merge(folder: Path, files: tuple[str, ...], *, as_json: bool) -> None:
     taken: list[dict[str, Any]] = []
     for (name, rows), of_rows in runs.items():
         table = published.table_named(folder, name)
-        published.record(table, published.merged(table, published.joined(of_rows)))
+        published.record(table, published.merged(table, published.joined_runs(of_rows)))
         taken.append({"table": name, "rows": list(rows), "path": str(table.path)})
     _write_page(folder)
     lines = [f"{', '.join(x['rows'])} are in\n{x['path']}" for x in taken]

@@ -51,7 +51,7 @@ from netfold.studies.reproduce.table import (
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "baselines_alone", "folder_of_tables", "is_installed",
-    "joined", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
+    "joined_runs", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
     "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps", "with_recorded",
     "write_page", "write_run",
 ]  # fmt: skip
@@ -273,7 +273,7 @@ def write_run(table: Table, run: Recorded, path: Path) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def joined(runs: Sequence[Recorded]) -> Recorded:
+def joined_runs(runs: Sequence[Recorded]) -> Recorded:
     """Runs of the same rows, each for other seeds, as one run of all these seeds.
 
     Figures are those that every run has; when and where it was is said of the last.
