@@ -51,9 +51,9 @@ from netfold.studies.reproduce.table import (
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "baselines_alone", "folder_of_tables", "is_installed",
-    "joined_runs", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
-    "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps", "with_recorded",
-    "write_page", "write_run",
+    "joined_runs", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables",
+    "record", "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps",
+    "with_recorded", "write_page", "write_run",
 ]  # fmt: skip
 
 _MeasuredRows = Mapping[tuple[int, str], Measured]
