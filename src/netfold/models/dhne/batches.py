@@ -107,8 +107,9 @@ class Tuples:
     @cached_property
     def times(self) -> Tensor:
         """m: how often each hyperedge is there."""
-        _, code, times = torch.unique(self.rows, dim=0, return_inverse=True, return_counts=True)
-        return times[code].float()
+        code, times = torch.unique(self.rows, dim=0, return_inverse=True, return_counts=True)[1:]
+        often: Tensor = times[code].float()
+        return often
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -403,8 +404,8 @@ def _pieces(
     parts = torch.split(columns, size)
     own: Sequence[Tensor | None] = [None] * len(parts) if beside is None else torch.split(beside, size)
     return [
-        Piece(tuple_rows(part, starts[-1], truth.dtype), *known_of)
-        for part, *known_of in zip(parts, torch.split(truth, size), own, strict=True)
+        Piece(tuple_rows(part, starts[-1], truth.dtype), which, counted)
+        for part, which, counted in zip(parts, torch.split(truth, size), own, strict=True)
     ]
 
 

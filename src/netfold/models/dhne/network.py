@@ -386,11 +386,13 @@ class DHNENetwork(nn.Module):
             _, code, times = np.unique(np.sort(rows, axis=1), axis=0, return_inverse=True, return_counts=True)
             own.measure(own.columns(self.pair_counts, torch.from_numpy(rows), torch.from_numpy(times[code.ravel()])))
 
-    def count_columns(self, form: int, rows: Tensor, times: Tensor | None = None, counts: Any = None) -> Tensor:
+    def count_columns(
+        self, form: int, rows: Tensor, times: Tensor | None = None, counts: PairCounts | None = None
+    ) -> Tensor:
         """Columns of counts of tuples, m x N as places among all nodes, of these counts or else its own."""
-        own = self.similarity(form).counts
-        assert own is not None
-        return own.columns(self.pair_counts if counts is None else counts, rows, times)
+        own, known = self.similarity(form).counts, counts or self.pair_counts
+        assert own is not None and known is not None
+        return own.columns(known, rows, times)
 
     def autoencoder(self, t: int) -> Autoencoder:
         """That of a type."""

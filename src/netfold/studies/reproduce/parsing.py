@@ -329,7 +329,8 @@ def _check_quick(table: Table) -> None:
     """An option of `--quick` is one of some model's; others have nothing to do with it."""
     from netfold.models import MODELS
 
-    models = [of.model for of in (*table.rows, *table.bases.values()) if of.model in MODELS]
+    named = [row.model for row in table.rows] + [base.model for base in table.bases.values()]
+    models = [model for model in named if model in MODELS]
     known = {name for model in models for name in table.quick_config(model)}
     for name in table.quick.config if models else ():
         if name not in known:
