@@ -37,7 +37,8 @@ def main() -> None:
     for name in sys.argv[1:]:
         graph = nf.datasets.load(name)
         linked, shared, both = pairs(graph)
-        print(f"| {name} | {graph.n_nodes:,} | {linked:,} | {shared:,} | {both:,} | {shared / linked:,.0f} |", flush=True)
+        cells = [name, *(f"{x:,}" for x in (graph.n_nodes, linked, shared, both)), f"{shared / linked:,.0f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
