@@ -155,14 +155,17 @@ def with_attributes(folder: Path, scale: float) -> None:
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    print("| nodes | edges | words a node | entries | s/epoch | GiB | target s |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| nodes | edges | words a node | entries | s/epoch | GiB | target s |\n| --- | --- | --- | --- | --- | --- | --- |"
+    )
     n, m = int(1_000_000 * scale), int(5_000_000 * scale)
     for words, target in ((21, "0.15"), (0, ""), (10, "")):
         path = with_words(folder, n, m, words, 50_000) if words else saved(folder, n, m)
         found = measure("ours", path, 256, 128, 12, device)
         memory = found["gpu_gib"] or found["peak_gib"]
         print(
-            f"| {n:,} | {found['m']:,} | {words} | {found['entries']:,} | {found['wall']:.4f} | {memory:.1f} | {target} |",
+            f"| {n:,} | {found['m']:,} | {words} | {found['entries']:,} | {found['wall']:.4f} | {memory:.1f} "
+            f"| {target} |",
             flush=True,
         )
 

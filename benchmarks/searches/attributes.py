@@ -1,10 +1,10 @@
-"""How SDNE's settings for graphs with attributes were chosen: classes, links and cold nodes of six graphs.
+"""How SDNE's settings for graphs with attributes were chosen: classes, links and cold nodes of some graphs.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/attributes.py [--graphs cora films] [--share 0/4] [--seeds 100]
-                                          [--tasks classes links cold] [--device D] [--only REGEX] >> attributes.jsonl
+    NETFOLD_DATA=../shared/data python benchmarks/searches/attributes.py [--graphs cora films] [--share 0/4]
+                      [--seeds 100] [--tasks classes links cold] [--device D] [--only REGEX] >> attributes.jsonl
     python benchmarks/searches/attributes.py --read attributes.jsonl
 
-Cora's classes have no vote: its tables report them, and the choice is made by the five other graphs and by inner parts
+Cora's classes have no vote: its tables report them, and the choice is made by the other graphs and by inner parts
 of Cora's links (20% of the edges that the table's split 0 leaves for training). The others:
 
     films       MovieLens: a film and the 5 with the most like users; its tags are attributes, its genres classes
@@ -12,6 +12,8 @@ of Cora's links (20% of the edges that the table's split 0 leaves for training).
     strong      a planted graph of 8 blocks whose words say more than its links
     weak        the same whose words say less than its links
     numbers     the same links as `strong`, with 16 numbers a node in place of words
+    shuffled    the posts again, each with the words of another: attributes that say nothing
+    airports    of the USA, with 8 random numbers each: the same for roles (DRNE)
 
 What was concluded is in docs/decisions/0018-attributes.md.
 """
@@ -36,7 +38,8 @@ from scipy import sparse
 import netfold as nf
 from netfold.studies.datasets.catalogue import located
 
-GRAPHS = ("cora", "films", "newsgroups", "strong", "weak", "numbers")
+GRAPHS = ("cora", "films", "newsgroups", "strong", "weak", "numbers", "shuffled")
+MODELS = {"sdne": nf.SDNE, "dvne": nf.DVNE, "spectral": nf.Spectral, "drne": nf.DRNE}
 TASKS = ("classes", "links", "cold")
 SETTINGS: list[dict[str, Any]] = [{}, {"attribute_weight": 0.0}] + [
     {"attribute_weight": w, "alpha": a, "dropout": d, "row_damping": p, "column_damping": p, "attribute_beta": b}
@@ -51,8 +54,15 @@ def graph_of(name: str) -> tuple[nf.Graph, dict[Any, Any]]:
         return nf.datasets.load("cora", directed=False, attributes=True), nf.datasets.classes("cora")
     if name == "films":
         return _films()
-    if name == "newsgroups":
-        return _newsgroups()
+    if name in ("newsgroups", "shuffled"):
+        graph, classes = _newsgroups()
+        order = np.random.default_rng(1).permutation(graph.n_nodes)
+        known = graph.attributes if name == "newsgroups" else graph.attributes.rows(order)
+        return graph.with_attributes(known), classes
+    if name == "airports":
+        graph = nf.datasets.load("usa_airports")
+        noise = np.random.default_rng(1).normal(size=(graph.n_nodes, 8))
+        return graph.with_attributes(noise), nf.datasets.classes("usa_airports")
     return _planted(name)
 
 
@@ -64,7 +74,9 @@ def _folder(name: str) -> Path:
 
 def _films() -> tuple[nf.Graph, dict[Any, Any]]:
     """Films by their users, with their tags; those that three users tagged at least."""
-    rows = np.loadtxt(_folder("dhne_movielens") / "hyperedges.csv.gz", int, delimiter=",", skiprows=1, usecols=(0, 1, 2))
+    rows = np.loadtxt(
+        _folder("dhne_movielens") / "hyperedges.csv.gz", int, delimiter=",", skiprows=1, usecols=(0, 1, 2)
+    )
     users = sparse.csr_array((np.ones(len(rows)), (rows[:, 1], rows[:, 0])))
     tags = sparse.csr_array((np.ones(len(rows)), (rows[:, 1], rows[:, 2])))
     some = np.flatnonzero(np.diff(sparse.csr_array(users > 0).indptr) >= 3)
@@ -79,7 +91,9 @@ def _newsgroups() -> tuple[nf.Graph, dict[Any, Any]]:
     counts = sparse.csr_array((rows[:, 2].astype(float), (rows[:, 0], rows[:, 1])))
     half = np.random.default_rng(0).random(counts.shape[1]) < 0.5
     labels = np.loadtxt(folder / "labels.csv.gz", str, delimiter=",", skiprows=1)
-    return _nearest_graph(counts[:, half] > 0, counts[:, ~half], np.arange(counts.shape[0]), {int(a): b for a, b in labels})
+    return _nearest_graph(
+        counts[:, half] > 0, counts[:, ~half], np.arange(counts.shape[0]), {int(a): b for a, b in labels}
+    )
 
 
 def _nearest_graph(
@@ -127,22 +141,34 @@ def _planted(name: str) -> tuple[nf.Graph, dict[Any, Any]]:
     return graph.with_attributes(x), classes
 
 
-def measured(name: str, task: str, settings: dict[str, Any], seed: int, device: str, model: str = "sdne") -> dict[str, float]:
+def measured(
+    name: str, task: str, settings: dict[str, Any], seed: int, device: str, model: str = "sdne"
+) -> dict[str, float]:
     """The figures of one model on one part of one graph."""
     graph, classes = graph_of(name)
-    make = lambda: {"sdne": nf.SDNE, "dvne": nf.DVNE, "spectral": nf.Spectral}[model](  # noqa: E731
+    make = lambda: MODELS[model](  # noqa: E731
         **settings, seed=seed, **({} if model == "spectral" else {"device": device})
     )
     ev = nf.evaluate
     if task == "classes":
-        return dict(ev.classification(make().fit(graph, progress=False), classes, train=[0.1, 0.5], repeats=2, seed=seed, baselines=False).figures)
+        return dict(
+            ev.classification(
+                make().fit(graph, progress=False), classes, train=[0.1, 0.5], repeats=2, seed=seed, baselines=False
+            ).figures
+        )
     if task == "links":
         whole = ev.split_edges(graph, 0.2, seed=0).train if name == "cora" else graph
         split = ev.split_edges(whole, 0.2, seed=seed)
-        return dict(ev.link_prediction(make().fit(split.train, progress=False), split, nodes=30, baselines=False, seed=seed).figures)
+        return dict(
+            ev.link_prediction(
+                make().fit(split.train, progress=False), split, nodes=30, baselines=False, seed=seed
+            ).figures
+        )
     split = ev.split_nodes(graph, 0.1, seed=seed)
     votes = None if name == "cora" else classes
-    return dict(ev.cold_start(make().fit(split.known, progress=False), split, classes=votes, seed=seed, baselines=False).figures)
+    return dict(
+        ev.cold_start(make().fit(split.known, progress=False), split, classes=votes, seed=seed, baselines=False).figures
+    )
 
 
 HEADLINES = {"classes": ("micro-F1@10%", "micro-F1@50%"), "links": ("AUC",), "cold": ("micro-F1", "AUC")}
@@ -157,7 +183,9 @@ def read(path: Path) -> None:
             continue
         for figure in HEADLINES[row["task"]]:
             if figure in row["figures"]:
-                cells[row["model"] + " " + json.dumps(row["settings"]), ""][f"{row['graph']} {figure}"].append(row["figures"][figure])
+                cells[row["model"] + " " + json.dumps(row["settings"]), ""][f"{row['graph']} {figure}"].append(
+                    row["figures"][figure]
+                )
     columns = sorted({c for x in cells.values() for c in x})
     base = {c: np.mean(cells["sdne {}", ""][c]) for c in columns}
     table = []
@@ -166,17 +194,20 @@ def read(path: Path) -> None:
         table.append((np.mean(gains), np.min(gains), len(gains), settings, x))
     print("gain over the defaults (mean, least), cells, settings; then", ", ".join(columns))
     for mean, least, count, settings, x in sorted(table, key=lambda row: -row[0]):
-        print(f"{mean:+.4f} {least:+.4f} {count:3d} {settings}", " ".join(f"{np.mean(x[c]):.3f}" if c in x else "-" for c in columns))
+        print(
+            f"{mean:+.4f} {least:+.4f} {count:3d} {settings}",
+            " ".join(f"{np.mean(x[c]):.3f}" if c in x else "-" for c in columns),
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", nargs="+", default=GRAPHS, choices=GRAPHS)
+    parser.add_argument("--graphs", nargs="+", default=GRAPHS, choices=(*GRAPHS, "airports"))
     parser.add_argument("--tasks", nargs="+", default=("classes", "links"), choices=TASKS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[100])
     parser.add_argument("--share", default="0/1", help="i/k: the i-th of k parts of the settings")
     parser.add_argument("--settings", default="", help="json lines of settings in place of the whole list")
-    parser.add_argument("--model", default="sdne", choices=("sdne", "dvne", "spectral"))
+    parser.add_argument("--model", default="sdne", choices=tuple(MODELS))
     parser.add_argument("--device", default="auto")
     parser.add_argument("--only", default="", help="a regular expression on the settings")
     parser.add_argument("--read", type=Path)
@@ -196,7 +227,10 @@ def main() -> None:
             start = time.perf_counter()
             figures = measured(name, task, own, seed, args.device, args.model)
             row = {"graph": name, "task": task, "seed": seed, "model": args.model, "settings": own}
-            row |= {"figures": {x: round(y, 5) for x, y in figures.items()}, "seconds": round(time.perf_counter() - start, 1)}
+            row |= {
+                "figures": {x: round(y, 5) for x, y in figures.items()},
+                "seconds": round(time.perf_counter() - start, 1),
+            }
             print(json.dumps(row), flush=True)
     return None
 
