@@ -155,9 +155,8 @@ def with_attributes(folder: Path, scale: float) -> None:
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    print(
-        "| nodes | edges | words a node | entries | s/epoch | GiB | target s |\n| --- | --- | --- | --- | --- | --- | --- |"
-    )
+    names = ("nodes", "edges", "words a node", "entries", "s/epoch", "GiB", "target s")
+    print("| " + " | ".join(names) + " |\n" + len(names) * "| --- " + "|")
     n, m = int(1_000_000 * scale), int(5_000_000 * scale)
     for words, target in ((21, "0.15"), (0, ""), (10, "")):
         path = with_words(folder, n, m, words, 50_000) if words else saved(folder, n, m)
