@@ -1,4 +1,4 @@
-"""What every model that reads attributes keeps to: no dense n x m, and a graph without them is refused in one sentence."""
+"""What every model that reads attributes keeps to: no dense n x m, and how a graph without them is refused."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netfold.data.checks import Bools, Floats, Ints, check_at_least_one, check_choice, is_between
+from netfold.data.checks import Bools, Floats, Ints
 from netfold.data.edges import Pairs, edge_pairs, links, neighbor_counts, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
@@ -24,11 +24,16 @@ from netfold.evaluate.class_tasks import (
     most_frequent,
     propagation_scorer,
 )
-from netfold.evaluate.new_node_tasks import all_vectors, asked_classes, known_vectors, new_node_negatives
+from netfold.evaluate.new_node_tasks import (
+    all_vectors,
+    asked_classes,
+    check_new_node_options,
+    known_vectors,
+    new_node_negatives,
+)
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.scores import chosen_score, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
-from netfold.evaluate.task import NORMALIZE, SCORES_OF_VECTORS
 
 __all__ = ["cold_start", "without_links_of_new"]
 
@@ -76,11 +81,7 @@ def cold_start(
             "--attributes FILE), or ask out_of_sample, about nodes with links"
         )
     score = chosen_score("cold-start", model, score)
-    check_choice(SCORES_OF_VECTORS, score=score)
-    check_choice(NORMALIZE, normalize=normalize)
-    if not is_between(C, 0, np.inf):
-        raise InputError(f"C={C!r} is not a finite number above 0")
-    check_at_least_one(per_positive=per_positive)
+    check_new_node_options(score, normalize, C, per_positive)
     of_classes = None if classes is None else asked_classes(split, classes)
     of_links = _Links(split, per_positive, seed) if links else None
     if of_classes is None and of_links is None:
