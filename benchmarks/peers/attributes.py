@@ -26,6 +26,7 @@ import netfold as nf
 from netfold.evaluate.cold_start_tasks import without_links_of_new
 
 WIDTHS, EPOCHS, LR = (256, 128), 200, 0.01
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class _Encoder(torch.nn.Module):
@@ -41,7 +42,7 @@ def fitted(kind: str, graph: nf.Graph, seed: int) -> GAE:
     """A model of a graph with words, trained to tell its links from random pairs."""
     torch.manual_seed(seed)
     x, links = words(graph), ends(graph)
-    model = GAE(_Encoder({"gae": GCNConv, "sage": SAGEConv}[kind], x.shape[1]))
+    model = GAE(_Encoder({"gae": GCNConv, "sage": SAGEConv}[kind], x.shape[1])).to(DEVICE)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR)
     for _ in range(EPOCHS):
         optimizer.zero_grad()
@@ -57,18 +58,18 @@ def fitted(kind: str, graph: nf.Graph, seed: int) -> GAE:
 def words(graph: nf.Graph) -> torch.Tensor:
     """Rows that sum to 1: n x words."""
     x = sparse.csr_array(graph.attributes.columns[0].values, dtype=np.float32).toarray()
-    return torch.from_numpy(x / np.maximum(1, x.sum(axis=1, keepdims=True)))
+    return torch.from_numpy(x / np.maximum(1, x.sum(axis=1, keepdims=True))).to(DEVICE)
 
 
 def ends(graph: nf.Graph) -> torch.Tensor:
     """Both directions of each link: 2 x arcs."""
-    return torch.from_numpy(np.stack(graph.adjacency.nonzero()).astype(np.int64))
+    return torch.from_numpy(np.stack(graph.adjacency.nonzero()).astype(np.int64)).to(DEVICE)
 
 
 @torch.no_grad()
 def vectors(model: GAE, graph: nf.Graph) -> nf.Embedding:
     """What the encoder makes of all nodes of a graph."""
-    return nf.Embedding(graph.nodes, model.encode(words(graph), ends(graph)).numpy())
+    return nf.Embedding(graph.nodes, model.encode(words(graph), ends(graph)).numpy(force=True))
 
 
 def measured(kind: str, task: str, seed: int) -> dict[str, float]:
