@@ -142,7 +142,8 @@ class Changes:
         values = np.concatenate([entries.data[alive][same], weights[some]])
         adjacency = sparse.coo_array((values, tuple(ends)), shape=(len(nodes), len(nodes))).tocsr()
         adjacency.sort_indices()
-        return Graph(adjacency, nodes, directed=base.directed)
+        known = None if base.attributes is None else base.attributes.aligned(base.nodes, nodes)  # -1: new, not known
+        return Graph(adjacency, nodes, directed=base.directed, attributes=known)
 
     def check_network(self, graph: Graph, there: set[Any]) -> None:
         """Refuse a graph that is not the network as it is now, whose nodes are `there`, as far as changes tell."""

@@ -221,7 +221,7 @@ class Evolving:
         changed = [*((u, v, 0.0) for u, v in cut), *arrived]
         after = self._changes.unplaced(lost, changed) if again else self._changes.overlaid(lost, changed)
         before = [x for x in self._changes.vectors if x not in after.gone] if again else []
-        codes, unreached = self._placed([*fresh, *before], after, together=again)
+        codes, unreached = self._placed([*fresh, *before], after, graph, together=again)
         unreached = [x for x in unreached if x not in self._changes.vectors]  # who lost all links stays where he is
         delta = self._delta(codes, lost, unreached, changed)
         drift = self._drift(delta, codes, arrived, after)
@@ -299,7 +299,7 @@ class Evolving:
         return [*fresh, *sorted(waiting, key=str)] if arrived else fresh
 
     def _placed(
-        self, fresh: list[Any], state: Changes, *, together: bool = False
+        self, fresh: list[Any], state: Changes, today: Graph | None, *, together: bool = False
     ) -> tuple[dict[Any, tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]], list[Any]]:
         """The vectors, and deviations, of nodes that need some, and those that nothing leads to.
 
@@ -311,7 +311,7 @@ class Evolving:
         if not fresh:
             return codes, []
         links = {x: {y: w for y, w in state.near(x).items() if w > 0} for x in fresh}
-        own = self._by_model(fresh, links, state, together=together)
+        own = self._by_model(fresh, links, state, today, together=together)
         for i, node in enumerate(own.nodes if own is not None else ()):
             assert own is not None
             codes[node] = own.vectors[i], None if own.std is None else own.std[i]
@@ -331,9 +331,18 @@ class Evolving:
         return codes, sorted(todo, key=str)
 
     def _by_model(
-        self, fresh: list[Any], links: dict[Any, dict[Any, float]], state: Changes, *, together: bool
+        self,
+        fresh: list[Any],
+        links: dict[Any, dict[Any, float]],
+        state: Changes,
+        today: Graph | None,
+        *,
+        together: bool,
     ) -> Embedding | None:
-        """As the model places nodes with links to fitted ones that are there; None where it has no way, or no node."""
+        """As the model places nodes with links to fitted ones that are there; None where it has no way, or no node.
+
+        Where it was fitted with attributes, also by those that the graph of `today` has.
+        """
         from netfold.data.graph import Graph
 
         if not set(self.model._ways()) - {"mean"}:
@@ -360,9 +369,14 @@ class Evolving:
         if self._directed and self._reads_out():
             leaving = {x for x, y, _ in rows if y in known}
             rows = [(x, y, w) for x, y, w in rows if x in leaving or y in leaving]
-        if not rows:
+        alone = self._known_of(today) & set(fresh)
+        if not rows and not alone:
             return None
-        later = Graph.from_edges([(x, y) for x, y, _ in rows], [w for *_, w in rows], directed=self._directed)
+        nodes = dict.fromkeys([*(z for x, y, _ in rows for z in (x, y)), *(x for x in fresh if x in alone)])
+        weights = [w for *_, w in rows]
+        later = Graph.from_edges([(x, y) for x, y, _ in rows], weights, directed=self._directed, nodes=nodes)
+        if "attributes" in self.model.graph_facts_ and today is not None and today.attributes is not None:
+            later = later.with_attributes(today.attributes.aligned(today.nodes, later.nodes))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # who is not reached, the day says
             new = self.model.transform(later)
@@ -371,6 +385,15 @@ class Evolving:
         if not wanted:
             return None
         return new.take(wanted) if self._turn is None else self._turn.of(new.take(wanted))
+
+    def _known_of(self, today: Graph | None) -> set[Any]:
+        """Those nodes of today of which the model reads something beside links."""
+        from netfold.embedder.attributes import later_attribute_rows
+
+        rows = None if today is None else later_attribute_rows(self.model, today)
+        if today is None or rows is None:
+            return set()
+        return {x for x, known in zip(today.nodes, rows.block.known.any(axis=1).tolist(), strict=True) if known}
 
     def _reads_out(self) -> bool:
         """Whether the way that was chosen reads the links that leave a node alone."""

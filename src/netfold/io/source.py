@@ -47,16 +47,17 @@ def excerpt(text: bytes) -> str:
     return repr(start if len(text) <= 40 else start[:37] + "...")
 
 
-def file_kind(path: Path) -> str:
-    """`text`, `gzip`, `zstd` or `parquet`, by its first bytes; the name only tells what was meant."""
+def file_kind(path: Path, holds: str = "one edge per line") -> str:
+    """`text`, `gzip`, `zstd` or `parquet`, by its first bytes; the name only tells what was meant.
+
+    `holds` says what an empty one should hold.
+    """
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise refusal(path, "this is a folder; give the file in it")
         if not stat.S_ISREG(status.st_mode):
-            raise refusal(
-                path, "this is not a regular file, and edges are read more than once; write them to a file first"
-            )
+            raise refusal(path, "this is not a regular file, and it is read more than once; write it to a file first")
         with path.open("rb") as file:
             head = file.read(16)
     except InputError:
@@ -66,7 +67,7 @@ def file_kind(path: Path) -> str:
     except (OSError, ValueError) as e:
         raise refusal(path, f"the file cannot be opened ({_reason(e)}); check its name and permissions") from None
     if not head:
-        raise refusal(path, "the file is empty; it should hold one edge per line")
+        raise refusal(path, f"the file is empty; it should hold {holds}")
     by_magic = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "text")
     meant = _SUFFIX.get(path.suffix.lower(), by_magic)
     if meant != by_magic:

@@ -292,9 +292,10 @@ class DVNE(Embedder["DVNENetwork"]):
         return self._gaussians(graph.nodes.take(new), steps(out, into), data.block_of(new))
 
     def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
-        from netfold.learn.sparse_rows import SparseRows
+        from netfold.embedder.attributes import joint_rows
 
-        rows = SparseRows.from_scipy(data.steps, device=network.device)
+        block = None if data.block is None else network.scaled(data.block)
+        rows = joint_rows(data.steps, block, network.first.table)
         return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:

@@ -355,9 +355,10 @@ class SDNE(Embedder["SDNENetwork"]):
         return Embedding(graph.nodes.take(new), self.network_.embed(rows, data.block_of(new)))
 
     def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
-        from netfold.learn.sparse_rows import SparseRows
+        from netfold.embedder.attributes import joint_rows
 
-        rows = SparseRows.from_scipy(network.weighed(data.graph.adjacency), device=network.device)
+        block = None if data.block is None else network.scaled(data.block)
+        rows = joint_rows(network.weighed(data.graph.adjacency), block, network.first.table)
         return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:

@@ -152,7 +152,7 @@ class SDNENetwork(nn.Module):
             part, hidden = y.new_zeros(()), None
             if chunk.decoded:
                 hidden, outputs = self._decoded(chunk.rows, y)
-                part = self._second_order(chunk.rows, hidden, outputs, batch.columns, held)
+                part = self._second_order(chunk, hidden, outputs, batch.columns, held)
             second = second + part.detach()
             if hidden is not None and chunk.beside is not None:
                 more = self._beside(chunk, hidden, outputs, batch.gaps, held[3:])
@@ -201,24 +201,25 @@ class SDNENetwork(nn.Module):
         if more.dense is not None:
             errors = (self.last.dense(hidden, slice(self.n_links, None)) - more.dense).square()
             return (errors * _dense_weights(more, beta)).sum()
-        own = chunk.rows.col >= self.n_links
+        assert chunk.of_attributes is not None
+        own, values = (x.index_select(0, chunk.of_attributes) for x in (outputs, chunk.rows.values))
         total = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
-        total = total + losses.second_order_correction(outputs[own], chunk.rows.values[own], beta)
+        total = total + losses.second_order_correction(own, values, beta)
         for i in range(len(gaps)):
             a, b, c = gram[3 * i + 3 : 3 * i + 6]
             total = total - self.last.energy(hidden[more.gaps[i]], (a, b, c))
         return total if more.unknown is None else total - self.last.at(more.unknown, hidden).square().sum()
 
     def _second_order(
-        self, rows: SparseRows, hidden: Tensor, outputs: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]
+        self, chunk: RowChunk, hidden: Tensor, outputs: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]
     ) -> Tensor:
         """‖(X̂ - X) ⊙ B‖² of a chunk's links: the squares of all x̂, and at the non-zeros what they should be."""
+        rows = chunk.rows
         if self.output == "linear":
             squares = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
             values = rows.values
-            if self.n_attributes and not self.dense:
-                own = rows.col < self.n_links
-                outputs, values = outputs[own], values[own]
+            if chunk.of_links is not None:
+                outputs, values = (x.index_select(0, chunk.of_links) for x in (outputs, values))
             return squares + losses.second_order_correction(outputs, values, self.beta)
         scale = 1.0 if columns is None else rows.width / len(columns)
         squares = scale * self.last.sigmoid_energy(hidden, columns)
