@@ -14,15 +14,8 @@ import torch
 import netfold as nf
 from netfold.cluster.exchange import RankGraph
 from netfold.cluster.ranks import Ranks, start
-from netfold.cluster.skipgram import (
-    Portions,
-    RankLinks,
-    RankNoise,
-    both_degrees,
-    link_steps,
-    rank_start,
-    walk_steps,
-)
+from netfold.cluster.skipgram import Portions, both_degrees, link_steps, rank_start, walk_steps
+from netfold.cluster.walks import RankLinks, RankNoise
 from netfold.io.parts import PartsFolder
 from netfold.learn.draws import _mixed, _shifted, uniform_at
 from netfold.learn.skipgram import PairBatch, Windows, distance_weights
@@ -82,6 +75,8 @@ def one_step(folder: Path, options: dict[str, Any], step: int = 1) -> Arrays:
         "terms": terms, "grads": grads, "batch": in_nodes(batch), "sent": network._ranks.swapped - before,
         "parameters": {name: p.detach().numpy().copy() for name, p in network.own.named_parameters()},
         "sizes": [len(in_nodes(b)["positives"]) for b in batches], "steps": problem.steps,
+        "read": (batch.nodes.numpy(), batch.drawn_alone.numpy()), "bounds": network._graph.bounds,
+        "widths": [sum(table.shape[1] for table in tables) for tables in (network.near(), network.far())],
     }  # fmt: skip
 
 
@@ -152,6 +147,21 @@ def compare(folder: Path, options: dict[str, Any], size: int) -> list[Arrays]:
     return answers
 
 
+def counted_by_hand(answers: list[Arrays], rank: int) -> int:
+    """Bytes of float64 rows, their gradients, names and counts that a rank sends to others in a step."""
+    size, bounds, total = len(answers), answers[0]["bounds"], 0
+    for k, width in enumerate(answers[0]["widths"]):
+        total += 8 * (size - 1)
+        for q, answer in enumerate(answers):
+            nodes = answer["read"][k]
+            here = int(((nodes >= bounds[rank]) & (nodes < bounds[rank + 1])).sum())
+            if q == rank:
+                total += (8 + 8 * width) * (len(nodes) - here)  # names there, gradients there
+            else:
+                total += 8 * width * here  # rows to who asked
+    return total
+
+
 CASES = [(model, kind) for model in MODELS for kind in ("undirected", "hub", "directed")]
 
 
@@ -169,8 +179,10 @@ def test_a_step_of_two_ranks_is_the_same(model: str, kind: str, tmp_path: Path) 
 
 
 def alike(folder: Path, options: dict[str, Any], size: int) -> None:
-    """A step on so many ranks against a naive loop, and against the batch of one process."""
-    several, alone = together(compare(folder, options, size)), together([one_step(folder, options)])
+    """A step on so many ranks against a naive loop, and against the batch of one process; and the bytes sent."""
+    answers = compare(folder, options, size)
+    assert [a["sent"] for a in answers] == [counted_by_hand(answers, r) for r in range(size)]
+    several, alone = together(answers), together([one_step(folder, options)])
     for k in ("positives", "negatives"):  # the very same ones, whoever drew them
         assert Counter(several[0][k]) == Counter(alone[0][k])
     for one, other in zip(several[1:], alone[1:], strict=True):
@@ -198,6 +210,28 @@ def test_training_on_two_ranks_is_that_of_one(model: str, tmp_path: Path) -> Non
     np.testing.assert_allclose(several[0]["objectives"], alone["objectives"], rtol=1e-5)
     vectors = np.concatenate([x["vectors"] for x in several])
     np.testing.assert_allclose(vectors, alone["vectors"], atol=1e-3)
+
+
+def largest_of_an_epoch(folder: Path, options: dict[str, Any]) -> tuple[int, int]:
+    """The most numbers of a tensor that an epoch makes on this rank, and how many nodes it owns."""
+    from allocations import Allocations
+
+    problem = problem_of(folder, options)
+    with Allocations() as seen:
+        for batch in problem.batches(0):
+            problem.network.loss(batch)
+        problem.network.embed()
+    return seen.numbers, problem.network._graph.m
+
+
+@pytest.mark.parametrize("model", ["line", "node2vec"])
+def test_no_rank_holds_a_whole_table(model: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    graph = nf.Graph.from_edges(rng.integers(0, 4000, (6000, 2)), nodes=range(4000))
+    graph.save(tmp_path / "g.parts", parts=16)
+    small = {"line": {"samples": 400, "batch_size": 200}, "node2vec": {"length": 4, "window": 2, "init": "none"}}[model]
+    for numbers, m in on_ranks(2, largest_of_an_epoch, tmp_path / "g.parts", {"model": model, "dim": 64, **small}):
+        assert m <= 2250 and m * 64 <= numbers < 4000 * 64
 
 
 # -------------------------------------------------------------------- what is drawn

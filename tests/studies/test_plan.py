@@ -50,6 +50,22 @@ def test_memory_of_spectral_is_within_a_quarter_of_what_is_measured(larger: Path
     assert counted == pytest.approx(peak, rel=0.25)
 
 
+def bytes_of_an_epoch(folder: Path, name: str) -> int:
+    from netfold.cluster.ranks import start
+
+    nf.MODELS[name](dim=16, epochs=1, device="cpu", init="none").fit(folder, progress=False)
+    return start("cpu").swapped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "within"), [("line", 0.05), ("node2vec", 0.15)])
+def test_bytes_of_steps_are_as_expected(name: str, within: float, folder: Path) -> None:
+    """Walks come by the same nodes more often than chance, which is what is counted."""
+    sent = on_ranks(2, bytes_of_an_epoch, folder, name, timeout=600)
+    model = nf.MODELS[name](dim=16)
+    assert plan(PartsFolder.open(folder, "graph"), model, ranks=2).sent == pytest.approx(np.mean(sent), rel=within)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("dim", [16, 64])
@@ -60,7 +76,7 @@ def test_memory_of_drne_is_within_a_quarter_of_what_is_measured(size: int, dim: 
     assert counted == pytest.approx(peak, rel=0.25)
 
 
-SPREAD = ("drne", "line", "node2vec", "sdne", "spectral")
+SPREAD = ("depthlgp", "drne", "line", "node2vec", "sdne", "spectral")
 COUNTED = sorted(name for name, cls in nf.MODELS.items() if cls.counted)
 
 

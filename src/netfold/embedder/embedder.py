@@ -258,7 +258,7 @@ class Embedder(Configured, Generic[N]):
         self._check_fitted()
         self._check_how(how)
         later = self._read(self._opened(graph, directed=self.graph_facts_.get("directed", False)), later=True)
-        at = self.embedding_.nodes.find(later.graph.nodes)
+        at = self._known_rows(later.graph.nodes)
         placed = np.flatnonzero(at < 0)
         _log.info("%s: %d of %d nodes are new", type(self).__name__, len(placed), len(at))
         if known is not False:
@@ -270,6 +270,15 @@ class Embedder(Configured, Generic[N]):
             if how == "encode":
                 return self._extend(later, placed, at)
             return self._placed_rows(later, placed, at, self._way(how))
+
+    def _known_rows(self, nodes: Nodes) -> npt.NDArray[np.int64]:
+        """The positions of nodes among those that were fitted, -1 where one is new."""
+        graph = self._graph_parts
+        if graph is None or graph.ranks.size == 1:
+            return self.embedding_.nodes.find(nodes)
+        from netfold.embedder.parts import known_rows
+
+        return known_rows(self, nodes)
 
     @property
     def placing_(self) -> Placing:
@@ -337,6 +346,11 @@ class Embedder(Configured, Generic[N]):
         if graph is not None and (graph.ranks.size > 1 or str(path).endswith(".parts")):
             from netfold.embedder.parts import save_vector_parts
 
+            if self.extends:
+                raise InputError(
+                    f"{path}: the vectors are those that {type(self).__name__} was given; what ranks have learned is "
+                    "in the checkpoint, from which one process goes on and saves a model, as NAME.netfold"
+                )
             if not str(path).endswith(".parts"):
                 raise InputError(
                     f"{path}: the vectors of several ranks are a folder of parts; let its name end in .parts"
@@ -535,6 +549,10 @@ class Embedder(Configured, Generic[N]):
     def _sent(self, *, directed: bool) -> int:
         """Bytes that travel in a step for each row of another rank that is needed, there and back."""
         return 0
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float | None:
+        """Bytes that a rank sends in an epoch of a graph with such degrees; None: `_sent` for each row it needs."""
+        return None
 
     def _in_flight(self, *, directed: bool) -> float:
         """Bytes that a rank holds for each row that it needs of one peer, at its peak.

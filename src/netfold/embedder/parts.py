@@ -12,11 +12,15 @@ from netfold.embedder.options import config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from netfold.cluster.exchange import RankGraph
+    from netfold.data.nodes import Nodes
     from netfold.embedder.embedder import Embedder
     from netfold.io.parts import PartsFolder
 
-__all__ = ["fit_parts", "is_spread", "save_vector_parts"]
+__all__ = ["fit_parts", "is_spread", "known_rows", "save_vector_parts"]
 
 
 def is_spread(model: Embedder, path: str | os.PathLike[str], embedding: str | os.PathLike[str] | None = None) -> bool:
@@ -112,6 +116,23 @@ def fit_parts(
     model.graph_facts_ = facts | problem.network.facts
     model.embedding_ = Embedding(graph.names(), vectors, fitted_to=folder.fingerprint)
     setattr(model, "_graph_parts", graph)  # noqa: B010
+
+
+def known_rows(model: Embedder, nodes: Nodes) -> npt.NDArray[np.int64]:
+    """The positions of nodes among those of all ranks, -1 where one is new; for models that place over ranks."""
+    import numpy as np
+    import torch
+
+    graph: RankGraph = model._graph_parts
+    if not model.extends:
+        raise InputError(
+            f"new nodes are placed by one process, and this {type(model).__name__} was fitted by {graph.ranks.size} "
+            "ranks; fit it from the same checkpoint without torchrun"
+        )
+    own = model.embedding_.nodes.find(nodes)
+    there = torch.from_numpy(np.where(own >= 0, own + graph.first + 1, 0))
+    rows: npt.NDArray[np.int64] = (graph.ranks.sum_(there) - 1).numpy()
+    return rows
 
 
 def _own_vectors(graph: RankGraph, extended: PartsFolder) -> Any:

@@ -68,7 +68,7 @@ class SkipGramOptions(TrainingOptions):
     )
     batch_size: int | None = option(
         None,
-        "walks a step, of all ranks together; None: 64, and where nodes are above 100,000 as many as meet half of them",
+        "walks a step; None: 64, and where nodes are above 100,000 as many as meet half of them",
         type=int,
         at_least=1,
     )

@@ -128,6 +128,8 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     steps = model._steps(nodes)
     needed = needed_rows(degrees, ranks, steps)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
+    if ranks > 1 and (by_steps := model._sent_in_epoch(degrees, ranks)) is not None:
+        sent = round(by_steps)
     flight = round(needed * model._in_flight(directed=directed) / (steps * (ranks - 1))) if ranks > 1 else 0
     taken = (model._bytes if why else model._part_bytes)(own_nodes, own_arcs, ranks)
     return Plan(

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from netfold.data.text import listed, type_in_words
 from netfold.embedder.options import holds, option
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from netfold.learn.progress import Progress
     from netfold.learn.training import Block
     from netfold.models.depthlgp.network import Batch, DepthLGPNetwork
+    from netfold.models.lgp.posterior import Placed
 
 __all__ = ["DepthLGP"]
 
@@ -201,6 +202,35 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         for table in own.tables:
             table.requires_grad_(any(x is table for x in block.parameters))
         return Problem(network, network.batches, [block], self.schedule)
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        """At most: links that are asked for, 28 bytes each, and h and a of known nodes, back where both are learned.
+
+        A walk is at a node in proportion to its links; so many are read of each that it meets, and of those beside.
+        """
+        import numpy as np
+
+        counts = np.asarray(degrees, np.float64)
+        share = counts / max(1.0, counts.sum())
+        near, beside = (float(share @ np.minimum(counts, cap or np.inf)) for cap in (self.one_step, self.two_step))
+        known, links = near * (1 + beside), float(share @ counts) + near * beside
+        ways = 1 if self.starts == "chosen" else 2
+        each = 28 * links + known * (8 + 4 * ways * ((self.dim or 128) + 1))
+        return self.samples * self.roots * each * (1 - 1 / ranks) / ranks
+
+    def _placed(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Placed:
+        """Of a model that is spread over ranks, new nodes are divided among them; each then has all answers."""
+        graph, network = self._graph_parts, cast(Any, self.network_)
+        if graph is None or graph.ranks.size == 1:
+            return super()._placed(data, new, known)
+        if self.routine != "exact":
+            raise InputError("routine='sampled' places new nodes in one process; over ranks take routine='exact'")
+        graph.ranks.agree("later graph", {"fingerprint": data.graph.fingerprint})
+        self._check_weights(data)
+        placed, reached = network.place(data.links, new, known, self._generator(8) if self.uncertainty else None)
+        if graph.ranks.first:
+            self._warn(data.graph, new[~reached])
+        return placed  # type: ignore[no-any-return]
 
     def _held_back(self, data: _Embedded) -> npt.NDArray[np.int64]:
         """Known nodes that training never holds back: by these is seen where to start, and whether it helped."""

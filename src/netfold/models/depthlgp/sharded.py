@@ -13,22 +13,26 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netfold.cluster.exchange import LinkedGraph, RankGraph, row_sums
-from netfold.cluster.skipgram import Lookup, RankLinks, part_masses
+from netfold.cluster.exchange import LinkedGraph, RankGraph, RankRows, row_sums
+from netfold.cluster.walks import Lookup, RankLinks, part_masses
 from netfold.data.checks import Floats, Ints
 from netfold.embedder.placing import Placing, length_ratio
 from netfold.errors import InputError
 from netfold.learn.draws import uniform_at
 from netfold.models.depthlgp.network import WORTH, DepthLGPNetwork
 from netfold.models.lgp.neighborhoods import Caps, Surroundings, first_met, surroundings, unit_near, walk_length
+from netfold.models.lgp.posterior import Arrivals, Known, Placed, arrivals_by
 from netfold.models.lgp.process import StoredGraph
 from netfold.models.lgp.solve import posterior_variances, solved
 
@@ -43,6 +47,8 @@ _SLOTS = 24
 """Bits of a slot among the links of a node that are read."""
 _MEASURED = 256
 """Nodes held back, and subgraphs from whose errors is learned how sure an answer is."""
+_CHUNK = 1 << 14
+"""Rows of links that are multiplied at a time."""
 _TOGETHER = 16
 """Subgraphs that are measured together, whatever the number of ranks: for their variances are exact then."""
 
@@ -335,12 +341,96 @@ class ShardedDepthLGP(nn.Module):
         if len(whole[0]):
             self.own.spread.measure(self.own.g, whole[0], whole[1], whole[2])
 
+    # ---------------------------------------------------------------- new nodes
+
+    @cached_property
+    def _known(self) -> SpreadKnown:
+        """The sums of known nodes over their neighbors."""
+        latent = self.own.latent.detach()
+        rows = RankRows(self._graph, _CHUNK, dtype=latent.dtype, device=latent.device)
+        exchange, weights = rows.exchange(), self.own.kernel.weights(self.own.kernel.raw_weights.detach())
+        sums = rows.matmul(exchange, weights), rows.matmul(exchange, weights * latent)
+        return SpreadKnown(self.own, self._graph.matrix(), *sums, self._graph)
+
+    @torch.no_grad()
+    def place(
+        self, later: sparse.csr_array, new: Ints, known: Ints, generator: torch.Generator | None
+    ) -> tuple[Placed, npt.NDArray[np.bool_]]:
+        """The rows `new` of a later graph, which every rank has, and which of them a path leads to.
+
+        Nodes that have to do with one another are placed by one rank: those that are linked and, unless zeta is 0,
+        those that have a known neighbor in common.
+        """
+        ready = self._known
+        arriving = arrivals_by(later, new, known, lambda rows, near: rows)
+        mine = self._divided(arriving)
+        columns = np.flatnonzero(np.bincount(arriving.to_near[mine].indices, minlength=len(arriving.near)))
+        some = Arrivals(
+            arriving.near[columns],
+            sparse.csr_array(arriving.to_near[mine][:, columns]),
+            sparse.csr_array(arriving.among[mine][:, mine]),
+            self._added(sparse.csr_array(arriving.added[columns]), known, arriving.near[columns]),
+        )
+        system, places = ready.system(some), torch.from_numpy(mine)
+        latent = self.own.latent.new_zeros(len(new), self.own.latent.shape[1])
+        variances = latent.new_zeros(len(new), self.own.kernel.widest())
+        if len(mine):
+            latent[places] = solved(system)
+            if generator is not None:
+                variances[places] = posterior_variances(system, generator, (places, len(new)))
+        self._ranks.sum_together_([latent, variances])
+        return Placed(latent, None if generator is None else variances), arriving.reached()
+
+    def _divided(self, new: Arrivals) -> Ints:
+        """The new nodes that this rank places, in order: whole components."""
+        links = new.among
+        if bool((self.own.kernel.zeta > 0).any()):
+            both: Any = [[new.among, new.to_near], [new.to_near.T, None]]
+            links = sparse.csr_array(sparse.block_array(both))
+        _, component = connected_components(links, directed=False)
+        _, group, sizes = np.unique(component[: len(new)], return_inverse=True, return_counts=True)
+        owner = (np.cumsum(sizes) - sizes) * self._ranks.size // max(1, len(new))
+        return np.flatnonzero(owner[group] == self._ranks.rank)
+
+    def _added(self, rows: sparse.csr_array, known: Ints, near: Ints) -> sparse.csr_array:
+        """What rows of a later graph give to links among known nodes beyond what the fitted one does: k x n."""
+        entries, device = rows.tocoo(), self._weights.device
+        ends = known[entries.coords[1]]
+        among = ends >= 0
+        at, to = entries.coords[0][among], ends[among]
+        lookup = Lookup(self._graph, torch.from_numpy(near[at]).to(device))
+        place = self._links.find(lookup.here, lookup.there(torch.from_numpy(to).to(device)))
+        fitted = torch.zeros(len(place), device=device)
+        fitted[place >= 0] = self._weights[place[place >= 0]]
+        values = entries.data[among] - lookup.back(fitted).numpy(force=True)
+        added = sparse.coo_array((values, (at, to)), shape=(len(near), self._graph.n_nodes)).tocsr()
+        added.eliminate_zeros()
+        return sparse.csr_array(added)
+
     def _stacked(self, rows: Tensor) -> Tensor:
         """Some rows of each rank, one below the other; for few."""
         counts = self._ranks.gather(len(rows))
         padded = rows.new_zeros(max(counts), rows.shape[1])
         padded[: len(rows)] = rows
         return torch.cat([x[:count] for x, count in zip(self._ranks.stack(padded), counts, strict=True)])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SpreadKnown(Known):
+    """What is kept ready of known nodes, where those are spread over ranks; all ranks ask together."""
+
+    graph: RankGraph
+
+    def read(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """a and h of some known nodes."""
+        lookup = Lookup(self.graph, nodes)
+        raw = self.process.kernel.raw_weights.detach()[lookup.here]
+        return self.process.kernel.weights(lookup.back(raw)), lookup.back(self.process.latent.detach()[lookup.here])
+
+    def _sums(self, near: Tensor, added: sparse.csr_array) -> tuple[Tensor, Tensor]:
+        lookup = Lookup(self.graph, near)
+        mass, pull = lookup.back(self.mass[lookup.here]), lookup.back(self.pull[lookup.here])
+        return self._with_added(mass, pull, added)
 
 
 def _unit(graph: RankGraph) -> float:
@@ -353,7 +443,7 @@ def _unit(graph: RankGraph) -> float:
 
 def _at_owner(lookup: Lookup, grad: Tensor, table: Tensor) -> Tensor:
     """The gradient of rows that were brought, as a sparse one of the table's own rows, where all ranks' add up."""
-    nodes, at = torch.unique(lookup.here, return_inverse=True)  # type: ignore[no-untyped-call]
+    nodes, at = torch.unique(lookup.here, return_inverse=True)
     coming = lookup.there(grad)
     sums = coming.new_zeros(len(nodes), table.shape[1]).index_add_(0, at, coming)
     return torch.sparse_coo_tensor(nodes[None], sums, table.shape, is_coalesced=True)

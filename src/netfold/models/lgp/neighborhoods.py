@@ -142,7 +142,10 @@ def read_around(
 class LinkRows(Protocol):
     """The links of n nodes, symmetric, without self-loops, wherever they are."""
 
-    n: int
+    @property
+    def n(self) -> int:
+        """How many nodes there are."""
+        ...
 
     def counts(self, nodes: Ints) -> Ints:
         """How many links each of some nodes has."""

@@ -97,14 +97,26 @@ class LINE(Embedder["LINENetwork"]):
         """Two tables and the vectors, 12 a width; of links and of a step's rows as measured, up to 100,000 nodes."""
         from netfold.learn.skipgram import batch_by_size
 
-        step = self.batch_size or batch_by_size(4096, nodes, 2)
+        step = (self.batch_size or batch_by_size(4096, nodes * ranks, 2)) // ranks
         return nodes * (12 * self.dim + 64) + 34 * arcs + 73 * self.dim * step
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        from netfold.cluster.skipgram import expected_traffic
+        from netfold.learn.skipgram import batch_by_size
+
+        step = self.batch_size or batch_by_size(4096, len(degrees), 2)
+        steps = math.ceil((self.samples or max(_LEAST, int(degrees.sum()))) / step)
+        first = {"first": self.dim, "second": 0, "both": self.dim // 2}[self.order]
+        second = {"first": 0, "second": self.dim, "both": self.dim // 2}[self.order]
+        near, far = 8 * (first + 2 * second), 8 * (first + second)
+        return expected_traffic(degrees, step / ranks, steps, ranks, near, far)
 
     def _unspread(self, *, directed: bool = False) -> str:
         return ""
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
-        from netfold.cluster.skipgram import RankLinks, RankNoise, both_degrees, link_steps, rank_start
+        from netfold.cluster.skipgram import both_degrees, link_steps, rank_start
+        from netfold.cluster.walks import RankLinks, RankNoise
         from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
         from netfold.learn.training import Block
         from netfold.models.line.sharded import ShardedLINE

@@ -69,7 +69,11 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         "and 0.03 above 100,000 nodes, where a step meets half of them and more would undo a good start",
     )
     schedule: str = skipgram("schedule")
-    batch_size: int | None = skipgram("batch_size")
+    batch_size: int | None = skipgram(
+        "batch_size",
+        help="walks a step, of all ranks together; None: 64, and where nodes are above 100,000 as many as meet half "
+        "of them",
+    )
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
     held_out: float = skipgram("held_out")
@@ -81,8 +85,19 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             return f"with q={self.q:g} most steps of a walk would be refused, and each asks other ranks again"
         return "held_out asks for pairs of nodes that different ranks have" if self.held_out else ""
 
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        from netfold.cluster.skipgram import expected_traffic
+        from netfold.learn.skipgram import batch_by_size
+
+        walks = self.walks * int((degrees > 0).sum())
+        steps = math.ceil(walks / (self.batch_size or batch_by_size(64, len(degrees), 2 * self.length)))
+        nodes = walks * self.length / steps / ranks
+        walked = 24 * (1 - 1 / ranks) * walks * (self.length - 1) / ranks
+        return walked + expected_traffic(degrees, nodes, steps, ranks, 16 * self.dim, 8 * self.dim)
+
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
-        from netfold.cluster.skipgram import RankLinks, RankNoise, both_degrees, rank_start, walk_steps
+        from netfold.cluster.skipgram import both_degrees, rank_start, walk_steps
+        from netfold.cluster.walks import RankLinks, RankNoise
         from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
         from netfold.learn.training import Block
         from netfold.models.node2vec.sharded import ShardedNode2Vec
