@@ -296,7 +296,10 @@ class _Summed:
     """Rows that several ranks sent for some own rows, added up."""
 
     def __init__(self, index: Tensor, distinct: bool):
-        self._nodes, self._at = (index, None) if distinct else torch.unique(index, return_inverse=True)
+        self._nodes: Tensor = index
+        self._at: Tensor | None = None
+        if not distinct:
+            self._nodes, self._at = torch.unique(index, return_inverse=True)
 
     def sparse(self, table: Tensor, rows: Tensor) -> Tensor:
         """As a gradient of a table that holds some rows."""
