@@ -317,6 +317,17 @@ def test_the_nearest_that_are_not_linked_are_judged_and_saved(chromium: Chromium
 
 
 @in_a_browser
+def test_names_are_there_at_rest(chromium: Chromium) -> None:
+    written = """(() => {
+      const canvas = document.querySelector('.names');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.some((x, i) => i % 4 === 3 && x > 0);
+    })()"""
+    with opened(chromium, two_sheets()[:1]):
+        chromium.wait(written)
+
+
+@in_a_browser
 def test_two_models_share_a_selection_and_the_address_holds_the_view(chromium: Chromium) -> None:
     with opened(chromium, two_sheets()) as window:
         window.find("node 20")

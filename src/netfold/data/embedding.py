@@ -601,7 +601,6 @@ class _Search:
             costs = -np.einsum(sums, self._vectors[row].astype(np.float64), queries)
             if self._metric == "cosine":
                 costs /= self._norms[row]
-                return costs.astype(np.float32)
         with np.errstate(over="ignore"):
             return costs.astype(np.float32)
 

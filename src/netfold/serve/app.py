@@ -551,13 +551,13 @@ class Server:
     # ---------------------------------------------------------------- to run it
 
     def listen(self, port: int) -> socket.socket:
-        """The socket that it answers on; port 0 takes a free one."""
+        """The socket that it answers on; port 0 takes a free one. No packet of an answer waits for the one before."""
         host = "127.0.0.1" if self.settings.host == "localhost" else self.settings.host
         try:
             own = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except (OSError, OverflowError) as e:
             raise InputError(f"{host}:{port} cannot be listened on ({e}); give another --port or --host") from None
-        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # for each connection too: no answer waits 40 ms
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections have it too
         return own
 
     def run(self, listening: socket.socket) -> None:
