@@ -17,8 +17,9 @@ measured again, so that a run that was stopped goes on. Every way of a model is 
   told from tuples with another node in one place (AUC). Its mean is of known nodes of its type, by how many neighbors
   they share.
 
-Beside them LabelProp, and the majority of a new node's neighbors' classes. Draws 100 and up developed the rules; draws
-0 to 9 chose nothing.
+Beside them LabelProp, the mean of known neighbors alone (`mean`), that of new ones too (`all neighbors`), and the
+majority of a new node's neighbors' classes; and how long new vectors are. Draws 100 and up developed the rules: they
+measure more weights of `refine`, and what a rule could choose by (`judged`). Draws 0 to 9 chose nothing.
 """
 
 from __future__ import annotations
@@ -178,14 +179,14 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
         reach = model.reaches if how is None else "neighbor"
         return extending(lambda s: model.transform(s.whole, how=how), known, reach)
 
-    ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
-    methods = {"default": by(None)} | {how: by(how) for how in ways if how != "mean"}
+    methods = {"default": by(None)} | ({} if model_name == "depthlgp" else {"encode": by("encode")})
     methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
-    if "refine" in ways:
+    develops = "refine" in model._ways() and draw >= 100
+    if develops:
         methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     row |= {"agreement": model.placing_.agreement}
-    row |= {"judged": judged(model, split.known)} if "refine" in ways else {}
+    row |= {"judged": judged(model, split.known)} if develops else {}
     row |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
     figures = of_classes(split, classes, known, methods)
     links = out_of_sample(model, split, seed=draw)
