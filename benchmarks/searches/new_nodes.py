@@ -288,14 +288,20 @@ def key(row: dict[str, Any]) -> str:
     return json.dumps([row["model"], row["graph"], row["draw"], row["options"]], sort_keys=True)
 
 
-def cell(values: list[float | None]) -> str:
-    """Their mean, or nothing where some are not there."""
-    return "" if None in values else f"{np.mean([float(x or 0) for x in values]):.3f}".lstrip("0")
+def cell(values: list[float | None], *, spread: bool = False) -> str:
+    """Their mean, and deviation; nothing where some are not there."""
+    if None in values:
+        return ""
+    numbers = np.array(values, float)
+    mean, apart = (f"{x:.3f}".lstrip("0") for x in (numbers.mean(), numbers.std(ddof=1) if len(numbers) > 1 else 0.0))
+    return f"{mean} ± {apart}" if spread else mean
 
 
-def verdict(own: list[float], other: list[float]) -> str:
+def verdict(own: list[float | None], other: list[float | None]) -> str:
     """By two standard errors of the paired differences; of fewer than five, for the time being."""
-    apart = np.subtract(own, other)
+    if None in own or None in other:
+        return ""
+    apart = np.subtract(own, other).astype(float)
     if len(apart) < 2:
         return f"{apart[0]:+.3f}"
     mean, error = float(apart.mean()), float(apart.std(ddof=1)) / len(apart) ** 0.5
@@ -304,32 +310,55 @@ def verdict(own: list[float], other: list[float]) -> str:
 
 
 def table() -> None:
-    """The means over draws, as docs/new-nodes.md has them: ways of each model, and DepthLGP against the cheap ways."""
+    """The means over draws, as docs/new-nodes.md has them: ways of each model, DepthLGP against the cheap ways, and
+    links of new nodes by several partners and scores."""
     cases: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in sorted(recorded(), key=lambda row: row["model"]):
+    for row in sorted(recorded(), key=lambda row: (row["model"], row["graph"], row["draw"])):
         if row["draw"] < 100:
             cases.setdefault((row["model"], row["graph"], json.dumps(row["options"])), []).append(row)
 
     def of(rows: list[dict[str, Any]], way: str, figure: str) -> list[Any]:
         return [row["figures"].get(way, {}).get(figure) for row in rows]
 
-    print(
-        "| new nodes | figure | draws | chosen | default | encode | mean | LabelProp | majority of neighbors' classes |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for (model, graph, options), rows in cases.items():
-        figure, more = "AUC" if model == "dhne" else "micro-F1", "" if options == "{}" else f" {options}"
-        chosen = "posterior" if model == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
-        ways = [cell(of(rows, way, figure)) for way in ("default", "encode", "mean", "LabelProp", "majority")]
-        name = "node2vec + DepthLGP" if model == "depthlgp" else model.upper()
-        print(f"| {name}, {graph}{more} | {figure} | {len(rows)} | {chosen} | {' | '.join(ways)} |")
-    print("\n| | figure | draws | DepthLGP | LabelProp | LocalAvg | against LabelProp | against LocalAvg |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    def name_of(model: str, graph: str, options: str) -> str:
+        more = "" if options == "{}" else f" {options}"
+        return f"{'node2vec + DepthLGP' if model == 'depthlgp' else model.upper()}, {graph}{more}"
+
+    heads = ["new nodes", "figure", "draws", "chosen", "default", "encode", "mean", "LabelProp", "majority of classes"]
+    headed(*heads, "against encode", "against mean", "length")
+    for case, rows in cases.items():
+        figure = "AUC" if case[0] == "dhne" else "micro-F1"
+        chosen = "posterior" if case[0] == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
+        own = of(rows, "default", figure)
+        ways = [cell(of(rows, way, figure)) for way in ("encode", "mean", "LabelProp", "majority")]
+        apart = [verdict(own, of(rows, way, figure)) for way in ("encode", "mean")]
+        lengths = [row["length"] for row in rows if "length" in row]
+        long = f"{np.mean(lengths):.2f}" if lengths else ""
+        lined(name_of(*case), figure, len(rows), chosen, cell(own, spread=True), *ways, *apart, long)
+    headed("", "figure", "draws", "DepthLGP", "LabelProp", "LocalAvg", "against LabelProp", "against LocalAvg")
     for (model, graph, _), rows in cases.items():
-        for figure in ("micro-F1", "macro-F1", *LINKS) if model == "depthlgp" else ():
+        for figure in ("micro-F1", "macro-F1", *LINKS[:2]) if model == "depthlgp" else ():
             own, prop, mean = (of(rows, way, figure) for way in ("default", "LabelProp", "mean"))
-            verdicts = f"{verdict(own, prop)} | {verdict(own, mean)}"
-            print(f"| {graph} | {figure} | {len(rows)} | {cell(own)} | {cell(prop)} | {cell(mean)} | {verdicts} |")
+            verdicts = verdict(own, prop), verdict(own, mean)
+            lined(graph, figure, len(rows), cell(own, spread=True), cell(prop), cell(mean), *verdicts)
+    links = [f"{way}: {x}" for x in ("AUC", "degree-matched", "own score") for way in ("default", "mean")]
+    headed("links of new nodes", "draws", *links)
+    for case, rows in cases.items():
+        cells = [cell(of(rows, way, x)) for x in LINKS for way in ("default", "mean")]
+        if cells[0]:
+            lined(name_of(*case), len(rows), *cells)
+
+
+def headed(*names: str) -> None:
+    """Begin a table."""
+    print()
+    lined(*names)
+    lined(*["---"] * len(names))
+
+
+def lined(*cells: Any) -> None:
+    """A line of a table."""
+    print(f"| {' | '.join(map(str, cells))} |")
 
 
 def main() -> None:
