@@ -245,8 +245,8 @@ class Embedder(Configured, Generic[N]):
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
 
-        `graph` holds the new nodes and their edges, with known ones and among themselves; what it says of known nodes is
-        not read. `how` is "encode" (what the network makes of a new node, by known neighbors alone), "refine" (the
+        `graph` holds the new nodes and their edges, with known ones and among themselves; what it says of known nodes
+        is not read. `how` is "encode" (what the network makes of a new node, by known neighbors alone), "refine" (the
         vector that the objective is least for, its parameters and the known vectors held fixed) or "mean" (of its
         neighbors' vectors); None takes what `fit` chose by holding back links of known nodes, see `placing_`. With
         `known`, known nodes get the vectors that their links in `graph` give them: all of its nodes (True), or those
