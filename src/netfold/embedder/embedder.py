@@ -648,11 +648,12 @@ class Embedder(Configured, Generic[N]):
         if links.among is None:
             return codes
         rows = np.flatnonzero(np.diff(links.among.indptr))
-        some = dataclasses.replace(links.take(rows), among=links.among[rows])
+        among = links.among[rows]
+        some = dataclasses.replace(links.take(rows), among=among)
         for _ in range(ROUNDS):
             codes = codes.copy()
             if way.how == "mean":
-                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (some.among, codes))
+                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (among, codes))
             else:
                 codes[rows] = self._refine(some, codes[rows], way.weight, codes)
         return codes
