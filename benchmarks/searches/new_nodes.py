@@ -17,8 +17,9 @@ measured again, so that a run that was stopped goes on. Every way of a model is 
   told from tuples with another node in one place (AUC). Its mean is of known nodes of its type, by how many neighbors
   they share.
 
-Beside them LabelProp, and the majority of a new node's neighbors' classes. Draws 100 and up developed the rules; draws
-0 to 9 chose nothing.
+Beside them LabelProp, the mean of known neighbors alone (`mean`), that of new ones too (`all neighbors`), and the
+majority of a new node's neighbors' classes; and how long new vectors are. Draws 100 and up developed the rules: they
+measure more weights of `refine`, and what a rule could choose by (`judged`). Draws 0 to 9 chose nothing.
 """
 
 from __future__ import annotations
@@ -178,14 +179,14 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
         reach = model.reaches if how is None else "neighbor"
         return extending(lambda s: model.transform(s.whole, how=how), known, reach)
 
-    ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
-    methods = {"default": by(None)} | {how: by(how) for how in ways if how != "mean"}
+    methods = {"default": by(None)} | ({} if model_name == "depthlgp" else {"encode": by("encode")})
     methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
-    if "refine" in ways:
+    develops = "refine" in model._ways() and draw >= 100
+    if develops:
         methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     row |= {"agreement": model.placing_.agreement}
-    row |= {"judged": judged(model, split.known)} if "refine" in ways else {}
+    row |= {"judged": judged(model, split.known)} if develops else {}
     row |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
     figures = of_classes(split, classes, known, methods)
     links = out_of_sample(model, split, seed=draw)
@@ -287,14 +288,20 @@ def key(row: dict[str, Any]) -> str:
     return json.dumps([row["model"], row["graph"], row["draw"], row["options"]], sort_keys=True)
 
 
-def cell(values: list[float | None]) -> str:
-    """Their mean, or nothing where some are not there."""
-    return "" if None in values else f"{np.mean([float(x or 0) for x in values]):.3f}".lstrip("0")
+def cell(values: list[float | None], *, spread: bool = False) -> str:
+    """Their mean, and deviation; nothing where some are not there."""
+    if None in values:
+        return ""
+    numbers = np.array(values, float)
+    mean, apart = (f"{x:.3f}".lstrip("0") for x in (numbers.mean(), numbers.std(ddof=1) if len(numbers) > 1 else 0.0))
+    return f"{mean} ± {apart}" if spread else mean
 
 
-def verdict(own: list[float], other: list[float]) -> str:
+def verdict(own: list[float | None], other: list[float | None]) -> str:
     """By two standard errors of the paired differences; of fewer than five, for the time being."""
-    apart = np.subtract(own, other)
+    if None in own or None in other:
+        return ""
+    apart = np.subtract(own, other).astype(float)
     if len(apart) < 2:
         return f"{apart[0]:+.3f}"
     mean, error = float(apart.mean()), float(apart.std(ddof=1)) / len(apart) ** 0.5
@@ -303,32 +310,55 @@ def verdict(own: list[float], other: list[float]) -> str:
 
 
 def table() -> None:
-    """The means over draws, as docs/new-nodes.md has them: ways of each model, and DepthLGP against the cheap ways."""
+    """The means over draws, as docs/new-nodes.md has them: ways of each model, DepthLGP against the cheap ways, and
+    links of new nodes by several partners and scores."""
     cases: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in sorted(recorded(), key=lambda row: row["model"]):
+    for row in sorted(recorded(), key=lambda row: (row["model"], row["graph"], row["draw"])):
         if row["draw"] < 100:
             cases.setdefault((row["model"], row["graph"], json.dumps(row["options"])), []).append(row)
 
     def of(rows: list[dict[str, Any]], way: str, figure: str) -> list[Any]:
         return [row["figures"].get(way, {}).get(figure) for row in rows]
 
-    print(
-        "| new nodes | figure | draws | chosen | default | encode | mean | LabelProp | majority of neighbors' classes |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for (model, graph, options), rows in cases.items():
-        figure, more = "AUC" if model == "dhne" else "micro-F1", "" if options == "{}" else f" {options}"
-        chosen = "posterior" if model == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
-        ways = [cell(of(rows, way, figure)) for way in ("default", "encode", "mean", "LabelProp", "majority")]
-        name = "node2vec + DepthLGP" if model == "depthlgp" else model.upper()
-        print(f"| {name}, {graph}{more} | {figure} | {len(rows)} | {chosen} | {' | '.join(ways)} |")
-    print("\n| | figure | draws | DepthLGP | LabelProp | LocalAvg | against LabelProp | against LocalAvg |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    def name_of(model: str, graph: str, options: str) -> str:
+        more = "" if options == "{}" else f" {options}"
+        return f"{'node2vec + DepthLGP' if model == 'depthlgp' else model.upper()}, {graph}{more}"
+
+    heads = ["new nodes", "figure", "draws", "chosen", "default", "encode", "mean", "LabelProp", "majority of classes"]
+    headed(*heads, "against encode", "against mean", "length")
+    for case, rows in cases.items():
+        figure = "AUC" if case[0] == "dhne" else "micro-F1"
+        chosen = "posterior" if case[0] == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
+        own = of(rows, "default", figure)
+        ways = [cell(of(rows, way, figure)) for way in ("encode", "mean", "LabelProp", "majority")]
+        apart = [verdict(own, of(rows, way, figure)) for way in ("encode", "mean")]
+        lengths = [row["length"] for row in rows if "length" in row]
+        long = f"{np.mean(lengths):.2f}" if lengths else ""
+        lined(name_of(*case), figure, len(rows), chosen, cell(own, spread=True), *ways, *apart, long)
+    headed("", "figure", "draws", "DepthLGP", "LabelProp", "LocalAvg", "against LabelProp", "against LocalAvg")
     for (model, graph, _), rows in cases.items():
-        for figure in ("micro-F1", "macro-F1", *LINKS) if model == "depthlgp" else ():
+        for figure in ("micro-F1", "macro-F1", *LINKS[:2]) if model == "depthlgp" else ():
             own, prop, mean = (of(rows, way, figure) for way in ("default", "LabelProp", "mean"))
-            verdicts = f"{verdict(own, prop)} | {verdict(own, mean)}"
-            print(f"| {graph} | {figure} | {len(rows)} | {cell(own)} | {cell(prop)} | {cell(mean)} | {verdicts} |")
+            verdicts = verdict(own, prop), verdict(own, mean)
+            lined(graph, figure, len(rows), cell(own, spread=True), cell(prop), cell(mean), *verdicts)
+    links = [f"{way}: {x}" for x in ("AUC", "degree-matched", "own score") for way in ("default", "mean")]
+    headed("links of new nodes", "draws", *links)
+    for case, rows in cases.items():
+        cells = [cell(of(rows, way, x)) for x in LINKS for way in ("default", "mean")]
+        if cells[0]:
+            lined(name_of(*case), len(rows), *cells)
+
+
+def headed(*names: str) -> None:
+    """Begin a table."""
+    print()
+    lined(*names)
+    lined(*["---"] * len(names))
+
+
+def lined(*cells: Any) -> None:
+    """A line of a table."""
+    print(f"| {' | '.join(map(str, cells))} |")
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import time
@@ -11,6 +12,7 @@ import pytest
 
 import netfold as nf
 from netfold.embedder.drift import differences
+from netfold.embedder.placing import Placing
 from netfold.embedder.versions import deltas_of, split_version
 
 BLOCKS = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
@@ -161,13 +163,27 @@ def test_placed_again_nodes_are_where_one_day_would_have_placed_them_and_trained
         np.testing.assert_allclose(daily.embedding_[x], at_once.embedding_[x], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("how", ["encode", "refine", "mean"])
+def test_directed_networks_are_placed_again_by_links_of_both_directions(how):
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=10).fit(nf.Graph.from_edges(EDGES, directed=True), progress=False)
+    model.graph_facts_ = model.graph_facts_ | {"placing": dataclasses.asdict(Placing(how))}
+    stream = nf.Evolving(model)
+    for day in ([("a", 0), (11, "b"), ("c", "a")], [("a", "b"), ("b", 12), (20, "c"), ("d", "c")]):
+        stream.update(nf.Graph.from_edges(day, directed=True))
+    before = stream.embedding_
+    day = stream.update(again=True)
+    assert set(day.placed.nodes) == set("abcd") and not day.unreached
+    assert before["b"].tobytes() != stream.embedding_["b"].tobytes()
+    assert all(before[x].tobytes() == stream.embedding_[x].tobytes() for x in range(30))
+
+
 def test_who_lost_all_links_stays_where_it_was_placed(folder):
     stream = nf.Evolving.open(folder)
     stream.update([("x", 0), ("y", 11), ("y", "x")])
     before = stream.embedding_
     day = stream.update([("w", 20)], gone=[("x", 0), ("x", "y")], again=True)
     assert not day.unreached and stream.origin("x") == "placed" and set(day.placed.nodes) == {"y", "w"}
-    assert stream.embedding_["x"].tobytes() == before["x"].tobytes()
+    assert stream.embedding_["x"].tobytes() == before["x"].tobytes() and day.drift["placed"] == pytest.approx(3 / 33)
     again = nf.Evolving.open(folder)
     assert again.version == 2 and again.embedding_["y"].tobytes() == stream.embedding_["y"].tobytes()
     assert again.update(gone=["y"], again=True).gone == ["y"] and "y" not in again.embedding_

@@ -245,11 +245,12 @@ class Embedder(Configured, Generic[N]):
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
 
-        `graph` holds the new nodes and their edges to known ones; what it says of known nodes is not read. `how` is
-        "encode" (what the network makes of a new node), "refine" (the vector that the objective is least for, its
-        parameters and the known vectors held fixed) or "mean" (of its known neighbors' vectors); None takes what `fit`
-        chose by holding back links of known nodes, see `placing_`. With `known`, known nodes get the vectors that their
-        links in `graph` give them: all of its nodes (True), or those that are listed.
+        `graph` holds the new nodes and their edges, with known ones and among themselves; what it says of known nodes
+        is not read. `how` is "encode" (what the network makes of a new node, by known neighbors alone), "refine" (the
+        vector that the objective is least for, its parameters and the known vectors held fixed) or "mean" (of its
+        neighbors' vectors); None takes what `fit` chose by holding back links of known nodes, see `placing_`. With
+        `known`, known nodes get the vectors that their links in `graph` give them: all of its nodes (True), or those
+        that are listed.
         """
         import numpy as np
 
@@ -681,11 +682,12 @@ class Embedder(Configured, Generic[N]):
         if links.among is None:
             return codes
         rows = np.flatnonzero(np.diff(links.among.indptr))
-        some = dataclasses.replace(links.take(rows), among=links.among[rows])
+        among = links.among[rows]
+        some = dataclasses.replace(links.take(rows), among=among)
         for _ in range(ROUNDS):
             codes = codes.copy()
             if way.how == "mean":
-                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (some.among, codes))
+                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (among, codes))
             else:
                 codes[rows] = self._refine(some, codes[rows], way.weight, codes)
         return codes

@@ -222,7 +222,9 @@ class Evolving:
         after = self._changes.unplaced(lost, changed) if again else self._changes.overlaid(lost, changed)
         before = [x for x in self._changes.vectors if x not in after.gone] if again else []
         codes, unreached = self._placed([*fresh, *before], after, graph, together=again)
-        unreached = [x for x in unreached if x not in self._changes.vectors]  # who lost all links stays where he is
+        if again:  # who lost all links stays where he is
+            unreached = [x for x in unreached if x not in self._changes.vectors]
+            after.vectors = {x: self._changes.vectors[x] for x in before if x not in codes}
         delta = self._delta(codes, lost, unreached, changed)
         drift = self._drift(delta, codes, arrived, after)
         alarm = self._alarm(drift)
