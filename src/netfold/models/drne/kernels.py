@@ -57,7 +57,7 @@ def lstm_backward(
 
 def _tiles(count: int, width: int) -> tuple[int, int, int]:
     """How many sequences a program walks, by how many warps, and how many programs that makes."""
-    rows, warps = {16: (16, 2), 32: (16, 4), 64: (16, 8)}[width]
+    rows, warps = {16: (16, 4), 32: (16, 4), 64: (16, 4)}[width]
     return rows, warps, -(-count // rows)
 
 
