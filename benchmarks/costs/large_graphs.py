@@ -29,7 +29,7 @@ from meter import Meter
 
 import netfold as nf
 
-EPOCHS, DEGREE = 3, 5
+EPOCHS, DEGREE, WATCHED = 3, 5, 12
 
 
 def measure(name: str, nodes: int, device: str, options: dict[str, Any], profile: str | None) -> None:
@@ -56,21 +56,34 @@ def measure(name: str, nodes: int, device: str, options: dict[str, Any], profile
 def _again(model: Any, graph: Any, own: list[Any], device: str, profile: bool) -> tuple[float, str]:
     """Seconds before the first epoch of a second fit in the same process; and where its time went, as a text.
 
-    By part of all of it, and by operation of its second epoch, after which it ends.
+    By part of all of it, and by operation of the first batches of its second epoch, after which it ends.
     """
     from torch.profiler import ProfilerActivity
     from torch.profiler import profile as torch_profile
 
+    from netfold.learn import training
+
     kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
-    watch = torch_profile(activities=kinds) if profile else None
+    watch, epochs, running = torch_profile(activities=kinds) if profile else None, [0], [False]
+    items = training.counted_items
 
-    def on_epoch(record: dict[str, float]) -> bool:
-        if watch is not None:
-            watch.start() if record["epoch"] == 1 else watch.stop()
-        return watch is None or record["epoch"] == 2
+    def watched(batches: Any, name: str) -> Any:
+        epochs[0] += 1
+        for i, batch in enumerate(items(batches, name)):
+            if watch is not None and epochs[0] == 2 and i == 1:
+                watch.start()
+                running[0] = True
+            if watch is not None and running[0] and i == 1 + WATCHED:
+                break
+            yield batch
+        if watch is not None and running[0]:
+            watch.stop()
+            running[0] = False
 
+    training.counted_items = watched  # type: ignore[assignment]
     with nf.profile() as spent:
-        model.fit(graph, *own, progress=False, on_epoch=on_epoch)
+        model.fit(graph, *own, progress=False, on_epoch=lambda record: record["epoch"] == 1 + bool(profile))
+    training.counted_items = items
     before = sum(spent.parts[x][0 if device == "cuda" else 1] for x in ("reading", "start"))
     if watch is None:
         return before, ""

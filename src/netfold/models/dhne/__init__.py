@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.data.text import type_in_words
-from netfold.embedder.embedder import Embedder
+from netfold.embedder.embedder import Embedder, device_named
 from netfold.embedder.options import option
 from netfold.embedder.problem import Input, Problem
 from netfold.embedder.training_options import training
@@ -65,6 +65,8 @@ class _Counted(Input["Hypergraph"]):
 
     pairs: bool = dataclasses.field(default=False, kw_only=True)
     """Whether the similarity reads how many hyperedges two nodes share."""
+    device: str = dataclasses.field(default="cpu", kw_only=True)
+    """Where they may be counted."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -103,7 +105,7 @@ class _Counted(Input["Hypergraph"]):
         """A by type: expensive to make."""
         from netfold.models.dhne.batches import counts_by_type
 
-        return counts_by_type(self.graph, self.places)
+        return counts_by_type(self.graph, self.places, device_named(self.device))
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -266,7 +268,7 @@ class DHNE(Embedder["DHNENetwork"]):
             raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
-        return _Counted(whole, attributes=own, pairs=self.counts)
+        return _Counted(whole, attributes=own, pairs=self.counts, device=self.device)
 
     def _reads_attributes(self) -> bool:
         return True
@@ -292,7 +294,8 @@ class DHNE(Embedder["DHNENetwork"]):
         coders = [network.autoencoder(t) for t in range(len(data.counts))]
         for coder, counts in zip(coders, data.counts, strict=True):
             coder.measure(counts)
-        typical = [coder.typical_squares(counts) for coder, counts in zip(coders, data.counts, strict=True)]
+        scaled = [coder.both(counts) for coder, counts in zip(coders, data.counts, strict=True)]
+        typical = [coder.typical_squares(seen) for coder, (_, seen) in zip(coders, scaled, strict=True)]
         if not resumed:
             network.start(self._generator(0), typical)
         network.measure_counts(_among_all(data.graph, data.places))
@@ -308,6 +311,7 @@ class DHNE(Embedder["DHNENetwork"]):
                 network,
                 Drawing(self.negatives, self.replaced, self.hold_out),
                 block=data.block,
+                scaled=scaled,
             ),
             self.batch_size,
             per_positive=self.n_negatives,

@@ -14,8 +14,10 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.data.checks import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.scaling import Block
+from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
@@ -29,6 +31,7 @@ __all__ = [
     "Tuples",
     "TypeRows",
     "batches",
+    "co_occurrences_on",
     "counts_by_type",
     "source",
     "tuple_rows",
@@ -40,6 +43,8 @@ _DRAWN = 1 << 18
 """About how many tuples are drawn at a time."""
 _MOST_HELD_OUT = 0.1
 """The share of all hyperedges that the encoder does without, at most."""
+_MOST_PAIRS = 1 << 29
+"""How many pairs of nodes that share a hyperedge a GPU sorts at once."""
 POWER = 0.75
 """Of the degrees, where noise goes by degree: word2vec's."""
 
@@ -147,10 +152,29 @@ class Drawing:
     hold_out: bool = False
 
 
-def counts_by_type(hypergraph: Hypergraph, places: Places) -> list[sparse.csr_array]:
-    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in."""
-    a = hypergraph.adjacency()
+def counts_by_type(
+    hypergraph: Hypergraph, places: Places, device: torch.device | str = "cpu"
+) -> list[sparse.csr_array]:
+    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in; a GPU can count them."""
+    tuples, n = [kind.rows for kind in hypergraph.kinds], hypergraph.n_nodes
+    pairs = sum(len(rows) * rows.shape[1] * (rows.shape[1] - 1) for rows in tuples)
+    counted_there = torch.device(device).type == "cuda" and is_large(n) and pairs <= _MOST_PAIRS
+    a = co_occurrences_on(tuples, n, device) if counted_there else hypergraph.adjacency()
     return [places.rows(a[members], t) for t, members in enumerate(places.members)]
+
+
+def co_occurrences_on(rows: Sequence[Ints], n: int, device: torch.device | str) -> sparse.csr_array:
+    """As `co_occurrences` (n x n), all pairs sorted and counted at once, where a GPU has room for them."""
+    parts = [torch.from_numpy(np.asarray(tuples, np.int64)).to(device) for tuples in rows]
+    keys = torch.cat([t[:, a] * n + t[:, b] for t in parts for a, b in permutations(range(t.shape[1]), 2)])
+    keys, counts = keys.sort().values.unique_consecutive(return_counts=True)  # type: ignore[no-untyped-call]
+    wide = len(keys) >= 2**31
+    indptr = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
+    kinds = ((counts, np.float32), (keys % n, np.int32), (indptr, np.int64 if wide else np.int32))
+    data, indices, starts = (x.cpu().numpy().astype(kind) for x, kind in kinds)
+    matrix = sparse.csr_array((data, indices, starts), shape=(n, n))
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
 
 
 def source(
@@ -161,18 +185,19 @@ def source(
     drawing: Drawing,
     dtype: torch.dtype = torch.float32,
     block: Block | None = None,
+    scaled: Sequence[tuple[sparse.csr_array, sparse.csr_array]] | None = None,
 ) -> Source:
-    """What batches are made of, on the network's device."""
+    """What batches are made of, on the network's device; `scaled` are the rows `both` ways, where they are known."""
     coders = [network.autoencoder(t) for t in range(len(counts))]
-    written = [coder.scaled(rows) for coder, rows in zip(coders, counts, strict=True)]
-    seen = [coder.seen(rows) for coder, rows in zip(coders, written, strict=True)]
+    scaled = scaled or [coder.both(of_type) for coder, of_type in zip(coders, counts, strict=True)]
+    written, seen = ([pair[i] for pair in scaled] for i in range(2))
     rows = [SparseRows.from_scipy(x, dtype=dtype, device=network.device) for x in written]
     values = [torch.tensor(x.data, dtype=dtype, device=network.device) for x in seen]
     return Source(
         rows,
         [r.with_values(v) for r, v in zip(rows, values, strict=True)],
         _tuples(hypergraph, places, network, drawing),
-        HeldOut(counts, coders, places, network.device, dtype) if drawing.hold_out else None,
+        HeldOut(counts, scaled, coders, places, network.device, dtype) if drawing.hold_out else None,
         [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
     )
 
@@ -213,13 +238,14 @@ class HeldOut:
     def __init__(
         self,
         counts: Sequence[sparse.csr_array],
+        scaled: Sequence[tuple[sparse.csr_array, sparse.csr_array]],
         coders: Sequence[Autoencoder],
         places: Places,
         device: torch.device,
         dtype: torch.dtype,
     ):
         self._forms = places.schema.forms
-        self._rows = [_Entries(c, coder, device, dtype) for c, coder in zip(counts, coders, strict=True)]
+        self._rows = [_Entries(*of_type, device, dtype) for of_type in zip(counts, scaled, coders, strict=True)]
         self._columns = {}
         for t, columns in enumerate(places.columns):
             place = np.full(len(places.type_codes), -1, np.int64)
@@ -243,14 +269,21 @@ class HeldOut:
 class _Entries:
     """The entries of one type's rows: where they are, their counts, and how those are scaled."""
 
-    def __init__(self, counts: sparse.csr_array, coder: Autoencoder, device: torch.device, dtype: torch.dtype):
+    def __init__(
+        self,
+        counts: sparse.csr_array,
+        both: tuple[sparse.csr_array, sparse.csr_array],
+        coder: Autoencoder,
+        device: torch.device,
+        dtype: torch.dtype,
+    ):
         row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         self._width, self._coder = counts.shape[1], coder
         self._keys = torch.from_numpy(row * counts.shape[1] + counts.indices).to(device)
         self._counts = torch.tensor(counts.data, dtype=dtype, device=device)
         self._largest = coder.largest[torch.from_numpy(counts.indices.astype(np.int64)).to(device)].to(dtype)
-        scaled = coder.scaled(counts)
-        self.seen = torch.tensor(coder.seen(scaled).data, dtype=dtype, device=device)
+        scaled, seen = both
+        self.seen = torch.tensor(seen.data, dtype=dtype, device=device)
         """What the encoder sees of all of them."""
         self._factors = self.seen / torch.tensor(scaled.data, dtype=dtype, device=device)
 

@@ -151,9 +151,14 @@ class Autoencoder(nn.Module):
         data = (scaled.data * factor[row]).astype(np.float32)
         return sparse.csr_array((data, scaled.indices, scaled.indptr), shape=scaled.shape)
 
-    def typical_squares(self, counts: sparse.csr_array) -> float:
-        """Σ_j x_ij² of a usual row as the encoder sees it; 1 where there is none."""
-        rows = self.seen(self.scaled(counts))
+    def both(self, counts: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """What the decoder is to write, and what the encoder reads."""
+        scaled = self.scaled(counts)
+        return scaled, self.seen(scaled)
+
+    @staticmethod
+    def typical_squares(rows: sparse.csr_array) -> float:
+        """Σ_j x_ij² of a usual row of those that the encoder reads; 1 where there is none."""
         some = int(np.count_nonzero(np.diff(rows.indptr)))
         return float(np.square(rows.data, dtype=np.float64).sum()) / some if some else 1.0
 

@@ -57,15 +57,15 @@ def lstm_backward(
 
 def _tiles(count: int, width: int) -> tuple[int, int, int]:
     """How many sequences a program walks, by how many warps, and how many programs that makes."""
-    rows, warps = {16: (16, 2), 32: (16, 4), 64: (16, 8)}[width]
+    rows, warps = {16: (16, 4), 32: (16, 4), 64: (16, 4)}[width]
     return rows, warps, -(-count // rows)
 
 
-@triton.jit  # type: ignore[misc]
+@triton.jit
 def _forward(
     projected, recurrent, gain, entries, starts, lengths, gates, states, hidden, last, count, eps,
     WIDTH: tl.constexpr, ROWS: tl.constexpr,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     at = tl.arange(0, WIDTH)
     length = tl.load(lengths + row, mask=row < count, other=0)
@@ -105,11 +105,11 @@ def _forward(
     tl.store(last + row[:, None] * WIDTH + at[None, :], h, mask=(row < count)[:, None])
 
 
-@triton.jit  # type: ignore[misc]
+@triton.jit
 def _backward(
     grad, recurrent, gain, starts, lengths, gates, states, by_gain, count, eps,
     WIDTH: tl.constexpr, ROWS: tl.constexpr,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     at = tl.arange(0, WIDTH)
     length = tl.load(lengths + row, mask=row < count, other=0)
