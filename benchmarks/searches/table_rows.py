@@ -82,7 +82,7 @@ SEARCHES = {
     ),
     "newsgroups": Search(
         "sdne-newsgroups", "sdne", {"dim": 100, "hidden": [200], "epochs": 200},
-        {"alpha": (1.0, 10.0, 100.0, 1000.0), "nu": (0.0001, 100.0), "lr": (0.0003, 0.003)},
+        {"alpha": (1.0, 10.0, 100.0), "epochs": (3, 10, 30, 200), "lr": (0.001, 0.003)},
         "itself",
     ),
     "printed-sdne": Search(
