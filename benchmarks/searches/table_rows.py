@@ -58,7 +58,7 @@ LINKS = {
 CORA = {"energy": "w2_squared", "dropout": 0.1, "lr": 0.001, "batch_size": 256, "epochs": 120}
 GPS = {"hidden": 16, "scale": "binary", "replaced": 1.5, "dropout": 0.3, "lr": 0.003}
 DRUG = {"products": 64, "hidden": 64, "replaced": 1.5, "dropout": 0.3, "batch_size": 256}
-ROLES = {"vectors": "all"}
+DRNE = "drne:vectors=all:lambda_=0.1:epochs=300"
 SEARCHES = {
     "grqc-vectors": Search(
         "sdne-grqc", "sdne", {"epochs": 300, "tolerance": 0.0},
@@ -91,14 +91,22 @@ SEARCHES = {
         "itself", {"score": "decoder"},
     ),
     "europe": Search(
-        "drne-europe", "drne", ROLES,
-        {"lambda_": (0.1, 1.0), "epochs": (100, 300), "rounds": (2, 4), "dim": (30, 60, 120)},
+        "drne-europe", "joined", {},
+        {"of": (
+            *(f"{DRNE}:dim={dim}:rounds={rounds}" for dim, rounds in ((24, 2), (48, 2), (60, 4), (12, 2))),
+            "degreefeatures:dim=8", "degreefeatures:dim=16", "degreefeatures:dim=32",
+            *(f"degreefeatures:dim={d},{DRNE}:dim={k}:rounds=2" for d, k in ((8, 24), (16, 24), (16, 48))),
+        )},
         "other splits", {"train": [0.1, 0.8]}, (0, 1),
     ),
     "usa": Search(
-        "drne-usa", "drne", ROLES,
-        {"epochs": (100,), "lambda_": (0.1, 1.0), "dim": (48, 96, 192), "rounds": (2, 3, 5)},
-        "other splits", {"train": [0.1, 0.5, 0.8]}, (0,),
+        "drne-usa", "joined", {},
+        {"of": (
+            *(f"{DRNE}:batch_size=300:dim={dim}:rounds={rounds}" for dim, rounds in ((48, 2), (96, 2))),
+            "degreefeatures:dim=16", "degreefeatures:dim=32",
+            *(f"degreefeatures:dim={d},{DRNE}:batch_size=300:dim={k}:rounds=2" for d, k in ((16, 48), (32, 96))),
+        )},
+        "other splits", {"train": [0.1, 0.8]}, (0,),
     ),
     "cora-links": Search(
         "dvne-cora-links", "dvne", CORA,
@@ -144,8 +152,9 @@ def tried(search: Search, options: Options, asked: Mapping[int, Case], device: s
         start = time.process_time()
         model = cls(**config_from_json(cls, options | {"seed": seed, "device": device})).fit(one.graph, progress=False)
         cost += time.process_time() - start
+        last = model.history_[-1] if model.history_ else {}
         epochs.append(len(model.history_))
-        objective.append(float(f"{model.history_[-1]['objective']:.6g}"))
+        objective.append(float(f"{last.get('objective', 0.0):.6g}"))
         for name, value in one.evaluate(model, baselines=False).figures.items():
             figures.setdefault(name, []).append(float(f"{float(value):.5g}"))
     return {
