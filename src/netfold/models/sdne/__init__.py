@@ -95,7 +95,7 @@ class SDNE(Embedder["SDNENetwork"]):
         at_least=0,
     )
     attribute_beta: float = option(
-        1.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1
+        3.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1
     )
     row_damping: float = option(
         0.0,
