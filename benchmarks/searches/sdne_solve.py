@@ -131,9 +131,7 @@ def main() -> None:
     runs = [(asked.adam, False, 0.003)]
     runs += [(int(e), True, float(lr)) for e in asked.epochs.split(",") for lr in asked.rates.split(",")]
     for epochs, solve, lr in runs:
-        record = {"data": asked.data, "options": options} | run(
-            graph, options, epochs, solve=solve, lr=lr, goal=goal
-        )
+        record = {"data": asked.data, "options": options} | run(graph, options, epochs, solve=solve, lr=lr, goal=goal)
         goal = record["objective"] if goal is None else goal
         print(json.dumps(record), flush=True)
         if asked.json:
