@@ -237,46 +237,77 @@ class RankSkipGram(nn.Module):
         """Those of them that are read at nodes drawn alone, too."""
         raise NotImplementedError
 
-    def terms(self, batch: Any, near: list[Tensor], both: list[Tensor]) -> dict[str, Tensor]:
-        """The loss for rows of the tables of `near()` at a batch's nodes, and of `far()` at its context nodes."""
+    def terms(self, batch: Any, rows: list[Tensor]) -> dict[str, Tensor]:
+        """The loss for rows of the tables of `near()`, those of `far()` at context nodes, others at a batch's nodes."""
         raise NotImplementedError
 
     def loss(self, batch: Read) -> dict[str, Tensor]:
         """The terms of a step over all ranks, and the gradients at the own rows."""
         near, far = self.near(), self.far()
         around, alone = (Lookup(self._graph, x, ordered=True) for x in (batch.nodes, batch.drawn_alone))
-        at_nodes, at_drawn = _brought(around, near), _brought(alone, far)
-        rows = list(torch.split(at_nodes, [table.shape[1] for table in near], dim=1))
-        more = torch.split(at_drawn, [table.shape[1] for table in far], dim=1)
-        place = {id(table): k for k, table in enumerate(near)}
-        both = [torch.cat([rows[place[id(table)]], x]) for table, x in zip(far, more, strict=True)]
-        terms = self.terms(batch, rows, both)
+        there = dict(zip(map(id, near), _brought(around, near), strict=True))
+        drawn = dict(zip(map(id, far), _brought(alone, far), strict=True))
+        rows = [torch.cat([there[id(x)], drawn[id(x)]]) if id(x) in drawn else there[id(x)] for x in near]
+        for x in rows:
+            x.requires_grad_()
+        terms = self.terms(batch, rows)
         torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
-        with torch.no_grad():
-            self._give(around, at_nodes, alone, at_drawn, near, far)
-            sums = self._ranks.sum_(torch.stack([x.detach().double() for x in terms.values()]))
+        grads = {
+            id(table): torch.zeros_like(x) if x.grad is None else x.grad for table, x in zip(near, rows, strict=True)
+        }
+        self._give(around, alone, grads, len(batch.nodes))
+        sums = self._ranks.sum_(torch.stack([x.detach().double() for x in terms.values()]))
         return dict(zip(terms, sums, strict=True))
 
-    def _give(self, around: Lookup, at_nodes: Tensor, alone: Lookup, at_drawn: Tensor, near: Any, far: Any) -> None:
-        """Gradients to the owners of rows, who add up what all ranks send."""
-        grads = [x.grad if x.grad is not None else torch.zeros_like(x) for x in (at_nodes, at_drawn)]
-        of_near = torch.split(around.there(grads[0]), [table.shape[1] for table in near], dim=1)
-        more = torch.split(alone.there(grads[1]), [table.shape[1] for table in far], dim=1)
-        of_far = dict(zip(map(id, far), more, strict=True))
+    def _give(self, around: Lookup, alone: Lookup, grads: dict[int, Tensor], count: int) -> None:
+        """Gradients to the owners of rows, who add up what all ranks send; the first `count` are of nodes met."""
+        near, far = self.near(), self.far()
+        of_near = _taken(around, [grads[id(x)][:count] for x in near])
+        of_far = dict(zip(map(id, far), _taken(alone, [grads[id(x)][count:] for x in far]), strict=True))
+        both = _Summed(torch.cat([around.here, alone.here]), self._ranks.size == 1)
+        met = _Summed(around.here, self._ranks.size == 1)
         for table, rows in zip(near, of_near, strict=True):
-            index, values = around.here, rows
             if id(table) in of_far:
-                index, values = torch.cat([index, alone.here]), torch.cat([values, of_far[id(table)]])
-            nodes, at = torch.unique(index, return_inverse=True)
-            sums = values.new_zeros(len(nodes), table.shape[1])
-            add_at(sums, at, values.contiguous())
-            table.grad = torch.sparse_coo_tensor(nodes[None], sums, table.shape, is_coalesced=True)
+                table.grad = both.sparse(table, torch.cat([rows, of_far[id(table)]]))
+            else:
+                table.grad = met.sparse(table, rows)
 
 
-def _brought(lookup: Lookup, tables: list[nn.Parameter]) -> Tensor:
-    """Rows of tables, side by side, from their owners."""
-    own = torch.cat([table.detach().index_select(0, lookup.here) for table in tables], dim=1)
-    return lookup.back(own).requires_grad_()
+def _brought(lookup: Lookup, tables: list[nn.Parameter]) -> list[Tensor]:
+    """Rows of tables from their owners, in one message: side by side."""
+    own = [table.detach().index_select(0, lookup.here) for table in tables]
+    if lookup.alone:
+        return own
+    return [x.contiguous() for x in torch.split(lookup.back(torch.cat(own, dim=1)), _widths(own), dim=1)]
+
+
+def _taken(lookup: Lookup, grads: list[Tensor]) -> list[Tensor]:
+    """Gradients to the owners of rows, in one message."""
+    if lookup.alone:
+        return grads
+    return list(torch.split(lookup.there(torch.cat(grads, dim=1)), _widths(grads), dim=1))
+
+
+def _widths(rows: list[Tensor]) -> list[int]:
+    return [x.shape[1] for x in rows]
+
+
+class _Summed:
+    """Rows that several ranks sent for some own rows, added up."""
+
+    def __init__(self, index: Tensor, distinct: bool):
+        self._nodes: Tensor = index
+        self._at: Tensor | None = None
+        if not distinct:
+            self._nodes, self._at = torch.unique(index, return_inverse=True)
+
+    def sparse(self, table: Tensor, rows: Tensor) -> Tensor:
+        """As a gradient of a table that holds some rows."""
+        if self._at is not None:
+            sums = rows.new_zeros(len(self._nodes), table.shape[1])
+            add_at(sums, self._at, rows.contiguous())
+            rows = sums
+        return torch.sparse_coo_tensor(self._nodes[None], rows, table.shape, is_coalesced=True, check_invariants=False)
 
 
 # -------------------------------------------------------------------- where training begins

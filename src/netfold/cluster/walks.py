@@ -34,6 +34,8 @@ class Lookup:
     def __init__(self, graph: RankGraph, nodes: Tensor, *, ordered: bool = False):
         """`nodes`: k positions, a node as often as it is asked for, in any order or, `ordered`, ascending."""
         self._ranks = graph.ranks
+        self.alone = graph.ranks.size == 1
+        """Whether there is nobody to ask."""
         self.here = nodes
         """Of all ranks' nodes those that this rank owns, as own rows: what was asked of it."""
         if self._ranks.size == 1:

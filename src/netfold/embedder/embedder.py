@@ -245,11 +245,12 @@ class Embedder(Configured, Generic[N]):
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
 
-        `graph` holds the new nodes and their edges to known ones; what it says of known nodes is not read. `how` is
-        "encode" (what the network makes of a new node), "refine" (the vector that the objective is least for, its
-        parameters and the known vectors held fixed) or "mean" (of its known neighbors' vectors); None takes what `fit`
-        chose by holding back links of known nodes, see `placing_`. With `known`, known nodes get the vectors that their
-        links in `graph` give them: all of its nodes (True), or those that are listed.
+        `graph` holds the new nodes and their edges, with known ones and among themselves; what it says of known nodes
+        is not read. `how` is "encode" (what the network makes of a new node, by known neighbors alone), "refine" (the
+        vector that the objective is least for, its parameters and the known vectors held fixed) or "mean" (of its
+        neighbors' vectors); None takes what `fit` chose by holding back links of known nodes, see `placing_`. With
+        `known`, known nodes get the vectors that their links in `graph` give them: all of its nodes (True), or those
+        that are listed.
         """
         import numpy as np
 
@@ -486,10 +487,17 @@ class Embedder(Configured, Generic[N]):
         """For a model that chooses how: what its network makes of nodes with these links, m x d; and deviations."""
         raise NotImplementedError
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
         """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
 
         `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.
+        `placed`: where those are that `links.among` leads to; they count in the first order as known neighbors do.
         """
         raise NotImplementedError
 
@@ -656,13 +664,33 @@ class Embedder(Configured, Generic[N]):
         return Embedding(graph.nodes.take(rows), vectors, codes[:, dim:] if self.embedding_.std is not None else None)
 
     def _codes_by(self, way: Placing, links: KnownLinks) -> npt.NDArray[np.float32]:
-        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d."""
-        from netfold.embedder.placing import mean_of_neighbors
+        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d.
 
+        All but the encoder read the links among these nodes too, in some rounds: those among them that a node has links
+        with are where the round before placed them.
+        """
+        import numpy as np
+
+        from netfold.embedder.placing import ROUNDS, mean_of_neighbors
+
+        if way.how == "encode":
+            return self._encode(links)
         if way.how == "mean":
-            return mean_of_neighbors(links.either, self.embedding_)
-        encoded = self._encode(links)
-        return encoded if way.how == "encode" else self._refine(links, encoded, way.weight)
+            codes = mean_of_neighbors(links.either, self.embedding_)
+        else:
+            codes = self._refine(links, self._encode(links), way.weight)
+        if links.among is None:
+            return codes
+        rows = np.flatnonzero(np.diff(links.among.indptr))
+        among = links.among[rows]
+        some = dataclasses.replace(links.take(rows), among=among)
+        for _ in range(ROUNDS):
+            codes = codes.copy()
+            if way.how == "mean":
+                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (among, codes))
+            else:
+                codes[rows] = self._refine(some, codes[rows], way.weight, codes)
+        return codes
 
     def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
         """The rows of a later graph's new nodes, and of the known ones that are asked for."""

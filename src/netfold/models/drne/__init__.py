@@ -131,7 +131,7 @@ class DRNE(Embedder["DRNENetwork"]):
         from netfold.learn.training import Block
         from netfold.models.drne.batches import Sequences, batches, colors
 
-        network, degrees, color = self._network(data.facts), np.diff(data.linked.indptr), colors(data.linked)
+        network, degrees, color = self._network(data.facts), np.diff(data.linked.indptr), colors(data.linked, device)
         network.degrees.copy_(torch.from_numpy(degrees))  # what new nodes will need of the order of neighbors
         network.colors.copy_(torch.from_numpy(color))
         if not resumed:

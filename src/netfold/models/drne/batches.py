@@ -16,6 +16,7 @@ from torch import Tensor
 from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.learn.draws import STEP, scrambled
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "batch_of",
     "batches",
     "colors",
+    "colors_on",
     "dense_ranks",
     "distinct",
     "exponential",
@@ -54,7 +56,7 @@ def neighbors(graph: Graph) -> sparse.csr_array:
     return links(graph, directed=False, weights=True, loops="keep", dtype=np.float32)  # the graph's own, where it can
 
 
-def colors(matrix: sparse.csr_array) -> Ints:
+def colors(matrix: sparse.csr_array, device: torch.device | str = "cpu") -> Ints:
     """A number for each node that grows with its degree, the same for nodes that look the same from all around.
 
     Nodes of one degree are ordered by the sum of their neighbors' degrees, and then by a hash of what their neighbors
@@ -64,6 +66,9 @@ def colors(matrix: sparse.csr_array) -> Ints:
     >>> colors(sparse.csr_array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])).tolist()
     [0, 1, 1, 0]
     """
+    if torch.device(device).type == "cuda":
+        crow, col = (torch.from_numpy(x.astype(np.int64)).to(device) for x in (matrix.indptr, matrix.indices))
+        return colors_on(crow, col).cpu().numpy()
     near = sparse.csr_array((np.ones(matrix.nnz, np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
     degree = np.diff(matrix.indptr).astype(np.uint64)
     return refined(degree, lambda x: np.asarray(near @ x), dense_ranks, lambda color: int(color.max()))
@@ -87,6 +92,32 @@ def refined(
             break
         color = finer
     return color.astype(np.int64)
+
+
+def colors_on(crow: Tensor, col: Tensor) -> Tensor:
+    """The same where the rows are (n + 1, and a column an entry), by sums and sorts of a GPU."""
+    degree = crow.diff()
+
+    def summed(x: Tensor) -> Tensor:
+        return starts_of(x[col])[crow].diff()  # numbers of 64 bits come back from beyond them
+
+    color = _ranks_on(degree, summed(degree))
+    for _ in range(_ROUNDS):
+        finer = _ranks_on(color, summed(scrambled((color + 1) * STEP)))
+        if bool(finer.max() == color.max()):
+            break
+        color = finer
+    return color
+
+
+def _ranks_on(first: Tensor, second: Tensor) -> Tensor:
+    """As `dense_ranks`; the second without a sign."""
+    order = (second ^ torch.iinfo(torch.int64).min).argsort(stable=True)
+    order = order[first[order].argsort(stable=True)]
+    changes = (first[order].diff() != 0) | (second[order].diff() != 0)
+    ranks = torch.empty_like(order)
+    ranks[order] = starts_of(changes)
+    return ranks
 
 
 def dense_ranks(first: Hashes, second: Hashes) -> Hashes:
@@ -121,6 +152,8 @@ class Sequences:
     @staticmethod
     def of(matrix: sparse.csr_array, color: Ints, device: torch.device | str = "cpu") -> Sequences:
         """The columns of each row's entries, ordered by their colors; those of one color by position."""
+        if torch.device(device).type == "cuda":
+            return Sequences._sorted_on(matrix, torch.from_numpy(color).to(device))
         order = np.argsort(color, kind="stable")
         place = np.empty(len(order), matrix.indices.dtype)
         place[order] = np.arange(len(order))
@@ -129,6 +162,17 @@ class Sequences:
         moved.sort_indices()
         nodes = order[moved.indices]
         return Sequences(torch.tensor(matrix.indptr, dtype=torch.int64, device=device), torch.tensor(nodes).to(device))
+
+    @staticmethod
+    def _sorted_on(matrix: sparse.csr_array, color: Tensor) -> Sequences:
+        """The same, sorted where the colors are."""
+        starts, col = (torch.from_numpy(x.astype(np.int64)).to(color.device) for x in (matrix.indptr, matrix.indices))
+        order = color.argsort(stable=True)
+        place = torch.empty_like(order)
+        place[order] = torch.arange(len(order), device=order.device)
+        row = torch.arange(len(starts) - 1, device=order.device).repeat_interleave(starts.diff())
+        keys = (row * len(order) + place[col]).sort().values
+        return Sequences(starts, order[keys % len(order)])
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -189,6 +233,10 @@ class Packed:
     """Where the same sequence's entry of one step before is, for all entries after the first step's."""
     last: Tensor
     """Where a sequence's last entry is, for all that have one."""
+    starts: Tensor
+    """Where the entries of each step start, and the end of the last."""
+    lengths: Tensor
+    """Of all sequences that have an entry."""
 
     @staticmethod
     def of(sequences: Sequences) -> Packed:
@@ -203,7 +251,7 @@ class Packed:
         some = lengths[lengths > 0]
         last = starts[some - 1] + torch.arange(len(some), device=device)
         before = torch.arange(len(some), len(row), device=device) - alive[:-1].repeat_interleave(alive[1:])
-        return Packed(entries, alive.tolist(), before, last)
+        return Packed(entries, alive.tolist(), before, last, starts, some)
 
     @property
     def steps(self) -> list[tuple[slice, slice]]:

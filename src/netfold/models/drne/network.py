@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch.nn import functional
 
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows
-from netfold.learn.layers import rows_times, xavier_
+from netfold.learn.layers import pass_back, rows_times, xavier_
 from netfold.learn.sparse_rows import PIECE, SparseRows
 from netfold.models.drne.batches import Batch, Packed, SequencePiece, Sequences, Ties, distinct, packed_pieces, tied
 
@@ -151,6 +152,45 @@ class _Recurrence(torch.autograd.Function):
         return None, by_recurrent, by_gain if ctx.needs_input_grad[2] else None, None, None
 
 
+class _FusedRecurrence(torch.autograd.Function):
+    """The same on CUDA, by one launch there and one back; kept for the way back are the gates, C and h."""
+
+    @staticmethod
+    def forward(ctx: Any, projected: Tensor, recurrent: Tensor, gain: Tensor, packed: Packed) -> Tensor:
+        from netfold.models.drne.kernels import lstm_forward
+
+        walk = packed.starts, packed.lengths
+        last, *states = lstm_forward(projected.detach(), recurrent, gain, packed.entries, *walk, EPS)
+        ctx.save_for_backward(recurrent, gain)
+        ctx.states, ctx.packed, ctx.projected = states, packed, projected
+        return last
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        from netfold.models.drne.kernels import lstm_backward
+
+        (recurrent, gain), (gates, states, hidden), packed = ctx.saved_tensors, ctx.states, ctx.packed
+        walk = packed.starts, packed.lengths
+        by_gates, by_gain = lstm_backward(grad.contiguous(), recurrent, gain, *walk, EPS, gates, states)
+        ctx.states = None
+        _grad(ctx.projected).index_add_(0, packed.entries, by_gates)
+        by_recurrent = None
+        if ctx.needs_input_grad[1]:
+            by_recurrent = hidden.index_select(0, packed.before).t() @ by_gates[len(packed.last) :]
+        return None, by_recurrent, by_gain if ctx.needs_input_grad[2] else None, None
+
+
+def _is_fused(x: Tensor, cell: Cell, packed: Packed) -> bool:
+    """Whether there is a kernel for sequences of such inputs, E x 4k."""
+    if not (x.is_cuda and x.dtype == torch.float32 and cell == Cell() and len(packed.lengths)):
+        return False
+    if importlib.util.find_spec("triton") is None:
+        return False
+    from netfold.models.drne.kernels import WIDTHS
+
+    return x.shape[1] // 4 in WIDTHS
+
+
 def _grad(x: Tensor) -> Tensor:
     if x.grad is None:
         x.grad = torch.zeros_like(x)
@@ -285,7 +325,7 @@ class DRNENetwork(nn.Module):
                 if near.requires_grad:
                     _grad(near)[piece.rows] += 2 * error.detach()
         if projected.requires_grad:
-            torch.autograd.backward(projected, _grad(held))
+            pass_back([projected], [_grad(held)])
         return {"recursive": recursive, "regularization": regular}
 
     def _errors(self, piece: SequencePiece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
@@ -304,7 +344,11 @@ class DRNENetwork(nn.Module):
 
     def _aggregated(self, projected: Tensor, packed: Packed, count: int) -> Tensor:
         """h_T of each sequence, 0 where it is empty: count x k."""
-        last: Tensor = _Recurrence.apply(projected, self.recurrent, self.gain, packed, self.cell)  # type: ignore[no-untyped-call]
+        last: Tensor
+        if _is_fused(projected, self.cell, packed):
+            last = _FusedRecurrence.apply(projected, self.recurrent, self.gain, packed)  # type: ignore[no-untyped-call]
+        else:
+            last = _Recurrence.apply(projected, self.recurrent, self.gain, packed, self.cell)  # type: ignore[no-untyped-call]
         return functional.pad(last, (0, 0, 0, count - len(last)))
 
     @torch.no_grad()

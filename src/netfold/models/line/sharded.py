@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from netfold.cluster.skipgram import RankSkipGram
-from netfold.learn.skipgram import PairBatch
 from netfold.models.line.network import LINENetwork, line_terms
 
 __all__ = ["ShardedLINE"]
@@ -33,13 +32,11 @@ class ShardedLINE(RankSkipGram):
         """Of nodes drawn alone, not the vectors of the second order."""
         return [table for table in self.own.tables if table is not self.own.second]
 
-    def terms(self, batch: Any, near: list[Tensor], both: list[Tensor]) -> dict[str, Tensor]:
+    def terms(self, batch: Any, rows: list[Tensor]) -> dict[str, Tensor]:
         """As `LINENetwork.loss`."""
-        assert isinstance(batch, PairBatch)
-        first = both[0] if self.own.first.shape[1] else None
-        if not self.own.second.shape[1]:
-            return line_terms(batch, first, None, None)
-        return line_terms(batch, first, near[-2], both[-1])
+        first = rows[0] if self.own.first.shape[1] else None
+        second, contexts = rows[-2:] if self.own.second.shape[1] else (None, None)
+        return line_terms(batch, first, second, contexts)
 
     @torch.no_grad()
     def start(self, draw: Any, linked: npt.NDArray[np.bool_]) -> None:

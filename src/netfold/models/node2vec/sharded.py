@@ -33,9 +33,9 @@ class ShardedNode2Vec(RankSkipGram):
         """Of nodes drawn alone, contexts."""
         return [self.own.contexts]
 
-    def terms(self, batch: Any, near: list[Tensor], both: list[Tensor]) -> dict[str, Tensor]:
+    def terms(self, batch: Any, rows: list[Tensor]) -> dict[str, Tensor]:
         """As `Node2VecNetwork.loss`."""
-        terms: dict[str, Tensor] = batch.terms(near[0], both[0])
+        terms: dict[str, Tensor] = batch.terms(*rows)
         return terms
 
     @torch.no_grad()

@@ -24,7 +24,7 @@ from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
-from netfold.learn.layers import xavier_
+from netfold.learn.layers import pass_back, xavier_
 from netfold.models.sdne.batches import Damping, in_units
 from netfold.models.sdne.network import SDNENetwork
 
@@ -210,7 +210,7 @@ class ShardedSDNE(nn.Module):
         gram = [self._ranks.sum_(x.detach().clone()) for x in whole]
         hidden, at_hidden = self._at_others(y, total)
         at_gram = self._backward(activated, y, hidden, pulled, at_hidden, gram, total)
-        torch.autograd.backward(whole, [self._ranks.sum_(x) for x in at_gram])
+        pass_back(whole, [self._ranks.sum_(x) for x in at_gram])
         self._first_layer_backward(activated, epoch)
         self._reduce_layers()
         total[2] = self._regularization()
