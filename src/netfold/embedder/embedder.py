@@ -505,6 +505,10 @@ class Embedder(Configured, Generic[N]):
         """
         return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
 
+    def _unreturned(self, nodes: int) -> int:
+        """Bytes of freed arrays that the C library keeps, where a graph in memory has so many nodes: none, as a rule."""
+        return 0
+
     def _state_bytes(self, nodes: int) -> int:
         """Bytes of a checkpoint."""
         return nodes * (8 * (self.dim or 128) + 8)

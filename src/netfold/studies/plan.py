@@ -95,7 +95,7 @@ def needed_rows(degrees: Any, ranks: int) -> float:
 
 def counted_memory(model: Embedder, nodes: int, arcs: int, ranks: int = 1) -> int | None:
     """Bytes that `fit` adds at its peak on a rank with so many nodes and arcs; None where a model's are not counted."""
-    return model._bytes(nodes, arcs, ranks) if model.counted else None
+    return model._bytes(nodes, arcs, ranks) + model._unreturned(nodes) if model.counted else None
 
 
 def computing(folder: PartsFolder, model: Embedder, *, ranks: int = 1) -> float:
@@ -131,7 +131,7 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     flight = round(needed * model._in_flight(directed=directed) / (ranks - 1)) if ranks > 1 else 0
     return Plan(
         nodes, arcs, ranks,
-        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs if why else 0),
+        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs + model._unreturned(nodes) if why else 0),
         sent=sent, seconds=None if wire is None or ranks == 1 else sent / wire,
         state=model._state_bytes(nodes), vectors=4 * (model.dim or 0) * nodes, why=why,
         counted=model.counted,

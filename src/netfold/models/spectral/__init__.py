@@ -241,9 +241,13 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         """The table, the vectors, of the solver what has converged and six copies of its block; rows of the matrix.
 
         48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made.
-        Blocks below 32 MiB, which the C library does not give back at once, can take half as much again.
         """
         return nodes * (4 * (3 * self.dim + 6 * self._block()) + 32) + 48 * arcs
+
+    def _unreturned(self, nodes: int) -> int:
+        """Of blocks below 32 MiB, which the C library does not give back at once, half as many again."""
+        block = 4 * nodes * self._block()
+        return 3 * block if block < 32 << 20 else 0
 
     def _state_bytes(self, nodes: int) -> int:
         return nodes * (4 * self.dim + 8)
