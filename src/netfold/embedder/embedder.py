@@ -506,7 +506,7 @@ class Embedder(Configured, Generic[N]):
         return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
 
     def _unreturned(self, nodes: int) -> int:
-        """Bytes of freed arrays that the C library keeps, where a graph in memory has so many nodes: none, as a rule."""
+        """Bytes of freed arrays that the C library keeps, of a graph in memory with so many nodes: none, as a rule."""
         return 0
 
     def _state_bytes(self, nodes: int) -> int:

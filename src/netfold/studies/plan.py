@@ -129,9 +129,9 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     if ranks > 1 and (by_steps := model._sent_in_epoch(degrees, ranks)) is not None:
         sent = round(by_steps)
     flight = round(needed * model._in_flight(directed=directed) / (ranks - 1)) if ranks > 1 else 0
+    whole = _LOADED * arcs + model._unreturned(nodes) if why else 0
     return Plan(
-        nodes, arcs, ranks,
-        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs + model._unreturned(nodes) if why else 0),
+        nodes, arcs, ranks, memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + whole,
         sent=sent, seconds=None if wire is None or ranks == 1 else sent / wire,
         state=model._state_bytes(nodes), vectors=4 * (model.dim or 0) * nodes, why=why,
         counted=model.counted,

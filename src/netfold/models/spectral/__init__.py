@@ -245,9 +245,9 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         return nodes * (4 * (3 * self.dim + 6 * self._block()) + 32) + 48 * arcs
 
     def _unreturned(self, nodes: int) -> int:
-        """Of blocks below 32 MiB, which the C library does not give back at once, half as many again."""
+        """Of blocks below 32 MiB, which the C library does not give back at once, four more."""
         block = 4 * nodes * self._block()
-        return 3 * block if block < 32 << 20 else 0
+        return 4 * block if block < 32 << 20 else 0
 
     def _state_bytes(self, nodes: int) -> int:
         return nodes * (4 * self.dim + 8)
