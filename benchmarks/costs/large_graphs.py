@@ -1,11 +1,15 @@
 """What an epoch of every model costs on the same graph: the table of docs/large-graphs.md.
 
-    python benchmarks/costs/large_graphs.py --nodes 100000 [--models line,dvne] [--device cuda]
+    python benchmarks/costs/large_graphs.py --nodes 100000 [--models line,dvne] [--device cuda] [--options JSON]
+    python benchmarks/costs/large_graphs.py --nodes 1000000 --models drne --device cuda --json FILE --profile FILE
 
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the
 CPU: the faster of the second and third epoch, the seconds before the first (imports, the start, what is prepared), and
-the peak memory of the process, or of the GPU. Seconds are those of the CPU, or of the clock with a GPU.
+the peak memory of the process, or of the GPU. Seconds are those of the CPU, or of the clock with a GPU, where the
+device is started before and "before" is that of a second fit: the first loads and compiles what torch needs, once.
+With `--json` a line is appended for every model; with `--profile` a file tells where a second fit's time went, by the
+parts of `nf.profile` and, of its last epoch, by torch's operations.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from dhne import generated
@@ -23,22 +29,67 @@ from meter import Meter
 
 import netfold as nf
 
-EPOCHS, DEGREE = 3, 5
+EPOCHS, DEGREE, WATCHED = 3, 5, 12
 
 
-def measure(name: str, nodes: int, device: str) -> None:
+def measure(name: str, nodes: int, device: str, options: dict[str, Any], profile: str | None) -> None:
     """Print what a fit cost, as one json object; the last line of what a child process says."""
     import torch
 
     graph: Any = generated(nodes, DEGREE * nodes) if nf.MODELS[name].reads == "hypergraph" else None
     graph = graph or nf.datasets.chung_lu(nodes=nodes, edges=DEGREE * nodes, exponent=2.5)
-    meter, model = Meter(device), nf.MODELS[name](epochs=EPOCHS, device=device)
-    model.fit(graph, *_given(name, graph), progress=False, on_epoch=meter)
+    own = _given(name, graph)
+    torch.zeros(1, device=device)
+    meter, model = Meter(device), nf.MODELS[name](**{"epochs": EPOCHS, "device": device} | options)
+    model.fit(graph, *own, progress=False, on_epoch=meter)
     clock = meter.wall if device == "cuda" else meter.cpu
     epochs = [b - a for a, b in pairwise(clock)]
-    gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
-    meter.report(model=name, nodes=graph.n_nodes, edges=graph.n_edges, dim=model.dim or 128,
-                 epoch=min(epochs[1:]), before=max(epochs[0] - min(epochs[1:]), 0.0), gpu_gib=gpu)  # fmt: skip
+    epoch, gpu = min(epochs[1:]), torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
+    first, in_all = max(epochs[0] - epoch, 0.0), meter.now() - clock[0]
+    again, table = _again(model, graph, own, device, bool(profile)) if device == "cuda" or profile else (first, "")
+    if profile:
+        Path(profile).write_text(table)
+    meter.report(model=name, nodes=graph.n_nodes, edges=graph.n_edges, dim=model.dim or 128, options=options,
+                 device=device, epoch=epoch, before=again, first_before=first, in_all=in_all, gpu_gib=gpu)  # fmt: skip
+
+
+def _again(model: Any, graph: Any, own: list[Any], device: str, profile: bool) -> tuple[float, str]:
+    """Seconds before the first epoch of a second fit in the same process; and where its time went, as a text.
+
+    By part of all of it, and by operation of the first batches of its second epoch, after which it ends.
+    """
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as torch_profile
+
+    from netfold.learn import training
+
+    kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+    watch, epochs, running = torch_profile(activities=kinds) if profile else None, [0], [False]
+    items = training.counted_items
+
+    def watched(batches: Any, name: str) -> Any:
+        epochs[0] += 1
+        for i, batch in enumerate(items(batches, name)):
+            if watch is not None and epochs[0] == 2 and i == 1:
+                watch.start()
+                running[0] = True
+            if watch is not None and running[0] and i == 1 + WATCHED:
+                break
+            yield batch
+        if watch is not None and running[0]:
+            watch.stop()
+            running[0] = False
+
+    training.counted_items = watched  # type: ignore[assignment]
+    with nf.profile() as spent:
+        model.fit(graph, *own, progress=False, on_epoch=lambda record: record["epoch"] == 1 + bool(profile))
+    training.counted_items = items
+    before = sum(spent.parts[x][0 if device == "cuda" else 1] for x in ("reading", "start"))
+    if watch is None:
+        return before, ""
+    by = ["self_cuda_time_total", "self_cpu_time_total"] if device == "cuda" else ["self_cpu_time_total"]
+    tables = [watch.key_averages().table(sort_by=x, row_limit=22, max_name_column_width=60) for x in by]
+    return before, "\n\n".join([str(spent), *tables])
 
 
 def _given(name: str, graph: nf.Graph) -> list[nf.Embedding]:
@@ -54,19 +105,28 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--models", default=",".join(nf.MODELS))
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--options", default="{}", help="of the models, JSON")
+    parser.add_argument("--json", help="a file to append a line to for every model")
+    parser.add_argument("--profile", help="a file for where the time went, of one model")
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child:
-        measure(given.child, given.nodes, given.device)
+    asked = parser.parse_args()
+    if asked.child:
+        measure(asked.child, asked.nodes, asked.device, json.loads(asked.options), asked.profile)
         return
     print(
         "| model | dim | nodes | edges | s/epoch | s before | peak GiB |\n| --- | --- | --- | --- | --- | --- | --- |"
     )
-    for name in given.models.split(","):
-        command = [sys.executable, __file__, "--child", name, "--nodes", str(given.nodes), "--device", given.device]
-        threads = {} if given.device == "cuda" else {"OMP_NUM_THREADS": "1"}
+    for name in asked.models.split(","):
+        command = [sys.executable, __file__, "--child", name, "--nodes", str(asked.nodes), "--device", asked.device,
+                   "--options", asked.options]  # fmt: skip
+        command += ["--profile", asked.profile] if asked.profile else []
+        threads = {} if asked.device == "cuda" else {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads})
         print(_row(name, done), flush=True)
+        if asked.json and not done.returncode:
+            with Path(asked.json).open("a") as file:
+                record = json.loads(done.stdout.strip().splitlines()[-1])
+                file.write(json.dumps({"date": time.strftime("%Y-%m-%d %H:%M"), **record}) + "\n")
 
 
 def _row(name: str, done: subprocess.CompletedProcess[str]) -> str:

@@ -23,12 +23,20 @@ class Meter:
         self.cpu, self.wall = [cpu_seconds()], [time.perf_counter()]
 
     def __call__(self, record: object = None) -> None:
+        self._wait()
+        self.cpu.append(cpu_seconds())
+        self.wall.append(time.perf_counter())
+
+    def now(self) -> float:
+        """The CPU's clock, or with a GPU that on the wall, once it has done its work."""
+        self._wait()
+        return time.perf_counter() if self._device == "cuda" else cpu_seconds()
+
+    def _wait(self) -> None:
         if self._device == "cuda":
             import torch
 
             torch.cuda.synchronize()
-        self.cpu.append(cpu_seconds())
-        self.wall.append(time.perf_counter())
 
     def report(self, **facts: object) -> None:
         skip = 1 if len(self.cpu) > 2 else 0

@@ -33,8 +33,9 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def planted(nodes: int, seed: int = 0) -> tuple[nf.Graph, np.ndarray]:
-    """The graph, and the block of each node."""
+def planted(nodes: int, seed: int = 0, device: str = "cpu") -> tuple[nf.Graph, np.ndarray]:
+    """The graph, the same whichever device sorts its links, and the block of each node."""
+    import torch
     from scipy import sparse
 
     rng, edges = np.random.default_rng(seed), nodes * DEGREE // 2
@@ -42,9 +43,13 @@ def planted(nodes: int, seed: int = 0) -> tuple[nf.Graph, np.ndarray]:
     inside = rng.random(edges) < INSIDE
     block = np.where(inside, left % BLOCKS, (left % BLOCKS + rng.integers(1, BLOCKS, size=edges)) % BLOCKS)
     right = rng.integers(size, size=edges) * BLOCKS + block
-    pairs = left != right
-    matrix = sparse.coo_array((np.ones(pairs.sum(), np.float32), (left[pairs], right[pairs])), shape=(nodes, nodes))
-    return nf.Graph.from_scipy(sparse.csr_array(matrix + matrix.T)), np.arange(nodes) % BLOCKS
+    ends = torch.from_numpy(np.stack([left, right])[:, left != right]).to(device)
+    keys = torch.cat([ends[0] * nodes + ends[1], ends[1] * nodes + ends[0]]).sort().values
+    keys, counts = keys.unique_consecutive(return_counts=True)
+    starts = torch.searchsorted(keys, torch.arange(nodes + 1, device=device) * nodes)
+    kinds = ((counts, np.float32), (keys % nodes, np.int32), (starts, np.int32))
+    arrays = tuple(x.cpu().numpy().astype(kind) for x, kind in kinds)
+    return nf.Graph.from_scipy(sparse.csr_array(arrays, shape=(nodes, nodes))), np.arange(nodes) % BLOCKS
 
 
 def share_near(vectors: np.ndarray, blocks: np.ndarray, device: str, seed: int = 1) -> float:
@@ -73,7 +78,7 @@ def main() -> None:
     import torch
 
     torch.zeros(1, device=given.device)  # what starting the device costs is not the model's
-    graph, blocks = planted(given.nodes)
+    graph, blocks = planted(given.nodes, device=given.device)
     print("| model | settings | nodes | quality | s in all | before | CPU-s | GiB |\n" + "| --- " * 8 + "|")
     for name in given.models.split(","):
         for label, options in ({"given": json.loads(given.settings)} if given.settings else SETTINGS[name]).items():

@@ -139,7 +139,7 @@ def cost(port: int, pid: int, n: int, clients: int, seconds: float) -> None:
 def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
     """A mixed load of 16 clients while the model is loaded anew, and the memory of the server."""
     asyncio.run(load(port, 16, 2, requests_of(n, mixed=True)))
-    before, samples = rss(pid), []
+    before, spent, samples = rss(pid), cpu(pid), []
 
     async def everything() -> tuple[Any, dict[int, int]]:
         async def reload() -> None:
@@ -157,8 +157,9 @@ def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
     took, statuses = asyncio.run(everything())
     time.sleep(1)
     after = rss(pid)
-    facts = {"seconds": seconds, "requests": len(took), "statuses": statuses, "reloads": reloads}
+    facts: dict[str, Any] = {"seconds": seconds, "requests": len(took), "statuses": statuses, "reloads": reloads}
     facts |= {"before_mib": round(before), "after_mib": round(after), "largest_mib": round(rss(pid, "VmHWM"))}
+    facts |= {"a_second": round(len(took) / seconds), "cpu_ms": round(1000 * (cpu(pid) - spent) / len(took), 3)}
     facts |= {"times": round(after / before, 2), "p99_ms": round(1000 * float(np.quantile(took, 0.99)), 1)}
     print(json.dumps({**facts, "samples_mib": samples[:: max(1, len(samples) // 20)]}), flush=True)
 

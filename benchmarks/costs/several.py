@@ -5,7 +5,7 @@ python benchmarks/costs/several.py --nodes 300000 --ranks 1 2 --epochs 3
 python benchmarks/costs/several.py --nodes 1000000 --ranks 2 --epochs 25 --save   # what saves take, by default
 python benchmarks/costs/several.py --nodes 1000000 --ranks 1 --limit 2GiB         # tables larger than the memory
 python benchmarks/costs/several.py --nodes 1000000 --ranks 1 --device cuda --epochs 30
-python benchmarks/costs/several.py --nodes 30000 300000 --ranks 1 2 --model line  # or node2vec; of vectors of 128
+python benchmarks/costs/several.py --nodes 30000 300000 --ranks 1 2 --model line  # or node2vec, drne
 
 Every line is processes of its own, one thread a rank. `plain` is `fit(graph)`; others are `fit("big.parts")`. CPU is
 the median epoch, summed over ranks; on a busy machine only ratios of CPU count, and they by some per cent. `--save`
@@ -54,8 +54,9 @@ def on_epoch(record):
     cpu.append(time.process_time())
     wall.append(time.perf_counter())
     return False
-more = {"hidden": (256,)} if name == "sdne" else {}
-model = nf.MODELS[name](dim=128, epochs=epochs, tolerance=0, device=device, init="none", **more)
+more = {"dim": 128, "init": "none"} if name != "drne" else {}  # of DRNE the defaults
+more |= {"hidden": (256,)} if name == "sdne" else {}
+model = nf.MODELS[name](epochs=epochs, tolerance=0, device=device, **more)
 data = nf.Graph.load(folder) if how == "plain" else folder
 saved = {"checkpoint": checkpoint} if checkpoint else {}
 model.fit(data, progress=False, on_epoch=on_epoch, **saved)
@@ -64,7 +65,7 @@ sent = 0
 if how == "parts":
     from netfold.cluster.ranks import start
     exchange = getattr(model.network_, "exchange", None)
-    sent = start("cpu").swapped if exchange is None else exchange.sent
+    sent = start("cpu").swapped if exchange is None else getattr(model.network_, "sent", exchange.sent)
 status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
 peak = int(status["VmHWM"].split()[0]) << 10
 steps = [b - a for a, b in zip(cpu[1:], cpu[2:])]
@@ -128,7 +129,7 @@ def main() -> None:
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--limit", default="0", help="memory of a rank of parts, as 2GiB")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--model", default="sdne", choices=("sdne", "line", "node2vec"))
+    parser.add_argument("--model", default="sdne", choices=("sdne", "line", "node2vec", "drne"))
     parser.add_argument("--skip-plain", action="store_true", help="parts alone")
     options = parser.parse_args()
     limit = byte_count(options.limit) if options.limit != "0" else 0

@@ -117,7 +117,7 @@ MOMENTS = [("epoch 1", 1), ("epoch 5", 0), ("written", 1), ("sealed", 0), ("seal
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "rank", "model"),
-    [*((*x, ()) for x in MOMENTS), ("epoch 5", 1, ("line",)), ("written", 0, ("node2vec",))],
+    [*((*x, ()) for x in MOMENTS), ("epoch 5", 1, ("line",)), ("written", 0, ("node2vec",)), ("sealed", 1, ("drne",))],
 )
 def test_a_killed_rank_ends_with_the_same_bits_and_one_restart(
     moment: str, rank: int, model: tuple[str, ...], folder: Path

@@ -68,6 +68,7 @@ STEPS: list[dict[str, Any]] = [
     {"model": "line", "dim": 4, "order": "first", "epochs": 5, "device": "cpu"},
     {"model": "line", "dim": 4, "epochs": 5, "device": "cpu"},
     {"model": "node2vec", "dim": 4, "length": 10, "p": 0.5, "epochs": 5, "device": "cpu"},
+    {"model": "drne", "dim": 4, "batch_size": 30, "max_neighbors": 5, "rounds": 2, "epochs": 5, "device": "cpu"},
 ]
 """Models that are trained in steps; of the first one a table has no width."""
 

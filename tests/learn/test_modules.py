@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from netfold.learn import losses, sparse_rows
-from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.learn.layers import RowDecoder, RowEncoder, Stack, pass_back, xavier_
 from netfold.learn.sparse_rows import SparseRows, product_in_chunks
 
 sizes = st.integers(1, 12)
@@ -155,3 +155,14 @@ def test_a_product_in_chunks_is_that_of_sparse_rows_to_the_bit() -> None:
         assert torch.equal(product_in_chunks(matrix, size, dense), whole)
     exact = torch.from_numpy(matrix.toarray() @ dense.double().numpy())
     torch.testing.assert_close(whole.double(), exact, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_passed_back_are_those_of_autograd() -> None:
+    def through(back) -> list[torch.Tensor]:
+        leaves = [torch.arange(6.0, dtype=torch.float64).view(2, 3).requires_grad_(True) for _ in range(2)]
+        outputs = [leaves[0].square(), leaves[0] @ leaves[1].T]
+        back(outputs, [torch.full_like(x, 0.3 + i).detach() for i, x in enumerate(outputs)])
+        return [x.grad for x in leaves]
+
+    for one, other in zip(through(pass_back), through(torch.autograd.backward), strict=True):
+        assert torch.equal(one, other)

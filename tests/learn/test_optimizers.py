@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from bowls import Bowl, one_batch
-from netfold.learn.optimizers import RowAdagrad
+from netfold.learn.optimizers import OPTIMIZERS, RowAdagrad
 from netfold.learn.training import SCHEDULES, Block, train
 
 
@@ -92,3 +94,41 @@ def test_adam_is_its_formula() -> None:
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
         x -= 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
     assert network.x.item() == pytest.approx(x, rel=1e-12)
+
+
+# -------------------------------------------------------------------- without a compiler
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"), [("adam", torch.optim.Adam), ("sgd", torch.optim.SGD), ("rmsprop", torch.optim.RMSprop)]
+)
+def test_steps_and_states_are_those_of_torch_to_the_bit(name, theirs):
+    start = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
+    ours, others = (torch.nn.Parameter(start.clone()) for _ in range(2))
+    mine, other = (
+        OPTIMIZERS[name]([ours], lr=0.1),
+        theirs([others], lr=0.1, **({} if name == "rmsprop" else {"fused": True})),
+    )
+    for i in range(4):
+        for p, optimizer in ((ours, mine), (others, other)):
+            optimizer.zero_grad(set_to_none=False)
+            (p.square().sum() * (1 + i)).backward()
+            optimizer.step()
+    assert torch.equal(ours, others)
+    one, two = mine.state_dict(), other.state_dict()
+    assert one["param_groups"] == two["param_groups"] and one["state"].keys() == two["state"].keys()
+    assert all(torch.equal(x, two["state"][0][k]) for k, x in one["state"].get(0, {}).items())
+    mine.load_state_dict(two)
+
+
+def test_a_fit_loads_no_compiler():
+    code = """
+import sys
+import netfold as nf
+graph = nf.datasets.chung_lu(60, 150)
+for model in (nf.SDNE(dim=4, hidden=(8,), epochs=2), nf.DRNE(dim=4, epochs=2), nf.LINE(dim=4, epochs=1)):
+    model.fit(graph, progress=False)
+print(sorted({"torch._dynamo", "sympy"} & set(sys.modules)))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"

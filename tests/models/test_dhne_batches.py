@@ -11,9 +11,9 @@ import torch
 
 from allocations import Allocations
 from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepared, sorted_alike, tuples_of
-from netfold.data.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph, co_occurrences
 from netfold.models.dhne import DHNE
-from netfold.models.dhne.batches import _by_column, counts_by_type, tuple_rows
+from netfold.models.dhne.batches import _by_column, co_occurrences_on, counts_by_type, tuple_rows
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 9, 1000, None])
@@ -137,3 +137,13 @@ def test_no_block_of_nodes_by_nodes_or_by_edges_is_made():
         model.score(rows[:100].tolist())
     # the largest there may be: L of a piece of tuples, 7 random numbers a tuple, a table, all of A's non-zeros
     assert seen.numbers <= max(5 * 3 * n * 8, 7 * 6 * m, 2 * n * dim, 6 * m) < n * n / 10 < n * m / 10
+
+
+def test_pairs_sorted_all_at_once_are_counted_as_row_by_row():
+    rng = np.random.default_rng(0)
+    for kinds in ([(30, 3)], [(20, 2), (15, 4)], [(0, 3), (5, 2)]):
+        rows = [np.argsort(rng.random((m, 12)), axis=1)[:, :size] for m, size in kinds]
+        one, other = co_occurrences_on(rows, 12, "cpu"), co_occurrences(rows, 12)
+        for name in ("data", "indices", "indptr"):
+            mine, theirs = getattr(one, name), getattr(other, name)
+            assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)

@@ -69,7 +69,17 @@ def test_bytes_of_steps_are_as_expected(name: str, within: float, folder: Path) 
     assert plan(PartsFolder.open(folder, "graph"), model, ranks=2).sent == pytest.approx(np.mean(sent), rel=within)
 
 
-SPREAD = ("line", "node2vec", "sdne", "spectral")
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("dim", [16, 64])
+def test_memory_of_drne_is_within_a_quarter_of_what_is_measured(size: int, dim: int, larger: Path) -> None:
+    options = {"model": "drne", "epochs": 2, "device": "cpu", "dim": dim}
+    peak = max(on_ranks(size, peak_of_fit, larger, options, timeout=600))
+    counted = plan(PartsFolder.open(larger, "graph"), nf.DRNE(dim=dim), ranks=size).memory
+    assert counted == pytest.approx(peak, rel=0.25)
+
+
+SPREAD = ("depthlgp", "drne", "line", "node2vec", "sdne", "spectral")
 COUNTED = sorted(name for name, cls in nf.MODELS.items() if cls.counted)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -63,6 +63,14 @@ class Ranks:
             self._named("a sum", lambda: dist.all_reduce(x))
         return x
 
+    def sum_together_(self, several: Sequence[Tensor]) -> None:
+        """The sums of small tensors over all ranks, in their places, in one go."""
+        if self.size == 1 or not several:
+            return
+        flat = self.sum_(torch.cat([x.flatten() for x in several]))
+        for x, total in zip(several, torch.split(flat, [x.numel() for x in several]), strict=True):
+            x.copy_(total.view_as(x))
+
     def most(self, x: float) -> float:
         """The largest of a number over all ranks."""
         if self.size > 1:
@@ -70,6 +78,15 @@ class Ranks:
             self._named("an agreement", lambda: dist.all_reduce(value, op=dist.ReduceOp.MAX))
             return float(value)
         return x
+
+    def smallest(self, values: Tensor, k: int) -> float:
+        """The k-th smallest of all ranks' numbers of at least 0, by halving: none of them leaves its rank."""
+        low, high = 0.0, self.most(float(values.max()) if len(values) else 0.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.sum_(torch.tensor([float((values <= middle).sum())], dtype=torch.float64))
+            low, high = (low, middle) if float(below) >= k else (middle, high)
+        return self.most(float(values[values <= high].max()) if bool((values <= high).any()) else 0.0)
 
     def gather(self, value: Any) -> list[Any]:
         """A small value that json can hold, of each rank, on every rank."""

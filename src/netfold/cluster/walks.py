@@ -245,7 +245,7 @@ class RankLinks:
             unclear = (~taken).nonzero()[:, 0]  # none where q is 1
             lookup = Lookup(self.graph, before[left[unclear]])
             there = lookup.there(proposed[unclear])
-            linked = lookup.back((self._find(lookup.here, there) >= 0).to(torch.uint8)).bool()
+            linked = lookup.back((self.find(lookup.here, there) >= 0).to(torch.uint8)).bool()
             taken[unclear] = drawn[unclear, 2] * bound < torch.where(linked, 1.0, 1 / q)
             after[left[taken]] = proposed[taken]
             left, turn = left[~taken], turn + 1
@@ -256,7 +256,7 @@ class RankLinks:
         onward = torch.full_like(rows, -1)
         some = (self.degrees.index_select(0, rows) > 0).nonzero()[:, 0]
         rows, before, drawn = rows[some], before[some], drawn[some]
-        place = self._find(rows, before)
+        place = self.find(rows, before)
         first, share = self._span(rows, place.clamp(min=0))
         share = torch.where(place >= 0, share, 0.0)
         back = share / p
@@ -278,7 +278,7 @@ class RankLinks:
         rows = torch.arange(self.graph.m, device=self.ends.device).repeat_interleave(self.degrees)
         return rows * self.graph.n_nodes + self.ends
 
-    def _find(self, rows: Tensor, nodes: Tensor) -> Tensor:
+    def find(self, rows: Tensor, nodes: Tensor) -> Tensor:
         """The place of the arc from an own row to a node, -1 where there is none."""
         if not len(self._pairs):
             return torch.full_like(rows, -1)

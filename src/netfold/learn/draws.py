@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-__all__ = ["FEW", "TABLE", "normal", "uniform", "uniform_at"]
+__all__ = ["FEW", "STEP", "TABLE", "normal", "scrambled", "uniform", "uniform_at"]
 
 FEW = 1 << 16
 """Up to so many numbers come from the CPU ..."""
@@ -21,8 +21,10 @@ TABLE = 1 << 25
 """... and up to so many of a table that is drawn once: those of 100,000 nodes and 256 numbers each."""
 _PIECE = {"cpu": 1 << 16, "cuda": 1 << 26}
 """How many are computed at a time: what stays in a cache, or leaves most of a GPU's memory alone."""
-_STEP, _FIRST, _SECOND = -7046029254386353131, -4658895280553007687, -7723592293110705685
-"""SplitMix64's odd numbers, as signed ones."""
+STEP = -7046029254386353131
+"""SplitMix64's step from one number to the next, as a signed one ..."""
+_FIRST, _SECOND = -4658895280553007687, -7723592293110705685
+"""... and what each is multiplied by."""
 
 
 def uniform(
@@ -63,15 +65,16 @@ def uniform_at(keys: Tensor, places: Tensor) -> Tensor:
 
     Whoever asks, with whatever else, is given the same.
     """
-    return _shifted(_mixing(places.add(1).mul_(_STEP).add_(keys)), 64 - 53).double().mul_(2.0**-53)
+    return _shifted(scrambled(places.add(1).mul_(STEP).add_(keys)), 64 - 53).double().mul_(2.0**-53)
 
 
 def _mixed(key: int, start: int, count: int, device: torch.device) -> Tensor:
     """The numbers `start` to `start` + `count` of the sequence of a key: 64 bits each, as signed integers."""
-    return _mixing(torch.arange(start + 1, start + count + 1, device=device).mul_(_STEP).add_(key))
+    return scrambled(torch.arange(start + 1, start + count + 1, device=device).mul_(STEP).add_(key))
 
 
-def _mixing(z: Tensor) -> Tensor:
+def scrambled(z: Tensor) -> Tensor:
+    """64 bits that look random for each 64 bits, in their place: SplitMix64 but for its steps."""
     z = z.bitwise_xor_(_shifted(z, 30)).mul_(_FIRST)
     z = z.bitwise_xor_(_shifted(z, 27)).mul_(_SECOND)
     return z.bitwise_xor_(_shifted(z, 31))

@@ -27,7 +27,9 @@ __all__ = [
     "Stack",
     "Tables",
     "add_half_squares",
+    "pass_back",
     "rows_times",
+    "slope_of",
     "take_rows",
     "xavier_",
 ]
@@ -210,6 +212,30 @@ def _apply(function: Any, *args: Any) -> Tensor:
     """torch leaves `Function.apply` untyped."""
     result: Tensor = function.apply(*args)
     return result
+
+
+class _Passed(torch.autograd.Function):
+    """0, whose gradients for the outputs of a network are what they are said to be."""
+
+    @staticmethod
+    def forward(ctx: Any, grads: Sequence[Tensor | None], *outputs: Tensor) -> Tensor:
+        ctx.grads = grads
+        return outputs[0].new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return None, *ctx.grads
+
+
+def slope_of(output: Tensor, grad: Tensor, at: Tensor) -> Tensor:
+    """As `torch.autograd.grad(output, at, grad)` (see `pass_back`): the gradient at what the output was made of."""
+    (slope,) = torch.autograd.grad(_apply(_Passed, [grad], output), at)
+    return slope
+
+
+def pass_back(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> None:
+    """As `torch.autograd.backward(outputs, grads)`, which loads sympy to see whether their shapes agree."""
+    _apply(_Passed, grads, *outputs).backward()  # type: ignore[no-untyped-call]
 
 
 def rows_times(rows: SparseRows, table: Tensor) -> Tensor:

@@ -11,7 +11,51 @@ from torch import Tensor
 __all__ = ["OPTIMIZERS", "AdamAndRows", "RowAdagrad", "adam_state"]
 
 
-class RowAdagrad(torch.optim.Optimizer):
+def _bare(method: Any) -> Any:
+    """A method of torch's optimizers without what torch.compile has around it.
+
+    Around it stands an import of the compiler, which takes as long as that of torch itself: a second of every fit.
+    """
+    return getattr(method, "__wrapped__", method)
+
+
+class _Bare(torch.optim.Optimizer):
+    """torch's optimizer, which does not load a compiler that nothing here is compiled by."""
+
+    add_param_group = _bare(torch.optim.Optimizer.add_param_group)
+    zero_grad = _bare(torch.optim.Optimizer.zero_grad)
+    state_dict = _bare(torch.optim.Optimizer.state_dict)
+    load_state_dict = _bare(torch.optim.Optimizer.load_state_dict)
+
+
+class _Adam(_Bare, torch.optim.Adam):
+    """torch's, in one pass over the parameters: no temporary is as large as a table."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Take one step."""
+        return _bare(torch.optim.Adam.step)(self, closure)
+
+
+class _SGD(_Bare, torch.optim.SGD):
+    """The same of plain descent."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Take one step."""
+        return _bare(torch.optim.SGD.step)(self, closure)
+
+
+class _RMSprop(_Bare, torch.optim.RMSprop):
+    """And of that by the mean of squares."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Take one step."""
+        return _bare(torch.optim.RMSprop.step)(self, closure)
+
+
+class RowAdagrad(_Bare):
     """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
 
     s_i += mean_j g_ij²;  w_i -= lr g_i / (√s_i + eps). A vector is a table of rows of one number. s_i begins at
@@ -85,7 +129,7 @@ def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> 
 
 
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(params, lr=lr, fused=True)  # fused: no temporary the size of a table
+    return _Adam(params, lr=lr, fused=True)
 
 
 def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tensor]) -> None:
@@ -98,7 +142,8 @@ def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tenso
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": _adam,
-    "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr, fused=True),
+    "sgd": lambda params, lr: _SGD(params, lr=lr, fused=True),
+    "rmsprop": lambda params, lr: _RMSprop(params, lr=lr),
     "row_adagrad": RowAdagrad,
     "adam_and_rows": AdamAndRows,
 }

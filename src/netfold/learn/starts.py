@@ -17,6 +17,7 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.learn.draws import TABLE, uniform
+from netfold.learn.optimizers import OPTIMIZERS
 from netfold.learn.skipgram import distance_weights, is_large
 from netfold.learn.solvers import leading_eigenpairs, leading_eigenvectors, truncated_svd
 from netfold.learn.sparse_rows import SparseRows
@@ -129,7 +130,7 @@ def contrastive_divergence(
     Adam takes the steps: most visible units of a graph are nearly always off, and a plain step would hardly move them.
     """
     parameters = (rbm.weight, rbm.visible, rbm.hidden)
-    optimizer = torch.optim.Adam(parameters, lr=lr, fused=True)
+    optimizer = OPTIMIZERS["adam"](parameters, lr=lr)
     for epoch in range(epochs):
         error = 0.0
         for rows in inputs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
@@ -13,8 +14,10 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.data.checks import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.scaling import Block
+from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
@@ -28,6 +31,7 @@ __all__ = [
     "Tuples",
     "TypeRows",
     "batches",
+    "co_occurrences_on",
     "counts_by_type",
     "source",
     "tuple_rows",
@@ -39,6 +43,8 @@ _DRAWN = 1 << 18
 """About how many tuples are drawn at a time."""
 _MOST_HELD_OUT = 0.1
 """The share of all hyperedges that the encoder does without, at most."""
+_MOST_PAIRS = 1 << 29
+"""How many pairs of nodes that share a hyperedge a GPU sorts at once."""
 POWER = 0.75
 """Of the degrees, where noise goes by degree: word2vec's."""
 
@@ -71,6 +77,8 @@ class Piece:
     """m x |P|: a 1 at each of a tuple's nodes, among the nodes of the form's groups, one group after another."""
     truth: Tensor
     """m: 1 for a hyperedge."""
+    columns: Tensor | None = None
+    """m x width: logarithms of counts, where the similarity reads them; a hyperedge is not among its own."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,6 +100,21 @@ class Tuples:
     form: Form
     rows: Tensor
     negatives: TupleNegatives
+    columns: Callable[[Tensor, Tensor | None], Tensor] | None = None
+    """Of tuples (m x N), and of how many hyperedges they are (m, to be left out): logarithms of counts, m x width."""
+
+    def columns_of(self, positives: Tensor, chosen: Tensor, others: Tensor) -> Tensor | None:
+        """Of some hyperedges, which are at the places `chosen`, and then of tuples that are none."""
+        if self.columns is None:
+            return None
+        return torch.cat([self.columns(positives, self.times[chosen]), self.columns(others, None)])
+
+    @cached_property
+    def times(self) -> Tensor:
+        """m: how often each hyperedge is there."""
+        code, times = torch.unique(self.rows, dim=0, return_inverse=True, return_counts=True)[1:]
+        often: Tensor = times[code].float()
+        return often
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -129,10 +152,29 @@ class Drawing:
     hold_out: bool = False
 
 
-def counts_by_type(hypergraph: Hypergraph, places: Places) -> list[sparse.csr_array]:
-    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in."""
-    a = hypergraph.adjacency()
+def counts_by_type(
+    hypergraph: Hypergraph, places: Places, device: torch.device | str = "cpu"
+) -> list[sparse.csr_array]:
+    """Each type's rows of A = H Hᵀ - D_v, over the columns that they can have entries in; a GPU can count them."""
+    tuples, n = [kind.rows for kind in hypergraph.kinds], hypergraph.n_nodes
+    pairs = sum(len(rows) * rows.shape[1] * (rows.shape[1] - 1) for rows in tuples)
+    counted_there = torch.device(device).type == "cuda" and is_large(n) and pairs <= _MOST_PAIRS
+    a = co_occurrences_on(tuples, n, device) if counted_there else hypergraph.adjacency()
     return [places.rows(a[members], t) for t, members in enumerate(places.members)]
+
+
+def co_occurrences_on(rows: Sequence[Ints], n: int, device: torch.device | str) -> sparse.csr_array:
+    """As `co_occurrences` (n x n), all pairs sorted and counted at once, where a GPU has room for them."""
+    parts = [torch.from_numpy(np.asarray(tuples, np.int64)).to(device) for tuples in rows]
+    keys = torch.cat([t[:, a] * n + t[:, b] for t in parts for a, b in permutations(range(t.shape[1]), 2)])
+    keys, counts = keys.sort().values.unique_consecutive(return_counts=True)  # type: ignore[no-untyped-call]
+    wide = len(keys) >= 2**31
+    indptr = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
+    kinds = ((counts, np.float32), (keys % n, np.int32), (indptr, np.int64 if wide else np.int32))
+    data, indices, starts = (x.cpu().numpy().astype(kind) for x, kind in kinds)
+    matrix = sparse.csr_array((data, indices, starts), shape=(n, n))
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
 
 
 def source(
@@ -143,33 +185,47 @@ def source(
     drawing: Drawing,
     dtype: torch.dtype = torch.float32,
     block: Block | None = None,
+    scaled: Sequence[tuple[sparse.csr_array, sparse.csr_array]] | None = None,
 ) -> Source:
-    """What batches are made of, on the network's device."""
+    """What batches are made of, on the network's device; `scaled` are the rows `both` ways, where they are known."""
     coders = [network.autoencoder(t) for t in range(len(counts))]
-    written = [coder.scaled(rows) for coder, rows in zip(coders, counts, strict=True)]
-    seen = [coder.seen(rows) for coder, rows in zip(coders, written, strict=True)]
+    scaled = scaled or [coder.both(of_type) for coder, of_type in zip(coders, counts, strict=True)]
+    written, seen = ([pair[i] for pair in scaled] for i in range(2))
     rows = [SparseRows.from_scipy(x, dtype=dtype, device=network.device) for x in written]
     values = [torch.tensor(x.data, dtype=dtype, device=network.device) for x in seen]
     return Source(
         rows,
         [r.with_values(v) for r, v in zip(rows, values, strict=True)],
-        _tuples(hypergraph, places, network.device, drawing),
-        HeldOut(counts, coders, places, network.device, dtype) if drawing.hold_out else None,
+        _tuples(hypergraph, places, network, drawing),
+        HeldOut(counts, scaled, coders, places, network.device, dtype) if drawing.hold_out else None,
         [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
     )
 
 
-def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
-    schema = places.schema
+def _tuples(hypergraph: Hypergraph, places: Places, network: DHNENetwork, drawing: Drawing) -> list[Tuples]:
+    schema, device = places.schema, network.device
     weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
     drawn = [TypeNoise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
     of_forms = []
-    for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
+    members = [torch.from_numpy(x).to(device) for x in places.members]
+    for i, (form, rows) in enumerate(zip(schema.forms, places.tuples(hypergraph), strict=True)):
         known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
         possible = possible_tuples(form, schema.counts)
         negatives = TupleNegatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
-        of_forms.append(Tuples(form, known.rows, negatives))
+        columns = _columns(network, i, members) if network.pair_counts is not None else None
+        of_forms.append(Tuples(form, known.rows, negatives, columns))
     return of_forms
+
+
+def _columns(network: DHNENetwork, i: int, members: Sequence[Tensor]) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """What makes columns of counts of tuples of the i-th form, given as places among the nodes of their types."""
+    types = network.schema.forms[i].types
+
+    def of(rows: Tensor, times: Tensor | None) -> Tensor:
+        everywhere = torch.stack([members[t][rows[:, a]] for a, t in enumerate(types)], dim=1)
+        return network.count_columns(i, everywhere, times)
+
+    return of
 
 
 class HeldOut:
@@ -182,13 +238,14 @@ class HeldOut:
     def __init__(
         self,
         counts: Sequence[sparse.csr_array],
+        scaled: Sequence[tuple[sparse.csr_array, sparse.csr_array]],
         coders: Sequence[Autoencoder],
         places: Places,
         device: torch.device,
         dtype: torch.dtype,
     ):
         self._forms = places.schema.forms
-        self._rows = [_Entries(c, coder, device, dtype) for c, coder in zip(counts, coders, strict=True)]
+        self._rows = [_Entries(*of_type, device, dtype) for of_type in zip(counts, scaled, coders, strict=True)]
         self._columns = {}
         for t, columns in enumerate(places.columns):
             place = np.full(len(places.type_codes), -1, np.int64)
@@ -212,14 +269,21 @@ class HeldOut:
 class _Entries:
     """The entries of one type's rows: where they are, their counts, and how those are scaled."""
 
-    def __init__(self, counts: sparse.csr_array, coder: Autoencoder, device: torch.device, dtype: torch.dtype):
+    def __init__(
+        self,
+        counts: sparse.csr_array,
+        both: tuple[sparse.csr_array, sparse.csr_array],
+        coder: Autoencoder,
+        device: torch.device,
+        dtype: torch.dtype,
+    ):
         row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         self._width, self._coder = counts.shape[1], coder
         self._keys = torch.from_numpy(row * counts.shape[1] + counts.indices).to(device)
         self._counts = torch.tensor(counts.data, dtype=dtype, device=device)
         self._largest = coder.largest[torch.from_numpy(counts.indices.astype(np.int64)).to(device)].to(dtype)
-        scaled = coder.scaled(counts)
-        self.seen = torch.tensor(coder.seen(scaled).data, dtype=dtype, device=device)
+        scaled, seen = both
+        self.seen = torch.tensor(seen.data, dtype=dtype, device=device)
         """What the encoder sees of all of them."""
         self._factors = self.seen / torch.tensor(scaled.data, dtype=dtype, device=device)
 
@@ -281,14 +345,21 @@ def _runs(steps: int, tuples: int) -> Iterator[slice]:
 
 def _with_negatives(
     tuples: Tuples, mine: Sequence[Tensor], per_positive: int, generator: torch.Generator, dtype: torch.dtype
-) -> list[tuple[Tensor, Tensor]]:
-    """For each of some steps, its hyperedges and then tuples that are none, and which is which."""
+) -> list[_Question]:
+    """For each of some steps, its hyperedges and then tuples that are none, and which is which; and their columns."""
     positives = tuples.rows[torch.cat(list(mine))]
     others, owner = tuples.negatives.draw(positives, per_positive, generator)
     ends = torch.tensor([len(part) for part in mine]).cumsum(0)
     cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
-    parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), strict=True)
-    return [(torch.cat([first, rest]), _truth(first, rest, dtype)) for first, rest in parts]
+    parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), mine, strict=True)
+    return [
+        (torch.cat([first, rest]), _truth(first, rest, dtype), tuples.columns_of(first, chosen, rest))
+        for first, rest, chosen in parts
+    ]
+
+
+_Question = tuple[Tensor, Tensor, Tensor | None]
+"""Tuples, which of them are hyperedges, and their columns of counts."""
 
 
 def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
@@ -299,14 +370,14 @@ def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _batch(
     source: Source,
-    questions: Sequence[tuple[Tensor, Tensor]],
+    questions: Sequence[_Question],
     parts: Sequence[Tensor],
     hidden: Sequence[int],
     share: float,
 ) -> Batch:
     types, places = [], []
     for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
-        named = [rows[:, i] for tuples, (rows, _) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
+        named = [rows[:, i] for tuples, (rows, *_) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
         nodes, place = _distinct([part, *named], len(seen))
         few, own = _are_few(nodes, seen), source.own[t] if source.own else None
         types.append(
@@ -320,18 +391,18 @@ def _batch(
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
-    for tuples, (rows, truth), width in zip(source.tuples, questions, hidden, strict=True):
+    for tuples, (rows, truth, columns), width in zip(source.tuples, questions, hidden, strict=True):
         local = [places[t][rows[:, i]] for i, t in enumerate(tuples.form.types)]
-        forms.append(_pieces(tuples.form, torch.stack(local, dim=1), truth, counts, width))
+        forms.append(_pieces(tuples.form, torch.stack(local, dim=1), (truth, columns), counts, width))
     return Batch(types, forms, share)
 
 
-def _seen(source: Source, questions: Sequence[tuple[Tensor, Tensor]]) -> Sequence[SparseRows]:
+def _seen(source: Source, questions: Sequence[_Question]) -> Sequence[SparseRows]:
     """All rows as the encoder sees them in a step."""
     if source.held_out is None:
         return source.seen
     most = [math.ceil(_MOST_HELD_OUT * len(tuples.rows)) for tuples in source.tuples]
-    held_out = [rows[:m][truth[:m] > 0] for (rows, truth), m in zip(questions, most, strict=True)]
+    held_out = [rows[:m][truth[:m] > 0] for (rows, truth, _), m in zip(questions, most, strict=True)]
     values = source.held_out.values(held_out)
     return [rows.with_values(v) for rows, v in zip(source.seen, values, strict=True)]
 
@@ -353,16 +424,21 @@ def _are_few(nodes: Tensor, rows: SparseRows) -> bool:
     return 2 * int(rows.crow.diff()[nodes].sum()) < len(rows.values)
 
 
-def _pieces(form: Form, places: Tensor, truth: Tensor, counts: Sequence[int], hidden: int) -> list[Piece]:
+def _pieces(
+    form: Form, places: Tensor, known: tuple[Tensor, Tensor | None], counts: Sequence[int], hidden: int
+) -> list[Piece]:
     """The tuples in pieces whose tuple layers are no larger than what is large anyway: the projected nodes."""
+    truth, beside = known
     starts = [0]
     for t in form.group_types:
         starts.append(starts[-1] + counts[t])
     columns = places + torch.tensor([starts[g] for g in form.groups], device=places.device)
     size = max(starts[-1], PIECE[places.device.type] // hidden)
+    parts = torch.split(columns, size)
+    own: Sequence[Tensor | None] = [None] * len(parts) if beside is None else torch.split(beside, size)
     return [
-        Piece(tuple_rows(part, starts[-1], truth.dtype), which)
-        for part, which in zip(torch.split(columns, size), torch.split(truth, size), strict=True)
+        Piece(tuple_rows(part, starts[-1], truth.dtype), which, counted)
+        for part, which, counted in zip(parts, torch.split(truth, size), own, strict=True)
     ]
 
 

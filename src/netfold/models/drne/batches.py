@@ -16,25 +16,34 @@ from torch import Tensor
 from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
+from netfold.learn.draws import STEP, scrambled
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
     "Batch",
+    "Hashes",
     "Packed",
     "SequencePiece",
     "Sequences",
     "Ties",
+    "batch_of",
     "batches",
     "colors",
+    "colors_on",
+    "dense_ranks",
     "distinct",
     "exponential",
+    "mixed",
     "neighbors",
     "packed_pieces",
+    "refined",
     "starts_of",
+    "steps_of",
     "tied",
 ]
 
 
+Hashes = npt.NDArray[np.uint64]
 _ROUNDS = 16
 """How many steps away from a node its color reaches, at most."""
 
@@ -47,7 +56,7 @@ def neighbors(graph: Graph) -> sparse.csr_array:
     return links(graph, directed=False, weights=True, loops="keep", dtype=np.float32)  # the graph's own, where it can
 
 
-def colors(matrix: sparse.csr_array) -> Ints:
+def colors(matrix: sparse.csr_array, device: torch.device | str = "cpu") -> Ints:
     """A number for each node that grows with its degree, the same for nodes that look the same from all around.
 
     Nodes of one degree are ordered by the sum of their neighbors' degrees, and then by a hash of what their neighbors
@@ -57,27 +66,70 @@ def colors(matrix: sparse.csr_array) -> Ints:
     >>> colors(sparse.csr_array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])).tolist()
     [0, 1, 1, 0]
     """
+    if torch.device(device).type == "cuda":
+        crow, col = (torch.from_numpy(x.astype(np.int64)).to(device) for x in (matrix.indptr, matrix.indices))
+        return colors_on(crow, col).cpu().numpy()
     near = sparse.csr_array((np.ones(matrix.nnz, np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
     degree = np.diff(matrix.indptr).astype(np.uint64)
-    color = _ranks(degree, np.asarray(near @ degree))
+    return refined(degree, lambda x: np.asarray(near @ x), dense_ranks, lambda color: int(color.max()))
+
+
+def refined(
+    degree: Hashes,
+    summed: Callable[[Hashes], Hashes],
+    ranked: Callable[[Hashes, Hashes], Hashes],
+    largest: Callable[[Hashes], int],
+) -> Ints:
+    """The colors of nodes of these degrees, or of a rank's nodes where they are spread over several.
+
+    `summed` takes numbers of nodes to their sums over neighbors, `ranked` pairs of them to the rank of each among all
+    distinct pairs, `largest` numbers to the largest of all.
+    """
+    color = ranked(degree, summed(degree))
     for _ in range(_ROUNDS):
-        finer = _ranks(color, np.asarray(near @ _mixed(color)))
-        if finer.max() == color.max():
+        finer = ranked(color, summed(mixed(color)))
+        if largest(finer) == largest(color):
             break
         color = finer
     return color.astype(np.int64)
 
 
-def _ranks(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def colors_on(crow: Tensor, col: Tensor) -> Tensor:
+    """The same where the rows are (n + 1, and a column an entry), by sums and sorts of a GPU."""
+    degree = crow.diff()
+
+    def summed(x: Tensor) -> Tensor:
+        return starts_of(x[col])[crow].diff()  # numbers of 64 bits come back from beyond them
+
+    color = _ranks_on(degree, summed(degree))
+    for _ in range(_ROUNDS):
+        finer = _ranks_on(color, summed(scrambled((color + 1) * STEP)))
+        if bool(finer.max() == color.max()):
+            break
+        color = finer
+    return color
+
+
+def _ranks_on(first: Tensor, second: Tensor) -> Tensor:
+    """As `dense_ranks`; the second without a sign."""
+    order = (second ^ torch.iinfo(torch.int64).min).argsort(stable=True)
+    order = order[first[order].argsort(stable=True)]
+    changes = (first[order].diff() != 0) | (second[order].diff() != 0)
+    ranks = torch.empty_like(order)
+    ranks[order] = starts_of(changes)
+    return ranks
+
+
+def dense_ranks(first: Hashes, second: Hashes) -> Hashes:
     """The rank of each pair among the distinct pairs."""
     order = np.lexsort((second, first))
     changes = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
     ranks = np.empty(len(order), np.uint64)
-    ranks[order] = np.append(0, np.cumsum(changes))
+    ranks[order] = np.append(0, np.cumsum(changes))[: len(order)]
     return ranks
 
 
-def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed(x: Hashes) -> Hashes:
     """Numbers that look random (splitmix64), so that sums of them tell multisets apart."""
     x = (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -100,6 +152,8 @@ class Sequences:
     @staticmethod
     def of(matrix: sparse.csr_array, color: Ints, device: torch.device | str = "cpu") -> Sequences:
         """The columns of each row's entries, ordered by their colors; those of one color by position."""
+        if torch.device(device).type == "cuda":
+            return Sequences._sorted_on(matrix, torch.from_numpy(color).to(device))
         order = np.argsort(color, kind="stable")
         place = np.empty(len(order), matrix.indices.dtype)
         place[order] = np.arange(len(order))
@@ -108,6 +162,17 @@ class Sequences:
         moved.sort_indices()
         nodes = order[moved.indices]
         return Sequences(torch.tensor(matrix.indptr, dtype=torch.int64, device=device), torch.tensor(nodes).to(device))
+
+    @staticmethod
+    def _sorted_on(matrix: sparse.csr_array, color: Tensor) -> Sequences:
+        """The same, sorted where the colors are."""
+        starts, col = (torch.from_numpy(x.astype(np.int64)).to(color.device) for x in (matrix.indptr, matrix.indices))
+        order = color.argsort(stable=True)
+        place = torch.empty_like(order)
+        place[order] = torch.arange(len(order), device=order.device)
+        row = torch.arange(len(starts) - 1, device=order.device).repeat_interleave(starts.diff())
+        keys = (row * len(order) + place[col]).sort().values
+        return Sequences(starts, order[keys % len(order)])
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -168,6 +233,10 @@ class Packed:
     """Where the same sequence's entry of one step before is, for all entries after the first step's."""
     last: Tensor
     """Where a sequence's last entry is, for all that have one."""
+    starts: Tensor
+    """Where the entries of each step start, and the end of the last."""
+    lengths: Tensor
+    """Of all sequences that have an entry."""
 
     @staticmethod
     def of(sequences: Sequences) -> Packed:
@@ -182,7 +251,7 @@ class Packed:
         some = lengths[lengths > 0]
         last = starts[some - 1] + torch.arange(len(some), device=device)
         before = torch.arange(len(some), len(row), device=device) - alive[:-1].repeat_interleave(alive[1:])
-        return Packed(entries, alive.tolist(), before, last)
+        return Packed(entries, alive.tolist(), before, last, starts, some)
 
     @property
     def steps(self) -> list[tuple[slice, slice]]:
@@ -249,15 +318,20 @@ def batches(
     `piece` bounds how many neighbors are walked together; `attributes` are γ a of all nodes.
     """
     n, device, degrees = len(sequences), sequences.starts.device, sequences.lengths
-    steps = math.ceil(n / (batch_size or max(_LEAST, math.ceil(n / _STEPS))))
+    steps = steps_of(n, batch_size)
     log_degrees = torch.log1p(degrees.to(dtype))
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = sequences.sampled(most, lambda nodes: exponential(len(nodes), generator).to(device) / degrees[nodes])
         for rows in _random_parts(color, steps, generator):
-            yield _batch(drawn, color, log_degrees, rows, piece, attributes)
+            yield batch_of(drawn, color, log_degrees, rows, piece, attributes)
 
     return of
+
+
+def steps_of(n: int, batch_size: int | None) -> int:
+    """How many steps an epoch over n nodes has, at most."""
+    return math.ceil(n / (batch_size or max(_LEAST, math.ceil(n / _STEPS))))
 
 
 def _random_parts(color: Tensor, count: int, generator: torch.Generator) -> list[Tensor]:
@@ -277,19 +351,21 @@ def exponential(count: int, generator: torch.Generator) -> Tensor:
     return torch.empty(count, dtype=torch.float64).exponential_(generator=generator)
 
 
-def _batch(
+def batch_of(
     sequences: Sequences,
     color: Tensor,
     log_degrees: Tensor,
     rows: Tensor,
     piece: int,
-    attributes: SparseRows | None,
+    attributes: SparseRows | None = None,
+    first: int = 0,
 ) -> Batch:
-    mine = sequences.take(rows)
-    nodes, place = distinct(len(sequences), rows, mine.nodes)
+    """The batch of some rows of sequences; the first of all rows is node `first` of those that `color` has."""
+    mine, own = sequences.take(rows), rows + first
+    nodes, place = distinct(len(color), own, mine.nodes)
     local, ties = tied(Sequences(mine.starts, place[mine.nodes]), color[nodes])
     pieces = [
-        SequencePiece(place[rows[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)
+        SequencePiece(place[own[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)
     ]
     return Batch(nodes, ties, pieces, None if attributes is None else attributes.take(nodes))
 

@@ -24,7 +24,7 @@ from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
 from netfold.cluster.ranks import Ranks
 from netfold.learn import losses
-from netfold.learn.layers import xavier_
+from netfold.learn.layers import pass_back, xavier_
 from netfold.models.sdne.batches import Damping, in_units
 from netfold.models.sdne.network import SDNENetwork
 
@@ -162,7 +162,8 @@ class ShardedSDNE(nn.Module):
         reach = self.rows.matmul(self.exchange, v).abs().amax(1) if len(v) else v.new_zeros(0)
         largest = ranks.most(float(reach.max()) if len(reach) else 0.0)
         reach = reach[reach > 1e-6 * largest]
-        scale = 0.5 / self._quantile(reach, 0.9, largest)
+        count = int(ranks.sum_(torch.tensor([len(reach)], dtype=torch.float64)))
+        scale = 0.5 / ranks.smallest(reach, max(1, int(0.9 * count)))
         network.first.table.mul_(0.1)
         network.last.table.mul_(0.1)
         network.first.table[:, :rank] = scale * v
@@ -185,16 +186,6 @@ class ShardedSDNE(nn.Module):
         turn = turn[:, order] * (squares[order] > 1e-10 * squares.max())
         leading: Tensor = basis @ turn.to(basis)
         return leading
-
-    def _quantile(self, values: Tensor, share: float, largest: float) -> float:
-        """The k-th smallest of all ranks' values, by halving: none of them leaves its rank."""
-        count = int(self._ranks.sum_(torch.tensor([len(values)], dtype=torch.float64)))
-        k, low, high = max(1, int(share * count)), 0.0, largest
-        for _ in range(60):
-            middle = (low + high) / 2
-            below = self._ranks.sum_(torch.tensor([float((values <= middle).sum())], dtype=torch.float64))
-            low, high = (low, middle) if float(below) >= k else (middle, high)
-        return high
 
     # ---------------------------------------------------------------- the loss
 
@@ -219,7 +210,7 @@ class ShardedSDNE(nn.Module):
         gram = [self._ranks.sum_(x.detach().clone()) for x in whole]
         hidden, at_hidden = self._at_others(y, total)
         at_gram = self._backward(activated, y, hidden, pulled, at_hidden, gram, total)
-        torch.autograd.backward(whole, [self._ranks.sum_(x) for x in at_gram])
+        pass_back(whole, [self._ranks.sum_(x) for x in at_gram])
         self._first_layer_backward(activated, epoch)
         self._reduce_layers()
         total[2] = self._regularization()
@@ -381,14 +372,7 @@ class ShardedSDNE(nn.Module):
 
     def _reduce_layers(self) -> None:
         """Sum the gradients of what every rank has, in one go."""
-        if self._ranks.size == 1:
-            return
-        grads = [x.grad for x in self._layers() if x.grad is not None]
-        flat = self._ranks.sum_(torch.cat([x.flatten() for x in grads]))
-        start = 0
-        for grad in grads:
-            grad.copy_(flat[start : start + grad.numel()].view_as(grad))
-            start += grad.numel()
+        self._ranks.sum_together_([x.grad for x in self._layers() if x.grad is not None])
 
     def _regularization(self) -> Tensor:
         """nu ½ Σ ‖W‖², the layers between counted by rank 0; its gradient, nu W, is added here."""

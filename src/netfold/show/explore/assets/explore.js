@@ -323,6 +323,7 @@ async function begin() {
   if (!byId("versions").hidden) await showVersion(page, Number(byId("version").max));
   await page.restore();
   await drawNode(page);
+  for (const { map } of page.views) map.render(false); // with the names, which were not there before
   page.address.held = false;
 }
 

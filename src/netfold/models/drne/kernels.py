@@ -1,0 +1,160 @@
+"""DRNE's recurrence on CUDA, in Triton, which torch brings along where it is built for CUDA.
+
+A layer-normalised LSTM over sequences of different lengths is hundreds of short steps: in torch's own operations each
+of them is twenty launches, and a launch takes longer than its work. Here a program walks some sequences from beginning
+to end, and holds their states while it does. This module is imported where there is a GPU, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+__all__ = ["WIDTHS", "lstm_backward", "lstm_forward"]
+
+WIDTHS = (16, 32, 64)
+"""How wide a state may be: the weights that a program holds are four times its square."""
+
+
+def lstm_forward(
+    projected: Tensor, recurrent: Tensor, gain: Tensor, entries: Tensor, starts: Tensor, lengths: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """h_T of sequences (s x k), and for the way back the gates f, i, o, C̃ (E x 4k), C and h (E x k each) of all steps.
+
+    `projected`: X W + b of all inputs (m x 4k); `recurrent`: k x 4k; `gain`: k. `entries`: E, which input is read at
+    each step of each sequence, step after step; `starts`: where the entries of each step start; `lengths`: s, none of
+    them 0 and none longer than the one before.
+    """
+    count, width = len(lengths), len(gain)
+    gates = projected.new_empty(len(entries), 4 * width)
+    states, hidden, last = (projected.new_empty(m, width) for m in (len(entries), len(entries), count))
+    rows, warps, programs = _tiles(count, width)
+    _forward[(programs,)](
+        projected, recurrent, gain, entries, starts, lengths, gates, states, hidden, last, count, eps,
+        WIDTH=width, ROWS=rows, num_warps=warps,
+    )  # fmt: skip
+    return last, gates, states, hidden
+
+
+def lstm_backward(
+    grad: Tensor, recurrent: Tensor, gain: Tensor, starts: Tensor, lengths: Tensor, eps: float,
+    gates: Tensor, states: Tensor,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The gradients of what came into the gates (E x 4k, in the place of `gates`) and of `gain` (k), from that of h_T.
+
+    The other arguments are what `lstm_forward` was given, and gave.
+    """
+    count, width = len(lengths), len(gain)
+    rows, warps, programs = _tiles(count, width)
+    by_gain = grad.new_empty(programs, width)
+    _backward[(programs,)](
+        grad, recurrent, gain, starts, lengths, gates, states, by_gain, count, eps,
+        WIDTH=width, ROWS=rows, num_warps=warps,
+    )  # fmt: skip
+    return gates, by_gain.sum(0)
+
+
+def _tiles(count: int, width: int) -> tuple[int, int, int]:
+    """How many sequences a program walks, by how many warps, and how many programs that makes."""
+    rows, warps = {16: (16, 4), 32: (16, 4), 64: (16, 4)}[width]
+    return rows, warps, -(-count // rows)
+
+
+@triton.jit
+def _forward(
+    projected, recurrent, gain, entries, starts, lengths, gates, states, hidden, last, count, eps,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    at = tl.arange(0, WIDTH)
+    length = tl.load(lengths + row, mask=row < count, other=0)
+    weights = recurrent + tl.arange(0, WIDTH)[:, None] * (4 * WIDTH) + at[None, :]
+    by_f, by_i, by_o = tl.load(weights), tl.load(weights + WIDTH), tl.load(weights + 2 * WIDTH)
+    by_c = tl.load(weights + 3 * WIDTH)
+    g = tl.load(gain + at)[None, :]
+    h = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
+    c = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
+    for t in range(tl.load(lengths + tl.program_id(0) * ROWS)):  # the first is the longest
+        live = length > t
+        here = live[:, None] & (at[None, :] < WIDTH)
+        place = tl.load(starts + t) + row
+        entry = tl.load(entries + place, mask=live, other=0)
+        read = projected + entry[:, None] * (4 * WIDTH) + at[None, :]
+        f = tl.load(read, mask=here, other=0.0)
+        i = tl.load(read + WIDTH, mask=here, other=0.0)
+        o = tl.load(read + 2 * WIDTH, mask=here, other=0.0)
+        n = tl.load(read + 3 * WIDTH, mask=here, other=0.0)
+        f = tl.sigmoid(tl.dot(h, by_f, f, input_precision="ieee"))
+        i = tl.sigmoid(tl.dot(h, by_i, i, input_precision="ieee"))
+        o = tl.sigmoid(tl.dot(h, by_o, o, input_precision="ieee"))
+        n = 2 * tl.sigmoid(2 * tl.dot(h, by_c, n, input_precision="ieee")) - 1
+        state = f * c + i * n
+        away = state - tl.sum(state, axis=1)[:, None] / WIDTH
+        normed = away * tl.rsqrt(tl.sum(away * away, axis=1)[:, None] / WIDTH + eps) * g
+        out = o * (2 * tl.sigmoid(2 * normed) - 1)
+        kept = gates + place[:, None] * (4 * WIDTH) + at[None, :]
+        tl.store(kept, f, mask=here)
+        tl.store(kept + WIDTH, i, mask=here)
+        tl.store(kept + 2 * WIDTH, o, mask=here)
+        tl.store(kept + 3 * WIDTH, n, mask=here)
+        tl.store(states + place[:, None] * WIDTH + at[None, :], state, mask=here)
+        tl.store(hidden + place[:, None] * WIDTH + at[None, :], out, mask=here)
+        c = tl.where(here, state, c)
+        h = tl.where(here, out, h)
+    tl.store(last + row[:, None] * WIDTH + at[None, :], h, mask=(row < count)[:, None])
+
+
+@triton.jit
+def _backward(
+    grad, recurrent, gain, starts, lengths, gates, states, by_gain, count, eps,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    at = tl.arange(0, WIDTH)
+    length = tl.load(lengths + row, mask=row < count, other=0)
+    turned = recurrent + tl.arange(0, WIDTH)[None, :] * (4 * WIDTH) + at[:, None]  # Rᵀ of each gate
+    by_f, by_i, by_o = tl.load(turned), tl.load(turned + WIDTH), tl.load(turned + 2 * WIDTH)
+    by_c = tl.load(turned + 3 * WIDTH)
+    g = tl.load(gain + at)[None, :]
+    dh = tl.load(grad + row[:, None] * WIDTH + at[None, :], mask=(row < count)[:, None], other=0.0)
+    dc = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
+    dg = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
+    steps = tl.load(lengths + tl.program_id(0) * ROWS)  # the first is the longest
+    for back in range(steps):
+        t = steps - 1 - back
+        live = length > t
+        here = live[:, None] & (at[None, :] < WIDTH)
+        place = tl.load(starts + t) + row
+        kept = gates + place[:, None] * (4 * WIDTH) + at[None, :]
+        f = tl.load(kept, mask=here, other=0.0)
+        i = tl.load(kept + WIDTH, mask=here, other=0.0)
+        o = tl.load(kept + 2 * WIDTH, mask=here, other=0.0)
+        n = tl.load(kept + 3 * WIDTH, mask=here, other=0.0)
+        state = tl.load(states + place[:, None] * WIDTH + at[None, :], mask=here, other=0.0)
+        earlier = tl.load(starts + tl.maximum(t - 1, 0)) + row
+        before = tl.load(states + earlier[:, None] * WIDTH + at[None, :], mask=here & (t > 0), other=0.0)
+        away = state - tl.sum(state, axis=1)[:, None] / WIDTH
+        shrink = tl.rsqrt(tl.sum(away * away, axis=1)[:, None] / WIDTH + eps)
+        unit = away * shrink
+        shown = 2 * tl.sigmoid(2 * unit * g) - 1
+        by_normed = tl.where(here, dh * o * (1 - shown * shown), 0.0)
+        dg += by_normed * unit
+        by_unit = by_normed * g
+        inner = tl.sum(by_unit * unit, axis=1)[:, None] / WIDTH
+        through = shrink * (by_unit - tl.sum(by_unit, axis=1)[:, None] / WIDTH - unit * inner) + dc
+        d_o = tl.where(here, dh * shown * o * (1 - o), 0.0)
+        d_f = tl.where(here, through * before * f * (1 - f), 0.0)
+        d_i = tl.where(here, through * n * i * (1 - i), 0.0)
+        d_n = tl.where(here, through * i * (1 - n * n), 0.0)
+        tl.store(kept, d_f, mask=here)
+        tl.store(kept + WIDTH, d_i, mask=here)
+        tl.store(kept + 2 * WIDTH, d_o, mask=here)
+        tl.store(kept + 3 * WIDTH, d_n, mask=here)
+        dc = tl.where(here, through * f, dc)
+        to = tl.dot(d_f, by_f, input_precision="ieee")
+        to = tl.dot(d_i, by_i, to, input_precision="ieee")
+        to = tl.dot(d_o, by_o, to, input_precision="ieee")
+        to = tl.dot(d_n, by_c, to, input_precision="ieee")
+        dh = tl.where(here, to, dh)
+    tl.store(by_gain + tl.program_id(0) * WIDTH + at, tl.sum(dg, axis=0))
