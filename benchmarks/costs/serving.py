@@ -4,6 +4,9 @@ The server is a process of its own, on loopback; its clients are another (keep-a
 of JSON: CPU milliseconds of the server for a request of `nearest` with an index at 16 and 64 clients, and the latencies
 that the clients saw; seconds until it is ready (1M x 128 of `--ready` nodes); a mixed load with reloads in it, and the
 memory before, at its largest and after. Latencies are worth something on an idle core alone: the load is printed.
+
+`--place 300000 --model SDNE` measures instead what `/place` runs: CPU milliseconds to place one new node with five links
+by a model of so many nodes (communities of 500, 12 links a node), in each way that the model has.
 """
 
 from __future__ import annotations
@@ -164,13 +167,51 @@ def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
     print(json.dumps({**facts, "samples_mib": samples[:: max(1, len(samples) // 20)]}), flush=True)
 
 
+def placing(n: int, name: str) -> None:
+    """What one new node costs, in each way to place it; the fit is short, which does not change that."""
+    from search import communities
+
+    graph = communities(n)
+    if name == "DepthLGP":
+        rng = np.random.default_rng(1)
+        known = nf.Embedding(graph.nodes, rng.normal(size=(n, DIM)).astype(np.float32))
+        model: Any = nf.DepthLGP(epochs=1).fit(graph, known, progress=False)
+    else:
+        short = {} if name == "Spectral" else {"epochs": 1}
+        model = getattr(nf, name)(dim=DIM, **short).fit(graph, progress=False)
+    print(json.dumps({"model": name, "nodes": n, "fitted_cpu_s": round(time.process_time(), 1)}), flush=True)
+    rng = np.random.default_rng(2)
+    for how in (None, "encode", "refine", "mean"):
+        took = []
+        try:
+            for i in range(60):
+                edges = [(-1 - i, int(x)) for x in rng.choice(n, 5, replace=False)]
+                start = time.process_time()
+                model.transform(nf.Graph.from_edges(edges), **({} if how is None else {"how": how}))
+                took.append(1000 * (time.process_time() - start))
+        except (nf.InputError, TypeError) as e:
+            print(json.dumps({"model": name, "how": how, "refused": str(e)}), flush=True)
+            continue
+        facts = {
+            "cpu_ms": round(float(np.median(took[10:])), 2),
+            "least": round(min(took), 2),
+            "first": round(took[0], 1),
+        }
+        chosen = str(getattr(model, "placing_", ""))[:120] if how is None else ""
+        print(json.dumps({"model": name, "how": how, **facts, "chosen": chosen}), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=120, help="of the mixed load")
     parser.add_argument("--reloads", type=int, default=20)
     parser.add_argument("--ready", type=int, default=1_000_000, help="nodes of the model whose start is timed; 0: none")
+    parser.add_argument("--place", type=int, default=0, help="nodes of the model that places a new one; nothing else")
+    parser.add_argument("--model", default="SDNE", choices=("SDNE", "DepthLGP", "Spectral", "DVNE", "DRNE"))
     args = parser.parse_args()
+    if args.place:
+        return placing(args.place, args.model)
     with tempfile.TemporaryDirectory() as folder:
         embedding = nf.Embedding([f"node {i}" for i in range(args.nodes)], vectors(args.nodes))
         embedding.save(f"{folder}/m.npz")
