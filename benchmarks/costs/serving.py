@@ -5,8 +5,8 @@ of JSON: CPU milliseconds of the server for a request of `nearest` with an index
 that the clients saw; seconds until it is ready (1M x 128 of `--ready` nodes); a mixed load with reloads in it, and the
 memory before, at its largest and after. Latencies are worth something on an idle core alone: the load is printed.
 
-`--place 300000 --model SDNE` measures instead what `/place` runs: CPU milliseconds to place one new node with five links
-by a model of so many nodes (communities of 500, 12 links a node), in each way that the model has.
+`--place 300000 --model SDNE` measures instead what `/place` runs: CPU milliseconds to place one new node with five
+links by a model of so many nodes (communities of 500, 12 links a node), in each way that the model has.
 """
 
 from __future__ import annotations
@@ -211,7 +211,8 @@ def main() -> None:
     parser.add_argument("--model", default="SDNE", choices=("SDNE", "DepthLGP", "Spectral", "DVNE", "DRNE"))
     args = parser.parse_args()
     if args.place:
-        return placing(args.place, args.model)
+        placing(args.place, args.model)
+        return
     with tempfile.TemporaryDirectory() as folder:
         embedding = nf.Embedding([f"node {i}" for i in range(args.nodes)], vectors(args.nodes))
         embedding.save(f"{folder}/m.npz")
