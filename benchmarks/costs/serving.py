@@ -77,7 +77,9 @@ def request(route: str, body: Any) -> bytes:
     return f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
 
 
-async def client(port: int, requests: list[bytes], until: float, took: list[float], statuses: dict[int, int]) -> None:
+async def client(
+    port: int, requests: list[bytes], until: float, took: list[float], statuses: dict[int, int], pause: float = 0
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for i in range(1_000_000_000):
         if time.monotonic() > until:
@@ -90,14 +92,19 @@ async def client(port: int, requests: list[bytes], until: float, took: list[floa
         took.append(time.perf_counter() - start)
         status = int(head.split()[1])
         statuses[status] = statuses.get(status, 0) + 1
+        if pause:
+            await asyncio.sleep(pause)
     writer.close()
 
 
-async def load(port: int, clients: int, seconds: float, requests: list[list[bytes]]) -> tuple[Any, dict[int, int]]:
+async def load(
+    port: int, clients: int, seconds: float, requests: list[list[bytes]], pause: float = 0
+) -> tuple[Any, dict[int, int]]:
     took: list[float] = []
     statuses: dict[int, int] = {}
     until = time.monotonic() + seconds
-    await asyncio.gather(*(client(port, requests[i % len(requests)], until, took, statuses) for i in range(clients)))
+    own = [requests[i % len(requests)] for i in range(clients)]
+    await asyncio.gather(*(client(port, x, until, took, statuses, pause) for x in own))
     return np.array(took), statuses
 
 
@@ -126,17 +133,25 @@ def requests_of(n: int, mixed: bool) -> list[list[bytes]]:
     return several
 
 
-def cost(port: int, pid: int, n: int, clients: int, seconds: float) -> None:
+def cost(port: int, pid: int, n: int, clients: int, seconds: float, pause: float = 0) -> None:
+    """Clients that ask as soon as they are answered or, with a `pause`, so much later."""
     asyncio.run(load(port, clients, 1, requests_of(n, mixed=False)))
     best: dict[str, Any] = {}
     for _ in range(5):  # the quickest of five: others use this machine too
         before = cpu(pid)
-        took, statuses = asyncio.run(load(port, clients, seconds / 5, requests_of(n, mixed=False)))
+        took, statuses = asyncio.run(load(port, clients, seconds / 5, requests_of(n, mixed=False), pause))
         each = 1000 * (cpu(pid) - before) / len(took)
         if not best or each < best["cpu_ms"]:
             p50, p99 = (round(1000 * float(np.quantile(took, q)), 1) for q in (0.5, 0.99))
-            best = {"cpu_ms": round(each, 3), "p50_ms": p50, "p99_ms": p99, "statuses": statuses}
-    print(json.dumps({"clients": clients, "nodes": n, **best, "load": os.getloadavg()[0]}), flush=True)
+            best = {
+                "cpu_ms": round(each, 3),
+                "a_second": round(len(took) / (seconds / 5)),
+                "p50_ms": p50,
+                "p99_ms": p99,
+                "statuses": statuses,
+            }
+    facts = {"clients": clients, "nodes": n, **({"pause_ms": 1000 * pause} if pause else {}), **best}
+    print(json.dumps({**facts, "load": os.getloadavg()[0]}), flush=True)
 
 
 def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
@@ -221,6 +236,7 @@ def main() -> None:
             print(json.dumps({"nodes": args.nodes, "ready_s": round(ready, 2)}), flush=True)
             for clients in (16, 64):
                 cost(port, pid, args.nodes, clients, 15)
+            cost(port, pid, args.nodes, 16, 15, pause=0.02)
             steady(port, pid, args.nodes, args.seconds, args.reloads)
         if args.ready:
             nf.Embedding([f"node {i}" for i in range(args.ready)], vectors(args.ready)).save(f"{folder}/large.npz")
