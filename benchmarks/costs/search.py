@@ -6,9 +6,9 @@ The set is a fit of a generated graph (communities of 500, 12 links a node) by S
 SDNE; --vectors FILE.npz keeps it for the next run. hnsw and ivfflat are pgvector's, in a PostgreSQL of its own.
 
 A line of JSON each: CPU seconds to build, memory that building adds (GiB, the largest), recall@10 on 200 nodes with
-ties forgiven, queries a second of CPU one by one (in the quickest fifth, and the `mean`), and 256 together. Of a database, building is the
-server's CPU, and `server_ms` is a query's. `worst` is the recall of the worst tenth, `under_half` the share of queries
-that lose more than half. One thread: OMP_NUM_THREADS=1.
+ties forgiven, queries a second of CPU one by one (in the quickest fifth, and in the `mean`), and 256 together. Of a
+database, building is the server's CPU, and `server_ms` is a query's. `worst` is the recall of the worst tenth,
+`under_half` the share of queries that lose more than half. One thread: OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
