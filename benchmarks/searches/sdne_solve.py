@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 import netfold as nf
+from netfold.embedder.options import config_from_json
 from netfold.learn.progress import Progress
 from netfold.learn.training import SCHEDULES
 
@@ -127,13 +128,11 @@ def main() -> None:
     asked = parser.parse_args()
     print(f"from the dense solution: {check():.1e}", flush=True)
     graph = nf.Graph.of(nf.datasets.load(asked.data))
-    options, goal = json.loads(asked.options), None
+    options, goal = config_from_json(nf.SDNE, json.loads(asked.options)), None
     runs = [(asked.adam, False, 0.003)]
     runs += [(int(e), True, float(lr)) for e in asked.epochs.split(",") for lr in asked.rates.split(",")]
     for epochs, solve, lr in runs:
-        record = {"data": asked.data, "options": options} | run(
-            graph, options, epochs, solve=solve, lr=lr, goal=goal
-        )
+        record = {"data": asked.data, "options": options} | run(graph, options, epochs, solve=solve, lr=lr, goal=goal)
         goal = record["objective"] if goal is None else goal
         print(json.dumps(record), flush=True)
         if asked.json:
