@@ -2,9 +2,9 @@
 
     python benchmarks/costs/pairs.py --nodes 5000 [--rounds 2]
 
-One thread each, one process, in turn; an epoch of a walk of 80 nodes from each node of a Chung-Lu graph, 128 dimensions,
-windows of 10, 5 negatives. A pair is one in expectation: gensim draws a window for each center, netfold weighs all pairs
-by the chance that they are in one. Needs gensim, which lists of words are made for before the clock starts.
+One thread each, one process, in turn; an epoch of a walk of 80 nodes from each node of a Chung-Lu graph, 128 numbers a
+node, windows of 10, 5 negatives. A pair is one in expectation: gensim draws a window for each center, netfold weighs
+all pairs by the chance that they are in one. Needs gensim, which lists of words are made for before the clock starts.
 """
 
 from __future__ import annotations
