@@ -772,7 +772,7 @@ def device_named(name: str) -> torch.device:
     return torch.device(name)
 
 
-_LATER = ("held_out", "attribute_weight", "attribute_beta")
+_LATER = ("held_out", "attribute_weight", "attribute_beta", "decoder")
 """Options that checkpoints of before do not have: their defaults leave what those were trained to as it was."""
 
 _SMALL = 20_000
