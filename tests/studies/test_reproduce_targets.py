@@ -15,6 +15,7 @@ def test_the_targets_are_those_that_were_set() -> None:
         ("attributes-cora-links", "SDNE, links and words"): {"AUC": 0.95},
         ("attributes-cora-cold", "SDNE, links and words"): {"micro-F1": 0.74, "AUC": 0.85},
         ("sdne-grqc", "vectors"): {"MAP": 0.88},
+        ("sdne-grqc", "vectors, one ranking"): {"precision@10000": 0.95},
         ("sdne-grqc", "decoder"): {"MAP": 0.99},
         ("sdne-grqc", "decoder, one ranking"): {
             "precision@1000": 1.0,
