@@ -161,6 +161,12 @@ def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp
         succeed("reproduce", "--merge", file, "--tables", tiny.path.parent)
     known = read_table(tiny.path).recorded
     assert known is not None
+    bare = {name: dataclasses.replace(row, baselines={}, baseline_seeds={}) for name, row in known.rows.items()}
+    first = {"vectors": read_run(cheap)[1].rows["vectors"]}
+    table = record(tiny, dataclasses.replace(known, rows=bare))
+    alike = merged(table, dataclasses.replace(read_run(cheap)[1], rows=first)).rows[DECODER].baselines
+    assert alike == {} or alike == whole.rows[DECODER].baselines  # those of a row go to all that have the same
+    assert bool(alike) == (reproduce.measuring.sources(tiny, quick=False)[DECODER] == "vectors")
     for name, row in whole.rows.items():
         assert known.rows[name].baselines == row.baselines and known.rows[name].seeds == row.seeds
         assert known.rows[name].baseline_seeds == row.baseline_seeds
