@@ -36,6 +36,7 @@ def test_the_targets_are_those_that_were_set() -> None:
             "macro-F1@90%": 0.28,
         },
         ("sdne-newsgroups", "SDNE"): {"KL": 0.68},
+        ("sdne-newsgroups", "100 dimensions"): {"KL": 0.68},
         ("block-model", "SDNE"): {"accuracy@50%": 0.975, COST: 30},
         ("drne-jazz", "DRNE"): {
             "closeness MSE/mean": 0.00191,
