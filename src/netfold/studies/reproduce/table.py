@@ -15,6 +15,7 @@ from netfold.evaluate.result import judged
 from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES, task_named
 
 __all__ = [
+    "CHEAP_MODELS",
     "CHEAP_WAYS",
     "COST",
     "FLOOR",
@@ -59,6 +60,8 @@ GAP = " gap closed"
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 CHEAP_WAYS = (FLOOR, "LabelProp")
+CHEAP_MODELS = ("degreefeatures", "graphwave")
+"""Models whose rows are what others have to beat: they are computed, not trained."""
 WAYS = (*CHEAP_WAYS, OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
 
