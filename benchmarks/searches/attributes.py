@@ -5,7 +5,8 @@
     python benchmarks/searches/attributes.py --read attributes.jsonl
 
 Cora's classes have no vote: its tables report them, and the choice is made by the other graphs and by inner parts
-of Cora's links (20% of the edges that the table's split 0 leaves for training). The others:
+of Cora's links (20% of the edges that the table's split 0 leaves for training; its other splits' test edges are among
+those). The others:
 
     films       MovieLens: a film and the 5 with the most like users; its tags are attributes, its genres classes
     newsgroups  a post and the 5 nearest by one half of the vocabulary; the other half are attributes; 3 classes
