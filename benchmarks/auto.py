@@ -354,7 +354,9 @@ def main() -> None:
     parser.add_argument("--budget", nargs="*", default=["10"], help="CPU seconds of auto, several")
     parser.add_argument("--data", nargs="*", help="data sets; all where not said")
     parser.add_argument("--task", nargs="*")
+    parser.add_argument("--cell", nargs="*", help="DATA:TASK, in this order")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seed", type=int, nargs="*", help="these alone")
     parser.add_argument("--only", nargs="*", help="methods whose names begin so")
     parser.add_argument("--skip", nargs="*", default=[], help="methods whose names begin so")
     parser.add_argument("--limit", type=float, default=300, help="CPU seconds of a cell")
@@ -368,8 +370,8 @@ def main() -> None:
         return
     warm_up()
     done = {(x["data"], x["task"], x["seed"], x["method"]) for x in cells}
-    for seed in range(args.seeds):
-        for data, task in CELLS:
+    for seed in args.seed if args.seed is not None else range(args.seeds):
+        for data, task in [tuple(x.split(":")) for x in args.cell] if args.cell else CELLS:
             if (args.data and data not in args.data) or (args.task and task not in args.task):
                 continue
             if seed and data in LARGE:

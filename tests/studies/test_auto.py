@@ -229,10 +229,24 @@ def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
 ) -> None:
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
+    monkeypatch.setattr(starting, "_SPLIT", 500)
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s")
     assert {x.nodes for x in best.trials_.rows} == {60} and "within a part of 60 nodes" in best.trials_.on
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint and best.trials_.value is not None
     assert "models are compared on a part of 60 nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["link", "classify", "new-nodes"])
+def test_the_figure_is_of_all_of_the_graph_where_that_can_be_paid(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
+    little(monkeypatch)
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
+    assert {x.nodes for x in best.trials_.rows} == {60}, "candidates are compared on a part all the same"
+    assert "within a part" not in best.trials_.on and best.trials_.value is not None
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
+    monkeypatch.setattr(racing, "_MARGIN", 0.0)  # nothing can be paid
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
+    assert ("within a part of 60 nodes" in best.trials_.on) == (task != "classify"), "classes need no fit of their own"
 
 
 def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,10 @@ _FOLDS = {True: (1, 3, FOLDS), False: (1, 1, 3)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
 SIZES = (10_000, 40_000, sys.maxsize)
 """Nodes of the part of the graph that it is fitted to, at most."""
-_SHARES = (0.45, 0.75, 1.0)
-"""The share of the budget that may be spent when a level ends."""
+_SHARES = (0.45, 0.75, 0.9)
+"""The share of the budget that may be spent when a level ends; the rest is for the fits that say the figure."""
+_TURNS = 10
+"""In so many shares, at most, what chose nothing is held out in turn, where the winner is fitted soon."""
 WARM_UP = 60
 """Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
 _PROBED, _SMALL = 2400, 200_000
@@ -43,8 +45,6 @@ _SECOND = 1.0
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
 _MARGIN, _LITTLE = 0.95, 0.01
-_LEVEL = 0.01
-"""A difference above this is one, however uncertain."""
 SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 """Tasks in which the score of pairs is chosen with the model."""
 
@@ -178,11 +178,13 @@ class Race:
         seed: int,
         say: LiveTable,
         data: Any = None,
+        most: int = sys.maxsize,
     ) -> None:
-        """`data` are what the winner is fitted to, where the questions are of a part of it."""
+        """`data` are what the winner is fitted to, where the questions are of a part of it; `most` nodes are those of
+        a trial."""
         self._asked, self._candidates, self._clock, self._memory, self._say = asked, some, clock, memory, say
         self._data = asked.whole if data is None else data
-        self._seed, self._whole, self._part_size = seed, self._data.n_nodes, asked.whole.n_nodes
+        self._seed, self._whole, self._part_size = seed, self._data.n_nodes, min(most, asked.whole.n_nodes)
         self._parts: dict[tuple[int, int], Part] = {}
         self._rows: list[Trial] = []
         self._asking = 0.0
@@ -192,6 +194,8 @@ class Race:
         """Whether anything was, so that what training needs is loaded."""
         self._ended = ""
         """Why the race ended before it was over."""
+        self._within_part = False
+        """Whether the figure that is said is of a part of the data alone."""
 
     def run(self) -> None:
         """Race until there is one left, the budget is spent, or Ctrl-C."""
@@ -206,16 +210,20 @@ class Race:
     def _race(self) -> None:
         alive = list(self._candidates)
         for level in range(len(_EPOCHS)):
+            waiting = []
             for candidate in alive:
                 if self._clock.left(_SHARES[level]) <= 0 and any(x.runs for x in self._candidates):
-                    self._drop(candidate, level, "the budget was spent before its turn")
+                    waiting.append(candidate)
                 elif candidate.why == "":
                     self._try(candidate, level)
+            never = [x for x in waiting if not x.runs]  # their turn comes on the next level, if anything is left then
+            last = level == len(_EPOCHS) - 1
+            for candidate in waiting if last else [x for x in waiting if x.runs]:
+                self._drop(candidate, level, "the budget was spent before its turn")
             alive = self._survivors(alive)
-            if self._decided(alive):
+            if last or self._decided(alive + never):
                 return
-            if level < len(_EPOCHS) - 1:
-                alive += self._joined(alive)
+            alive += self._joined(alive) + never
 
     def _drop(self, candidate: Candidate, level: int, why: str) -> None:
         """What was never measured has a row that says why."""
@@ -284,7 +292,8 @@ class Race:
     def _last_fits(self, seconds: float, nodes: int) -> float:
         """Of the outer part and of everything; one where models are fitted to everything, none where one was."""
         if self._asked.fits_whole:
-            return 0.0 if nodes >= self._whole else seconds * (1 + self._part_share)
+            apart = self._part_share if self._asked.whole is not self._data else 0.0
+            return 0.0 if nodes >= self._whole else seconds * (1 + apart)
         return seconds * (1 + (self._part_share or 1.0))
 
     @property
@@ -428,30 +437,46 @@ class Race:
     def finish(self) -> Embedder:
         """The winner, measured on what chose nothing, and fitted to everything."""
         run, reason = self._winner()
-        value, model = None, None
-        outer = self._asked.outer(self._part_size)
-        if self._asked.fits_whole or not self._interrupted:
-            fitted = run.fitted if run.fitted and run.nodes >= self._part_size else None
-            inside = fitted or self._last(run, outer.graph, self._outer_share())
-            value = self._outer(outer, inside, run)
-            model = inside if self._asked.fits_whole and self._part_size == self._whole else None
+        model = run.fitted if run.fitted and run.nodes >= self._whole else None
+        parts: list[Part] = []
+        if self._asked.fits_whole and self._asked.whole is self._data:
+            model = model or self._last(run, self._data, 1.0)
+            parts = self._asked.turns(_TURNS) or [self._asked.outer(self._whole)]
+        elif self._asked.fits_whole or not self._interrupted:
+            parts = self._outer_parts(run)
+        values = self._outer(parts, run, model)
         model = model or self._last(run, self._data, 1.0)
         if self._asked.task.name in SCORED and run.score:
             model.pair_score_ = run.score
-        model.trials_ = self._trials(run, reason, value)
+        model.trials_ = self._trials(run, reason, parts, values)
         return model
 
-    def _outer_share(self) -> float:
-        """Of what is left of the budget, for the fit that is measured: all, where it is also the last one."""
-        if self._part_share:
-            return self._part_share
-        return 1.0 if self._asked.fits_whole else 0.5
+    def _outer_parts(self, run: Trying) -> list[Part]:
+        """What chose nothing, in as many turns as fits can be paid, so that each lacks little of the data; at once,
+        where one can be paid; and within a part of the data where none."""
+        whole, cost = self._asked.whole, run.candidate.cost
+        if whole is not self._data:
+            self._within_part = True
+            return [self._asked.outer(self._part_size)]
+        fits = 1 if run.candidate.trained else _TURNS
+        if self._clock.timed and cost is not None:
+            each = cost.of(run.epochs or 0, self._whole)[0] + self._asking
+            fits = int(_MARGIN * self._clock.left() / max(each, 1e-9)) - 1  # the last one is of everything
+        turns = self._asked.turns(min(fits, _TURNS)) if fits > 1 else []
+        self._within_part = fits < 1 and bool(self._part_share)
+        return turns or [self._asked.outer(self._part_size if self._within_part else self._whole)]
 
-    def _outer(self, outer: Part, model: Embedder, run: Trying) -> Measurement | None:
-        try:
-            return outer.measure(model, run.score or None)
-        except InputError:  # too little is held out to say anything
-            return None
+    def _outer(self, parts: list[Part], run: Trying, model: Embedder | None) -> dict[str, Measurement]:
+        """The figure on each, after a fit to the rest of the data or, where all are fitted, of the model that is."""
+        values = {}
+        for place, part in enumerate(parts):
+            fitted = model or (run.fitted if run.nodes >= self._part_size else None)
+            share = self._part_share if self._within_part else 1 / (1 + len(parts) - place)
+            try:
+                values[part.key] = part.measure(fitted or self._last(run, part.graph, share), run.score or None)
+            except InputError:  # too little is held out to say anything
+                continue
+        return values
 
     def _last(self, run: Trying, graph: Any, share: float) -> Embedder:
         """A fit with the winner's epochs, which ends where the share of what is left ends, or is all that is left."""
@@ -483,7 +508,7 @@ class Race:
         if not self._clock.timed or self._interrupted:
             return runs
         prices = {id(run): self._finish_cost(run) for run in runs}
-        left = self._clock.left()
+        left = max(self._clock.left(), 0.0)
         some = [run for run in runs if run.candidate.trained or prices[id(run)] <= left]
         return some if some or not runs else [min(runs, key=lambda run: prices[id(run)])]
 
@@ -508,12 +533,15 @@ class Race:
         first = next((x.why for x in self._candidates if x.why), "no candidate could be measured")
         return f"nothing could be fitted within {self._clock.budget}: {self._candidates[0].name}: {first}"
 
-    def _trials(self, run: Trying, reason: str, value: Measurement | None) -> Trials:
+    def _trials(self, run: Trying, reason: str, parts: list[Part], values: dict[str, Measurement]) -> Trials:
         sign = -1 if self._asked.smaller else 1
-        figure = None if value is None or not math.isfinite(value.figure) else sign * value.figure
-        deviation = None if value is None or not math.isfinite(value.deviation) else value.deviation
+        measured, error = figure_of(values) if values else (math.nan, math.nan)
+        figure = sign * measured if math.isfinite(measured) else None
+        deviation = error if math.isfinite(error) else None
         spent = round(self._clock.spent(), 3)
-        within = f", within a part of {self._part_size:,} nodes" if self._part_share else ""
+        within = f", in {len(parts)} turns" if len(parts) > 1 else ""
+        if self._within_part:
+            within = f", within a part of {self._part_size:,} nodes"
         return Trials(
             self._asked.task.name, self._asked.figure, str(self._clock.budget), tuple(self._rows), self._called(run),
             reason, figure, deviation, self._asked.note + within, self._asked.smaller, spent,
@@ -521,9 +549,9 @@ class Race:
 
 
 def _is_level(best: Trying, run: Trying) -> bool:
-    """Whether the best is ahead by no more than the standard error of the difference, and not by much."""
+    """Whether the best is ahead by no more than the standard error of the difference."""
     gap, error = difference(best.parts, run.parts)
-    return run is best or (math.isfinite(error) and gap <= min(error, _LEVEL))
+    return run is best or (math.isfinite(error) and gap <= error)
 
 
 def _is_perfect(x: Measurement) -> bool:
