@@ -3,9 +3,10 @@
     python benchmarks/costs/spectral.py --nodes 1000000 --matrix propagation prone laplacian [--device cuda]
 
 A graph of 100 communities (ten links a node on average, half of them inside, so that there are eigenvectors to
-converge to, and 28 more from where none stands out) or, with `--graph chung_lu`, of power-law degrees (exponent 2.5), with five times as many edges as nodes;
-128 dimensions, one thread on the CPU. Each form is fitted to it twice where it costs less than `--again` seconds, and the
-quicker one counts: what it costs to load a library or to wake a GPU is not the form's. One JSON line each.
+converge to, and 28 more from where none stands out) or, with `--graph chung_lu`, of power-law degrees (exponent 2.5),
+with five times as many edges as nodes; 128 dimensions, one thread on the CPU. Each form is fitted to it twice where it
+costs less than `--again` seconds, and the quicker one counts: what it costs to load a library or to wake a GPU is not
+the form's. One JSON line each.
 """
 
 from __future__ import annotations

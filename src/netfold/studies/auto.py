@@ -79,7 +79,7 @@ def raced(
     known = task_named(task)
     check_question(known, data, classes)
     facts = facts_of(data, seed=seed)
-    some = _candidates(entrants(known.name, facts), seed)
+    some = _candidates(entrants(known.name, facts), data, seed)
     if not some:
         raise InputError(f"there is no model to race for {known.name} on {data!r}")
     say = LiveTable(progress)
@@ -126,11 +126,11 @@ def _inside(classes: Mapping[Any, Any], part: Any) -> dict[Any, Any]:
     return {node: classes[node] for node, at in zip(nodes, part.nodes.find(nodes), strict=True) if at >= 0}
 
 
-def _candidates(some: Iterable[Entrant], seed: int) -> list[Candidate]:
+def _candidates(some: Iterable[Entrant], data: Any, seed: int) -> list[Candidate]:
     made = []
     for place, x in enumerate(some):
         known = {o.name for o in options(MODELS[x.model])}
         if set(x.settings) <= known:
-            model = model_named(x.model, **x.settings, seed=seed)
+            model = model_named(x.model, **x.settings, seed=seed).resolved(data)
             made.append(Candidate(model, place, f"{x.model} {x.settings.get('matrix', '')}"))
     return made

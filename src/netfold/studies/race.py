@@ -24,11 +24,11 @@ __all__ = ["SCORED", "SIZES", "WARM_UP", "Candidate", "FitCost", "LiveTable", "R
 
 _EPOCHS = (1 / 9, 1 / 3, 1.0)
 """The share of its epochs that a candidate has on each level; those that do badly on one do not reach the next."""
-_FOLDS = {True: (1, 3, FOLDS), False: (1, 1, 3)}
+_FOLDS = {True: (1, 3, FOLDS), False: (1, 2, FOLDS)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
 SIZES = (10_000, 40_000, sys.maxsize)
 """Nodes of the part of the graph that it is fitted to, at most."""
-_SHARES = (0.45, 0.75, 0.9)
+_SHARES = (0.45, 0.75, 0.85)
 """The share of the budget that may be spent when a level ends; the rest is for the fits that say the figure."""
 _TURNS = 10
 """In so many shares, at most, what chose nothing is held out in turn, where the winner is fitted soon."""
@@ -44,7 +44,9 @@ _SECOND = 1.0
 """CPU seconds below which nothing is costly."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
-_MARGIN, _LITTLE = 0.95, 0.01
+_MARGIN, _LITTLE = 0.95, 0.02
+_LEVEL = 0.01
+"""A difference above this is one, however uncertain."""
 SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 """Tasks in which the score of pairs is chosen with the model."""
 
@@ -212,7 +214,7 @@ class Race:
         for level in range(len(_EPOCHS)):
             waiting = []
             for candidate in alive:
-                if self._clock.left(_SHARES[level]) <= 0 and any(x.runs for x in self._candidates):
+                if any(x.runs for x in self._candidates) and min(self._left_on(level), self._share()) <= 0:
                     waiting.append(candidate)
                 elif candidate.why == "":
                     self._try(candidate, level)
@@ -225,6 +227,10 @@ class Race:
                 return
             alive += self._joined(alive) + never
 
+    def _left_on(self, level: int) -> float:
+        """Of the budget, for a level; trials are not needed for the last fits."""
+        return self._clock.left(_SHARES[level] if self._clock.timed or level < len(_SHARES) - 1 else 1.0)
+
     def _drop(self, candidate: Candidate, level: int, why: str) -> None:
         """What was never measured has a row that says why."""
         if not candidate.runs:
@@ -234,7 +240,7 @@ class Race:
             self._ended = self._ended or "the budget was spent"
 
     def _try(self, candidate: Candidate, level: int) -> None:
-        nodes = min(SIZES[level], self._part_size)
+        nodes, level = min(SIZES[level], self._part_size), level if candidate.runs else 0  # who waited begins as all do
         try:
             wanted = _FOLDS[self._asked.fits_whole][level]
             folds, epochs = wanted, self._affordable(candidate, level, nodes, wanted)
@@ -287,7 +293,7 @@ class Race:
         fits = 1 if self._asked.fits_whole else folds
         trial = fits * candidate.cost.of(epochs, nodes)[0] + folds * self._asking
         last = max(self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes), self._leaders_fits())
-        return trial <= self._clock.left(_SHARES[level]) and trial + last <= _MARGIN * self._clock.left()
+        return trial <= self._left_on(level) and trial + last <= _MARGIN * self._clock.left()
 
     def _last_fits(self, seconds: float, nodes: int) -> float:
         """Of the outer part and of everything; one where models are fitted to everything, none where one was."""
@@ -489,27 +495,27 @@ class Race:
         runs = self._payable(ranked)
         if not runs:
             raise InputError(self._nothing())
-        best = runs[0]
-        if best is not ranked[0]:
+        best = _surest(runs)
+        if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
         cheapest = min(level, key=lambda run: (self._price(run), runs.index(run)))
         ended = f" ({self._ended})" if self._ended else ""
-        if cheapest.candidate is best.candidate:
+        first = best if best.candidate is not cheapest.candidate else runs[0]
+        if cheapest.candidate is first.candidate:
             count = len({run.candidate for run in runs})
             return cheapest, f"the best of {count} on inner parts{ended}"
-        gap, error = difference(best.parts, cheapest.parts)
-        words = f"level with {self._called(best)}, which is ahead by {gap:.4f} ± {error:.4f}"
-        return cheapest, f"{words} and costs {_times(best.cpu, cheapest.cpu)} as much{ended}"
+        gap, error = difference(first.parts, cheapest.parts)
+        words = f"level with {self._called(first)}, which is ahead by {gap:.4f} ± {error:.4f}"
+        return cheapest, f"{words} and costs {_times(first.cpu, cheapest.cpu)} as much{ended}"
 
     def _payable(self, runs: list[Trying]) -> list[Trying]:
-        """Those whose last fits are estimated to end in time; the cheapest, where none is. A fit that is trained ends
-        in time in any case, as it is cut short."""
+        """Those whose last fits are estimated to end in time, or nearly; the cheapest, where none is."""
         if not self._clock.timed or self._interrupted:
             return runs
         prices = {id(run): self._finish_cost(run) for run in runs}
-        left = max(self._clock.left(), 0.0)
-        some = [run for run in runs if run.candidate.trained or prices[id(run)] <= left]
+        left = max(self._clock.left(), 0.0) + (1 - _MARGIN) * self._clock.budget.amount
+        some = [run for run in runs if prices[id(run)] <= left]
         return some if some or not runs else [min(runs, key=lambda run: prices[id(run)])]
 
     def _finish_cost(self, run: Trying) -> float:
@@ -548,10 +554,22 @@ class Race:
         )  # fmt: skip
 
 
+def _surest(runs: list[Trying]) -> Trying:
+    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than the
+    standard error of that: of many that are looked at once, one is ahead by chance."""
+    most = max(len(run.parts) for run in runs)
+    best = next(run for run in runs if len(run.parts) == most)
+    for run in runs:
+        gap, error = difference(run.parts, best.parts)
+        if run is best or (math.isfinite(error) and gap > error):
+            return run
+    return best
+
+
 def _is_level(best: Trying, run: Trying) -> bool:
-    """Whether the best is ahead by no more than the standard error of the difference."""
+    """Whether the best is ahead by no more than the standard error of the difference, and not by much."""
     gap, error = difference(best.parts, run.parts)
-    return run is best or (math.isfinite(error) and gap <= error)
+    return run is best or (math.isfinite(error) and gap <= min(error, _LEVEL))
 
 
 def _is_perfect(x: Measurement) -> bool:
