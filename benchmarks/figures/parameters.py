@@ -156,7 +156,7 @@ STUDIES = {
                 "dropout": 0.0,
                 "lr": 0.01,
             }
-        ),  # fmt: skip
+        ),
         {"alpha": (0, 0.1, 1, 10, 100), "n_negatives": (1, 2, 5, 10), "dim": (2, 4, 8, 16, 32)},
         "dim=16, epochs=20",
     ),

@@ -84,9 +84,13 @@ def test_turns_hold_out_the_outer_part_share_by_share() -> None:
     shares = [edges(GRAPH) - edges(part.graph) for part in turns]
     assert len(turns) == 3 and set.union(*shares) == held and sum(map(len, shares)) == len(held)
     assert asked.turns(1000) and all(len(edges(GRAPH) - edges(x.graph)) >= 10 for x in asked.turns(1000))
-    new = questions(GRAPH, "new-nodes")
-    gone = [set(GRAPH.nodes) - set(part.graph.nodes) for part in new.turns(2)]
-    assert len(gone) == 0 or set.union(*gone) == set(GRAPH.nodes) - set(new.outer(N).graph.nodes)
+    ring = nf.Graph.from_edges([(i, (i + k) % 300) for i in range(300) for k in (1, 2)])
+    new = questions(ring, "new-nodes")
+    gone = [set(ring.nodes) - set(part.graph.nodes) for part in new.turns(3)]
+    assert [len(x) for x in gone] == [10, 10, 10] and set.union(*gone) == set(ring.nodes) - set(
+        new.outer(300).graph.nodes
+    )
+    assert new.turns(1) == [] and questions(GRAPH, "near").turns(3) == []
 
 
 def test_turns_learn_from_the_classes_of_the_others() -> None:
