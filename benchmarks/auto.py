@@ -298,19 +298,22 @@ def _verdict(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -
 
 
 def _ranks(by: dict[tuple[str, str], Cells], budgets: list[str]) -> str:
-    """Mean ranks of each method, and of `auto` where that method ran; `auto` among all but other budgets."""
-    places: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+    """Mean ranks of each method, and of `auto` where that method ran; `auto` among all but other budgets.
+
+    A rank is among what ran with the same seed; ranks of seeds are averaged first, then those of data and tasks.
+    """
+    places: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for key, rows in by.items():
-        means = {name: _mean(some) for name, some in rows.items()}
-        for name, mean in means.items():
-            rivals = [x for other, x in means.items() if other != name and not other.startswith("auto")]
-            places[name][key] = 1 + sum(x > mean for x in rivals)
+        for name, some in rows.items():
+            rivals = [x for other, x in rows.items() if other != name and not other.startswith("auto")]
+            ranks = [1 + sum(x[k]["test"] > cell["test"] for x in rivals if k in x) for k, cell in some.items()]
+            places[name][key] = float(np.mean(ranks))
     head = ["method", "mean rank", "over", *(f"{x}, there" for x in budgets)]
     lines = [head, ["---"] * len(head)]
-    for name, some in sorted(places.items(), key=lambda x: float(np.mean(list(x[1].values())))):
-        there = [[places[x][key] for key in some if key in places[x]] for x in budgets]
+    for name, some_places in sorted(places.items(), key=lambda x: float(np.mean(list(x[1].values())))):
+        there = [[places[x][key] for key in some_places if key in places[x]] for x in budgets]
         beside = [f"{np.mean(x):.2f}" if x else "" for x in there]
-        lines.append([name, f"{np.mean(list(some.values())):.2f}", str(len(some)), *beside])
+        lines.append([name, f"{np.mean(list(some_places.values())):.2f}", str(len(some_places)), *beside])
     return "\n".join(f"| {' | '.join(x)} |" for x in lines)
 
 
