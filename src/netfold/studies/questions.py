@@ -209,7 +209,7 @@ def _share(count: int, noun: str) -> float:
 
 def _shares(held: Any, count: int) -> list[Any]:
     """What is held out, in random shares of at least `_SHARE` each; none where there is not enough for two."""
-    count = min(count, len(held) // _SHARE)
+    count = max(0, min(count, len(held) // _SHARE))
     order = np.random.default_rng(len(held)).permutation(len(held))
     return [held[np.sort(order[k::count])] for k in range(count)] if count > 1 else []
 

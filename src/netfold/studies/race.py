@@ -45,6 +45,8 @@ _SECOND = 1.0
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
 _MARGIN, _LITTLE = 0.95, 0.02
+_FIRST, _MORE = 0.05, 4.0
+"""The share of a budget that a first fit of unknown cost must be given; how much more a last measurement costs."""
 _LEVEL = 0.01
 """A difference above this is one, however uncertain."""
 SCORED = ("link-prediction", "reconstruction", "out-of-sample")
@@ -214,7 +216,8 @@ class Race:
         for level in range(len(_EPOCHS)):
             waiting = []
             for candidate in alive:
-                if any(x.runs for x in self._candidates) and min(self._left_on(level), self._share()) <= 0:
+                begun = any(x.runs for x in self._candidates)
+                if begun and min(self._left_on(level), self._share() - self._unknown(candidate)) <= 0:
                     waiting.append(candidate)
                 elif candidate.why == "":
                     self._try(candidate, level)
@@ -340,7 +343,13 @@ class Race:
         """How long a fit may take: after it, the leader can still be fitted; and this one as often, should it win."""
         if not self._clock.timed:
             return math.inf
-        return (_MARGIN * self._clock.left() - self._leaders_fits()) / (1 if self._asked.fits_whole else 3)
+        left = _MARGIN * self._clock.left() - self._leaders_fits()
+        return left if self._asked.fits_whole else (left - 2 * self._asking) / 3
+
+    def _unknown(self, candidate: Candidate) -> float:
+        """What a first fit that is trained must be given at least: what comes before its epochs cannot be cut short."""
+        timed = self._clock.timed and candidate.trained and candidate.cost is None
+        return _FIRST * self._clock.budget.amount if timed else 0.0
 
     def _leaders_fits(self) -> float:
         """What the last fits of whoever leads are estimated to cost."""
@@ -447,7 +456,7 @@ class Race:
         parts: list[Part] = []
         if self._asked.fits_whole and self._asked.whole is self._data:
             model = model or self._last(run, self._data, 1.0)
-            parts = self._asked.turns(_TURNS) or [self._asked.outer(self._whole)]
+            parts = self._asked.turns(self._asks()) or [self._asked.outer(self._whole)]
         elif self._asked.fits_whole or not self._interrupted:
             parts = self._outer_parts(run)
         values = self._outer(parts, run, model)
@@ -456,6 +465,12 @@ class Race:
             model.pair_score_ = run.score
         model.trials_ = self._trials(run, reason, parts, values)
         return model
+
+    def _asks(self) -> int:
+        """In how many turns what is fitted can be measured; each learns from more than an inner part does."""
+        if not self._clock.timed or not self._asking:
+            return _TURNS
+        return min(_TURNS, int(self._clock.left() / (_MORE * self._asking)))
 
     def _outer_parts(self, run: Trying) -> list[Part]:
         """What chose nothing, in as many turns as fits can be paid, so that each lacks little of the data; at once,
@@ -520,7 +535,10 @@ class Race:
 
     def _finish_cost(self, run: Trying) -> float:
         cost = run.candidate.cost
-        return self._last_fits(cost.of(run.epochs or 0, self._whole)[0], run.nodes) if cost is not None else 0.0
+        if cost is None:
+            return 0.0
+        asking = 0.0 if self._asked.fits_whole else self._asking
+        return self._last_fits(cost.of(run.epochs or 0, self._whole)[0], run.nodes) + asking
 
     def _price(self, run: Trying) -> float:
         """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""

@@ -399,8 +399,8 @@ SPACE = (
         for form in ("prone", "laplacian")
     ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
-    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
     Entrant("spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
     Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
     Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
