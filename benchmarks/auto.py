@@ -31,7 +31,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -300,14 +300,18 @@ def _verdict(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -
 def _ranks(by: dict[tuple[str, str], Cells], budgets: list[str]) -> str:
     """Mean ranks of each method, and of `auto` where that method ran; `auto` among all but other budgets.
 
-    A rank is among what ran with the same seed; ranks of seeds are averaged first, then those of data and tasks.
+    A rank is among what ran with the same seed, of those seeds with which most methods ran; ranks of seeds are averaged
+    first, then those of data and tasks.
     """
     places: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for key, rows in by.items():
+        seeds = Counter(seed for name, some in rows.items() if not name.startswith("auto") for seed in some)
+        full = [seed for seed, count in seeds.items() if count == max(seeds.values())]
         for name, some in rows.items():
             rivals = [x for other, x in rows.items() if other != name and not other.startswith("auto")]
-            ranks = [1 + sum(x[k]["test"] > cell["test"] for x in rivals if k in x) for k, cell in some.items()]
-            places[name][key] = float(np.mean(ranks))
+            ranks = [1 + sum(x[k]["test"] > some[k]["test"] for x in rivals if k in x) for k in full if k in some]
+            if ranks:
+                places[name][key] = float(np.mean(ranks))
     head = ["method", "mean rank", "over", *(f"{x}, there" for x in budgets)]
     lines = [head, ["---"] * len(head)]
     for name, some_places in sorted(places.items(), key=lambda x: float(np.mean(list(x[1].values())))):

@@ -7,7 +7,7 @@ out, those whose nodes are all left elsewhere are asked about, and the published
 AUC against tuples with one position replaced (two in a tenth of the cases), `two` that with two replaced, as most of
 the published negatives have; `leaking` is `one` where hyperedges that are known as well are asked about too. `pairs`
 are the same of the counts of pairs, `train` the AUC (`one`) of what was fitted. How they were used:
-docs/decisions/0011.
+docs/decisions/0011. Lines without a machine are over the defaults of before 2026-11-16, which those with one name.
 """
 
 from __future__ import annotations

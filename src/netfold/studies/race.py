@@ -45,6 +45,8 @@ _SECOND = 1.0
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
 _MARGIN, _LITTLE = 0.95, 0.02
+_OVER = 0.1
+"""The share of a budget by which the last fits may go beyond it, so that the best need not be left for another."""
 _FIRST, _MORE = 0.05, 4.0
 """The share of a budget that a first fit of unknown cost must be given; how much more a last measurement costs."""
 _LEVEL = 0.01
@@ -223,10 +225,12 @@ class Race:
                     self._try(candidate, level)
             never = [x for x in waiting if not x.runs]  # their turn comes on the next level, if anything is left then
             last = level == len(_EPOCHS) - 1
-            for candidate in waiting if last else [x for x in waiting if x.runs]:
+            for candidate in [x for x in waiting if x.runs]:
                 self._drop(candidate, level, "the budget was spent before its turn")
             alive = self._survivors(alive)
             if last or self._decided(alive + never):
+                for candidate in never:
+                    self._drop(candidate, level, "the budget was spent before its turn")
                 return
             alive += self._joined(alive) + never
 
@@ -529,7 +533,7 @@ class Race:
         if not self._clock.timed or self._interrupted:
             return runs
         prices = {id(run): self._finish_cost(run) for run in runs}
-        left = max(self._clock.left(), 0.0) + (1 - _MARGIN) * self._clock.budget.amount
+        left = max(self._clock.left(), 0.0) + _OVER * self._clock.budget.amount
         some = [run for run in runs if prices[id(run)] <= left]
         return some if some or not runs else [min(runs, key=lambda run: prices[id(run)])]
 
