@@ -79,7 +79,7 @@ Part = Callable[[Path, float], None]
 
 
 def main(doc: str, parts: Mapping[str, Part], children: Mapping[str, Callable], threads: int = 1) -> None:
-    """Run the parts, or the one that is named; the part "gpu" only where it is."""
+    """Run the parts, or the one that is named; the parts "gpu" and "attributes" only where they are."""
     global _threads
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=tuple(parts))
@@ -97,5 +97,5 @@ def main(doc: str, parts: Mapping[str, Part], children: Mapping[str, Callable], 
         return
     with tempfile.TemporaryDirectory() as temporary:
         for name, part in parts.items():
-            if args.only == name or (args.only is None and name != "gpu"):
+            if args.only == name or (args.only is None and name not in ("gpu", "attributes")):
                 part(Path(temporary), args.scale)

@@ -1,7 +1,7 @@
 """What an epoch of SDNE costs: against dense rows, as the graph grows, and on a GPU.
 
     python benchmarks/costs/sdne.py                 # all of the CPU part
-    python benchmarks/costs/sdne.py --only dense    # or scaling, or gpu
+    python benchmarks/costs/sdne.py --only dense    # or scaling, or gpu, or attributes (on a GPU too)
 
 Every measurement runs in a process of its own and reports the median CPU and wall seconds of an epoch (after the first,
 which also builds what the others reuse) and the peak resident memory of that process. Graphs are generated: Chung-Lu
@@ -51,7 +51,9 @@ def run_ours(folder: str, hidden: int, dim: int, epochs: int, device: str = "cpu
     model = SDNE(**options, tolerance=0.0, init="none")  # type: ignore[arg-type]
     model.fit(graph, progress=False, on_epoch=meter)
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
-    meter.report(gpu_gib=gpu, objective=model.history_[-1]["objective"], n=graph.n_nodes, m=graph.n_edges)
+    entries = 0 if graph.attributes is None else graph.attributes.n_entries
+    size = {"n": graph.n_nodes, "m": graph.n_edges, "entries": entries}
+    meter.report(gpu_gib=gpu, objective=model.history_[-1]["objective"], **size)
 
 
 def run_dense(folder: str, hidden: int, dim: int, epochs: int, batch: int = 512) -> None:
@@ -133,7 +135,41 @@ def on_gpu(folder: Path, scale: float) -> None:
         )
 
 
-PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu}
+def with_words(folder: Path, n: int, m: int, words: int, vocabulary: int) -> Path:
+    """Such a graph whose nodes have so many words each, drawn with frequencies as 1 / (rank + 10)."""
+    path = folder / f"g{n}_{m}_{words}"
+    if not path.exists():
+        rng = np.random.default_rng(1)
+        cumulative = np.cumsum(1 / (np.arange(vocabulary) + 10.0))
+        drawn = np.searchsorted(cumulative / cumulative[-1], rng.random(n * words))
+        drawn = np.minimum(drawn, vocabulary - 1).astype(np.int32)
+        ones = np.ones(n * words, np.float32), drawn, np.arange(0, n * words + 1, words)
+        matrix = sparse.csr_array(ones, shape=(n, vocabulary))
+        matrix.sum_duplicates()
+        heavy_tailed(n, m).with_attributes(matrix).save(path)
+    return path
+
+
+def with_attributes(folder: Path, scale: float) -> None:
+    """On the GPU where there is one: an epoch as entries of attributes are added to links."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    names = ("nodes", "edges", "words a node", "entries", "s/epoch", "GiB", "target s")
+    print("| " + " | ".join(names) + " |\n" + len(names) * "| --- " + "|")
+    n, m = int(1_000_000 * scale), int(5_000_000 * scale)
+    for words, target in ((21, "0.15"), (0, ""), (10, "")):
+        path = with_words(folder, n, m, words, 50_000) if words else saved(folder, n, m)
+        found = measure("ours", path, 256, 128, 12, device)
+        memory = found["gpu_gib"] or found["peak_gib"]
+        print(
+            f"| {n:,} | {found['m']:,} | {words} | {found['entries']:,} | {found['wall']:.4f} | {memory:.1f} "
+            f"| {target} |",
+            flush=True,
+        )
+
+
+PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu, "attributes": with_attributes}
 CHILDREN: dict[str, Callable[..., None]] = {"ours": run_ours, "dense": run_dense}
 
 

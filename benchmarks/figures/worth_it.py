@@ -61,7 +61,8 @@ def _lines(tables: dict[str, Table]) -> Iterator[str]:
         if recorded is None or table.recorded is None:
             continue  # its settings changed and it was not run again: nothing is claimed
         (baseline, best), *_ = ranked_baselines(recorded, figure, smaller=table.smaller(figure))
-        ours, sd, seeds = recorded.mean[figure], recorded.sd.get(figure), len(table.recorded.seeds)
+        ours, sd = recorded.mean[figure], recorded.sd.get(figure)
+        seeds = len(recorded.seeds.get(figure, ())) or len(table.recorded.seeds)
         word = verdict(ours, best, sd, seeds, table.smaller(figure))
         yield (
             f"| {asked} | [{name}](results.md#{name}) | {row.model.upper() if len(row.model) == 4 else 'DepthLGP'} "

@@ -1,6 +1,6 @@
 """Which way places new nodes best, and whether what a model takes by itself is that way.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--epochs N]
+    NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--options JSON]
     python benchmarks/searches/new_nodes.py --table
 
 Without a name, all cases in turn. A line of json a draw is appended to new_nodes.jsonl; what is there already is not
@@ -17,8 +17,9 @@ measured again, so that a run that was stopped goes on. Every way of a model is 
   told from tuples with another node in one place (AUC). Its mean is of known nodes of its type, by how many neighbors
   they share.
 
-Beside them LabelProp, and the majority of a new node's neighbors' classes. Draws 100 and up developed the rules; draws
-0 to 9 chose nothing.
+Beside them LabelProp, the mean of known neighbors alone (`mean`), that of new ones too (`all neighbors`), and the
+majority of a new node's neighbors' classes; and how long new vectors are. Draws 100 and up developed the rules: they
+measure more weights of `refine`, and what a rule could choose by (`judged`). Draws 0 to 9 chose nothing.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from typing import Any
 import numpy as np
 
 import netfold as nf
+from netfold.embedder.placing import KnownLinks, Placing
 from netfold.evaluate import NodeSplit, out_of_sample, split_nodes
 from netfold.evaluate.class_tasks import class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
-from netfold.evaluate.new_node_tasks import cheap_methods, extending
+from netfold.evaluate.new_node_tasks import cheap_methods, extending, reached
 
 ROWS = Path(__file__).with_suffix(".jsonl")
 CASES = [
@@ -45,7 +47,10 @@ CASES = [
 ]
 CLASSES: dict[str, Any] = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "dropout": 0.2, "epochs": 400}
 CLASSES |= {"row_damping": 0.4, "column_damping": 0.4}
-LINKS = ("AUC", "AUC degree-matched")
+LINKS = ("AUC", "AUC degree-matched", "AUC degree-matched, own score")
+CHEAP = {"LocalAvg": "mean", "LabelProp": "LabelProp"}
+FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Weights of the first order in `refine` that are measured beside what the model takes."""
 
 
 def part_of(graph: Any, size: int, seed: int = 0) -> Any:
@@ -74,7 +79,8 @@ def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any
     elif model == "depthlgp" and name == "blogcatalog":
         split = split_nodes(whole, 256, by="walk", seed=draw)
     else:
-        split = split_nodes(part_of(whole, 8_000) if name == "dblp" else whole, 0.1, seed=draw)
+        part = part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole
+        split = split_nodes(part, 0.1, seed=draw)
     present = set(split.whole.nodes)
     return split, {x: c for x, c in nf.datasets.classes(data).items() if x in present}
 
@@ -101,6 +107,63 @@ def of_classes(split: NodeSplit, classes: dict[Any, Any], known: Any, methods: d
     return figures
 
 
+def refined_by(model: Any, weight: float) -> Any:
+    """All vectors, new ones by the objective with such a weight of the first order, at the usual length."""
+    way = Placing("refine", weight)
+
+    def placed(split: NodeSplit) -> Any:
+        later = model._read(split.whole, later=True)
+        at = model.embedding_.nodes.find(later.graph.nodes)
+        return model._placed_rows(later, np.flatnonzero(at < 0), at, way)
+
+    return extending(placed, model.embedding_, "neighbor")
+
+
+def linked_part(split: NodeSplit, reach: str) -> Any:
+    """The whole graph without new nodes that cannot be placed."""
+    lost = split.new[~reached(split, by=reach)]
+    return split.whole.subgraph(np.delete(np.arange(split.whole.n_nodes), lost))
+
+
+def length_of(known: Any, new: Any) -> float:
+    """How long new vectors are at the median, in lengths of known ones, both as seen from the known ones' mean."""
+    new_length, length = (np.median(np.linalg.norm(x.vectors - known.center, axis=1)) for x in (new, known))
+    return float(new_length / length)
+
+
+def judged(model: Any, graph: Any) -> dict[str, dict[str, float]]:
+    """What a rule could read of known nodes to choose by: of each way, by a part of their links, the mean cosine around
+    the mean with the vectors that they have (all but 30% or half of the links), how often (AUC) the hidden links are
+    above pairs with the ends of others' links, and how many of ten nearest they share with the vectors they have."""
+    links = KnownLinks(graph.adjacency, graph.adjacency.T.tocsr() if graph.directed else None)
+    rng, known = np.random.default_rng([model.seed, 30]), model.embedding_
+    several = np.flatnonzero(np.diff(links.out.indptr) > 1)
+    rows = np.sort(rng.choice(several, min(512, len(several)), replace=False))
+    whole, center, unit = links.take(rows), known.center, known.vectors - known.center
+    unit = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    ways = [Placing("encode"), *(Placing("refine", x) for x in FAMILY), Placing("mean")]
+    found: dict[str, dict[str, float]] = {}
+    for share in (0.3, 0.5):
+        some = whole.thinned(share, rng)
+        hidden = (whole.out - some.out).tocoo()
+        hidden.eliminate_zeros()
+        row, column = hidden.coords
+        other = column[rng.permutation(len(column))]
+        wrong = np.asarray(graph.adjacency[rows[row], other]).ravel() == 0
+        for way in ways:
+            name = f"refine {way.weight:g}" if way.how == "refine" else way.how
+            x = model._codes_by(way, some)[:, : known.dim] - center
+            x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+            own = found.setdefault(name, {})
+            own[f"cosine {share:g}"] = float((x * unit[rows]).sum(axis=1).mean())
+            pairs = ((row, column), (row[wrong], other[wrong]))
+            own[f"links {share:g}"] = auc(*((x[i] * unit[j]).sum(axis=1) for i, j in pairs))
+            near = [np.argpartition(-(y @ unit.T), 11, axis=1)[:, :11] for y in (x, unit[rows])]
+            both = [len(np.intersect1d(*pair)) / 11 for pair in zip(*near, strict=True)]
+            own[f"near {share:g}"] = float(np.mean(both))
+    return found
+
+
 def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any]) -> dict[str, Any]:
     """One draw of a model that reads a graph."""
     split, classes = split_of(model_name, graph_name, draw)
@@ -116,16 +179,19 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
         reach = model.reaches if how is None else "neighbor"
         return extending(lambda s: model.transform(s.whole, how=how), known, reach)
 
-    ways = [how for how in model._ways() if model_name != "depthlgp" or how != "encode"]  # its default is its only way
-    methods = {"default": by(None)} | {how: by(how) for how in ways} | {"LabelProp": cheap_methods(known)["LabelProp"]}
+    methods = {"default": by(None)} | ({} if model_name == "depthlgp" else {"encode": by("encode")})
+    methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
+    develops = "refine" in model._ways() and draw >= 100
+    if develops:
+        methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
     row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     row |= {"agreement": model.placing_.agreement}
+    row |= {"judged": judged(model, split.known)} if develops else {}
+    row |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
     figures = of_classes(split, classes, known, methods)
-    if model_name == "depthlgp":
-        links = out_of_sample(model, split, seed=draw)
-        for name, of_links in {"default": links.figures, **links.baselines}.items():
-            name = "mean" if name == "LocalAvg" else name
-            figures[name] |= {x: of_links[x] for x in LINKS}
+    links = out_of_sample(model, split, seed=draw)
+    for name, of_links in {"default": links.figures, **links.baselines}.items():
+        figures[CHEAP.get(name, name)] |= {x: of_links[x] for x in LINKS if x in of_links}
     return row | {"figures": figures}
 
 
@@ -222,14 +288,20 @@ def key(row: dict[str, Any]) -> str:
     return json.dumps([row["model"], row["graph"], row["draw"], row["options"]], sort_keys=True)
 
 
-def cell(values: list[float | None]) -> str:
-    """Their mean, or nothing where some are not there."""
-    return "" if None in values else f"{np.mean([float(x or 0) for x in values]):.3f}".lstrip("0")
+def cell(values: list[float | None], *, spread: bool = False) -> str:
+    """Their mean, and deviation; nothing where some are not there."""
+    if None in values:
+        return ""
+    numbers = np.array(values, float)
+    mean, apart = (f"{x:.3f}".lstrip("0") for x in (numbers.mean(), numbers.std(ddof=1) if len(numbers) > 1 else 0.0))
+    return f"{mean} ± {apart}" if spread else mean
 
 
-def verdict(own: list[float], other: list[float]) -> str:
+def verdict(own: list[float | None], other: list[float | None]) -> str:
     """By two standard errors of the paired differences; of fewer than five, for the time being."""
-    apart = np.subtract(own, other)
+    if None in own or None in other:
+        return ""
+    apart = np.subtract(own, other).astype(float)
     if len(apart) < 2:
         return f"{apart[0]:+.3f}"
     mean, error = float(apart.mean()), float(apart.std(ddof=1)) / len(apart) ** 0.5
@@ -238,32 +310,55 @@ def verdict(own: list[float], other: list[float]) -> str:
 
 
 def table() -> None:
-    """The means over draws, as docs/new-nodes.md has them: ways of each model, and DepthLGP against the cheap ways."""
+    """The means over draws, as docs/new-nodes.md has them: ways of each model, DepthLGP against the cheap ways, and
+    links of new nodes by several partners and scores."""
     cases: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in sorted(recorded(), key=lambda row: row["model"]):
+    for row in sorted(recorded(), key=lambda row: (row["model"], row["graph"], row["draw"])):
         if row["draw"] < 100:
             cases.setdefault((row["model"], row["graph"], json.dumps(row["options"])), []).append(row)
 
     def of(rows: list[dict[str, Any]], way: str, figure: str) -> list[Any]:
         return [row["figures"].get(way, {}).get(figure) for row in rows]
 
-    print(
-        "| new nodes | figure | draws | chosen | default | encode | mean | LabelProp | majority of neighbors' classes |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for (model, graph, options), rows in cases.items():
-        figure, more = "AUC" if model == "dhne" else "micro-F1", "" if options == "{}" else f" {options}"
-        chosen = "posterior" if model == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
-        ways = [cell(of(rows, way, figure)) for way in ("default", "encode", "mean", "LabelProp", "majority")]
-        name = "node2vec + DepthLGP" if model == "depthlgp" else model.upper()
-        print(f"| {name}, {graph}{more} | {figure} | {len(rows)} | {chosen} | {' | '.join(ways)} |")
-    print("\n| | figure | draws | DepthLGP | LabelProp | LocalAvg | against LabelProp | against LocalAvg |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    def name_of(model: str, graph: str, options: str) -> str:
+        more = "" if options == "{}" else f" {options}"
+        return f"{'node2vec + DepthLGP' if model == 'depthlgp' else model.upper()}, {graph}{more}"
+
+    heads = ["new nodes", "figure", "draws", "chosen", "default", "encode", "mean", "LabelProp", "majority of classes"]
+    headed(*heads, "against encode", "against mean", "length")
+    for case, rows in cases.items():
+        figure = "AUC" if case[0] == "dhne" else "micro-F1"
+        chosen = "posterior" if case[0] == "depthlgp" else ", ".join(sorted({row["chosen"] for row in rows}))
+        own = of(rows, "default", figure)
+        ways = [cell(of(rows, way, figure)) for way in ("encode", "mean", "LabelProp", "majority")]
+        apart = [verdict(own, of(rows, way, figure)) for way in ("encode", "mean")]
+        lengths = [row["length"] for row in rows if "length" in row]
+        long = f"{np.mean(lengths):.2f}" if lengths else ""
+        lined(name_of(*case), figure, len(rows), chosen, cell(own, spread=True), *ways, *apart, long)
+    headed("", "figure", "draws", "DepthLGP", "LabelProp", "LocalAvg", "against LabelProp", "against LocalAvg")
     for (model, graph, _), rows in cases.items():
-        for figure in ("micro-F1", "macro-F1", *LINKS) if model == "depthlgp" else ():
+        for figure in ("micro-F1", "macro-F1", *LINKS[:2]) if model == "depthlgp" else ():
             own, prop, mean = (of(rows, way, figure) for way in ("default", "LabelProp", "mean"))
-            verdicts = f"{verdict(own, prop)} | {verdict(own, mean)}"
-            print(f"| {graph} | {figure} | {len(rows)} | {cell(own)} | {cell(prop)} | {cell(mean)} | {verdicts} |")
+            verdicts = verdict(own, prop), verdict(own, mean)
+            lined(graph, figure, len(rows), cell(own, spread=True), cell(prop), cell(mean), *verdicts)
+    links = [f"{way}: {x}" for x in ("AUC", "degree-matched", "own score") for way in ("default", "mean")]
+    headed("links of new nodes", "draws", *links)
+    for case, rows in cases.items():
+        cells = [cell(of(rows, way, x)) for x in LINKS for way in ("default", "mean")]
+        if cells[0]:
+            lined(name_of(*case), len(rows), *cells)
+
+
+def headed(*names: str) -> None:
+    """Begin a table."""
+    print()
+    lined(*names)
+    lined(*["---"] * len(names))
+
+
+def lined(*cells: Any) -> None:
+    """A line of a table."""
+    print(f"| {' | '.join(map(str, cells))} |")
 
 
 def main() -> None:
@@ -271,7 +366,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES, help="MODEL:GRAPH")
     parser.add_argument("--draws", default="0-4", help="first-last")
-    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--options", type=json.loads, default={}, help='of the model, as {"dropout": 0.2}')
     parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
     if arguments.table:
@@ -279,7 +374,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")  # of nodes without a path: they are placed at the mean, as by every way
     first, _, last = arguments.draws.partition("-")
-    options = {} if arguments.epochs is None else {"epochs": arguments.epochs}
+    options = arguments.options
     done = {key(row) for row in recorded()}
     for case in arguments.cases:
         model, _, graph = case.partition(":")

@@ -44,6 +44,7 @@ def test_a_day_and_the_versions_it_leaves(model, tmp_path):
     assert json.loads(run("diff", model, tmp_path / "m1", "--json"))["median"] > 0
     run("export", f"{model}@1", "-o", tmp_path / "v.npz")
     assert 100 in nf.Embedding.load(tmp_path / "v.npz")
+    assert "version 3: 2 placed, 0 gone" in run("update", model, "--again")
     assert "2 deltas are left" in run("update", model, "--compact", 1)
     assert "version 0 alone" in run("versions", tmp_path / "m1")
 

@@ -95,21 +95,35 @@ def test_the_same_command_under_torchrun(folder: Path) -> None:
 # -------------------------------------------------------------------- a rank dies
 
 
-def never_killed(folder: Path) -> nf.Embedding:
+def never_killed(folder: Path, *model: str) -> nf.Embedding:
     own = folder.with_name("whole")
     own.mkdir()
-    arguments = [str(SUPPORT / "killed_fit.py"), str(folder), str(own / "ck"), str(own / "v.parts"), "never", "0"]
+    arguments = [
+        str(SUPPORT / "killed_fit.py"),
+        str(folder),
+        str(own / "ck"),
+        str(own / "v.parts"),
+        "never",
+        "0",
+        *model,
+    ]
     subprocess.run(torchrun(*arguments), env=environment(), check=True, capture_output=True)
     return nf.Embedding.load(own / "v.parts")
 
 
+MOMENTS = [("epoch 1", 1), ("epoch 5", 0), ("written", 1), ("sealed", 0), ("sealed", 1), ("renamed", 0)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("moment", "rank"), [("epoch 1", 1), ("epoch 5", 0), ("written", 1), ("sealed", 0), ("sealed", 1), ("renamed", 0)]
+    ("moment", "rank", "model"),
+    [*((*x, ()) for x in MOMENTS), ("epoch 5", 1, ("line",)), ("written", 0, ("node2vec",)), ("sealed", 1, ("drne",))],
 )
-def test_a_killed_rank_ends_with_the_same_bits_and_one_restart(moment: str, rank: int, folder: Path) -> None:
-    whole, checkpoint, out = never_killed(folder), folder.with_name("ck"), folder.with_name("v.parts")
-    arguments = [str(SUPPORT / "killed_fit.py"), str(folder), str(checkpoint), str(out), moment, str(rank)]
+def test_a_killed_rank_ends_with_the_same_bits_and_one_restart(
+    moment: str, rank: int, model: tuple[str, ...], folder: Path
+) -> None:
+    whole, checkpoint, out = never_killed(folder, *model), folder.with_name("ck"), folder.with_name("v.parts")
+    arguments = [str(SUPPORT / "killed_fit.py"), str(folder), str(checkpoint), str(out), moment, str(rank), *model]
     done = subprocess.run(torchrun(*arguments, restarts=3), env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     again = nf.Embedding.load(out)

@@ -64,6 +64,27 @@ def test_any_number_of_ranks_goes_on(before: int, after: int, folder: Path) -> N
     go_on(folder, before, after, OPTIONS)
 
 
+STEPS: list[dict[str, Any]] = [
+    {"model": "line", "dim": 4, "order": "first", "epochs": 5, "device": "cpu"},
+    {"model": "line", "dim": 4, "epochs": 5, "device": "cpu"},
+    {"model": "node2vec", "dim": 4, "length": 10, "p": 0.5, "epochs": 5, "device": "cpu"},
+    {"model": "drne", "dim": 4, "batch_size": 30, "max_neighbors": 5, "rounds": 2, "epochs": 5, "device": "cpu"},
+]
+"""Models that are trained in steps; of the first one a table has no width."""
+
+
+@pytest.mark.parametrize("options", STEPS)
+def test_models_of_steps_go_on(options: dict[str, Any], folder: Path) -> None:
+    go_on(folder, 1, 1, options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 2), (2, 3), (3, 1), (4, 2)])
+@pytest.mark.parametrize("options", STEPS[1:])
+def test_models_of_steps_go_on_elsewhere(options: dict[str, Any], before: int, after: int, folder: Path) -> None:
+    go_on(folder, before, after, options)
+
+
 def test_no_file_is_a_pickle(folder: Path) -> None:
     trained(folder, OPTIONS, folder.with_name("ck"), 2)
     files = [x for x in folder.with_name("ck").rglob("*") if x.is_file()]

@@ -16,7 +16,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.index import Index
 from netfold.errors import InputError
 
-pytest.importorskip("faiss")
+faiss = pytest.importorskip("faiss")
 
 
 def clusters(n: int = 3000, dim: int = 16, seed: int = 0) -> Any:
@@ -196,6 +196,8 @@ def test_nodes_come_and_go(tmp_path: Path) -> None:
     index.save(tmp_path / "i")
     for mapped in (True, False):
         again = nf.Index.load(tmp_path / "i", index.embedding, mapped=mapped)
+        if mapped:  # faiss would start 32 threads for each search
+            assert faiss.downcast_InvertedLists(again._lists[""].faiss.invlists).prefetch_nthread == 0
         assert again.nearest(left[:50]) == index.nearest(left[:50])
     again.add(Embedding(["new"], x[3000:3001]))
     assert len(again) == len(left) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import time
@@ -11,6 +12,7 @@ import pytest
 
 import netfold as nf
 from netfold.embedder.drift import differences
+from netfold.embedder.placing import Placing
 from netfold.embedder.versions import deltas_of, split_version
 
 BLOCKS = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
@@ -145,6 +147,48 @@ def test_opened_again_it_goes_on_as_if_it_had_never_been_closed(folder):
         assert one.placed.std.tobytes() == two.placed.std.tobytes()
 
 
+@pytest.mark.parametrize("name", ["sdne", "dvne", "node2vec"])
+def test_placed_again_nodes_are_where_one_day_would_have_placed_them_and_trained_ones_stay(name):
+    model, days = fit(name), [DAY, [("x", 15), ("y", 14), ("w", "x")], [("v", "w"), ("v", 3), ("q", 2)]]
+    daily, at_once = nf.Evolving(model), nf.Evolving(model)
+    for day in days:
+        daily.update(day)
+    before = daily.embedding_
+    day = daily.update(again=True)
+    whole = at_once.update([edge for day in days for edge in day], again=True)
+    assert set(day.placed.nodes) == set(whole.placed.nodes) == set("xyzwvpq") and not day.unreached
+    assert all(before[x].tobytes() == daily.embedding_[x].tobytes() for x in range(30))
+    assert before["x"].tobytes() != daily.embedding_["x"].tobytes()  # a link came after it was placed
+    for x in whole.placed.nodes:
+        np.testing.assert_allclose(daily.embedding_[x], at_once.embedding_[x], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["encode", "refine", "mean"])
+def test_directed_networks_are_placed_again_by_links_of_both_directions(how):
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=10).fit(nf.Graph.from_edges(EDGES, directed=True), progress=False)
+    model.graph_facts_ = model.graph_facts_ | {"placing": dataclasses.asdict(Placing(how))}
+    stream = nf.Evolving(model)
+    for day in ([("a", 0), (11, "b"), ("c", "a")], [("a", "b"), ("b", 12), (20, "c"), ("d", "c")]):
+        stream.update(nf.Graph.from_edges(day, directed=True))
+    before = stream.embedding_
+    day = stream.update(again=True)
+    assert set(day.placed.nodes) == set("abcd") and not day.unreached
+    assert before["b"].tobytes() != stream.embedding_["b"].tobytes()
+    assert all(before[x].tobytes() == stream.embedding_[x].tobytes() for x in range(30))
+
+
+def test_who_lost_all_links_stays_where_it_was_placed(folder):
+    stream = nf.Evolving.open(folder)
+    stream.update([("x", 0), ("y", 11), ("y", "x")])
+    before = stream.embedding_
+    day = stream.update([("w", 20)], gone=[("x", 0), ("x", "y")], again=True)
+    assert not day.unreached and stream.origin("x") == "placed" and set(day.placed.nodes) == {"y", "w"}
+    assert stream.embedding_["x"].tobytes() == before["x"].tobytes() and day.drift["placed"] == pytest.approx(3 / 33)
+    again = nf.Evolving.open(folder)
+    assert again.version == 2 and again.embedding_["y"].tobytes() == stream.embedding_["y"].tobytes()
+    assert again.update(gone=["y"], again=True).gone == ["y"] and "y" not in again.embedding_
+
+
 def test_compaction_keeps_what_is_there_and_later_versions(folder):
     stream = nf.Evolving.open(folder)
     days = [DAY, [("v", "z"), ("v", 3)], [("w", "v"), (0, 29)], [("p", 2)], [("u", 1)]]
@@ -158,6 +202,33 @@ def test_compaction_keeps_what_is_there_and_later_versions(folder):
     assert again.update([("t", "u")]).version == 6
     with pytest.raises(nf.InputError, match="no version 2"):
         nf.load(folder, version=2)
+
+
+def test_compaction_removes_no_file_that_netfold_did_not_write(folder):
+    stream = nf.Evolving.open(folder)
+    for day in (DAY, [("v", "z"), ("v", 3)], [("w", "v")]):
+        stream.update(day)
+    own, before = folder / "versions" / "0001", stream.embedding_
+    (own / "notes.txt").write_text("mine")
+    (own / "deep").mkdir()
+    with pytest.warns(UserWarning, match="0001 stays: it holds 'deep', 'notes.txt', which netfold did not write"):
+        assert stream.compact(keep=1) == 2
+    assert sorted(x.name for x in own.iterdir()) == ["deep", "notes.txt"]
+    again = nf.Evolving.open(folder)
+    assert again.version == 3 and again.embedding_.vectors.tobytes() == before.vectors.tobytes()
+    assert again.update([("t", 4)]).version == 4 and again.compact(keep=1) == 2
+    with pytest.raises(nf.InputError, match="no version 1"):
+        nf.load(folder, version=1)
+
+
+def test_compaction_keeps_a_version_that_another_put_a_file_into(folder):
+    stream = nf.Evolving.open(folder)
+    for day in (DAY, [("v", "z"), ("v", 3)], [("w", "v")]):
+        stream.update(day)
+    (folder / "versions" / "0002" / "notes.txt").write_text("mine")
+    with pytest.raises(nf.InputError, match=r"0002 holds 'notes.txt', which netfold did not write, and is not repl"):
+        stream.compact(keep=1)
+    assert [x.number for x in deltas_of(folder)] == [1, 2, 3] and nf.Evolving.open(folder).version == 3
 
 
 def test_a_killed_update_leaves_the_version_before(folder, monkeypatch):

@@ -8,7 +8,8 @@ import torch
 from scipy import sparse
 
 import netfold as nf
-from netfold.embedder.placing import KnownLinks, Placing, mean_of_neighbors
+from netfold.embedder.placing import ROUNDS, KnownLinks, Placing, mean_of_neighbors
+from netfold.models.sdne.network import Neighbors
 
 
 def blocks(seed: int = 0, sizes=(30, 30, 30), inside: float = 0.4, between: float = 0.02):
@@ -53,6 +54,68 @@ def test_sdne_refines_to_where_the_dense_objective_is_least(options):
     (before,) = torch.autograd.grad(dense_objective(model.network_.double(), start, x, 2 * x, known, 3.0), start)
     share = 1e-3 if not options["hidden"] else 0.2  # exact, or some steps that go most of the way
     assert slope.norm() < share * before.norm()
+
+
+TOGETHER = nf.Graph.from_edges(
+    [("a", 0), ("a", 1), ("b", 31), ("a", "b"), ("c", 61), ("d", 62), ("c", "c")], [1, 2, 1, 3, 1, 1, 5]
+)
+
+
+def test_the_mean_reads_links_among_new_nodes_in_rounds():
+    graph, _ = blocks()
+    model = nf.Node2Vec(dim=4, epochs=1, length=10, window=2).fit(graph, progress=False)
+    new, known = model.transform(TOGETHER, how="mean"), model.embedding_.vectors.astype(np.float64)
+    a, b = (known[0] + 2 * known[1]) / 3, known[31]
+    for _ in range(ROUNDS):
+        a, b = (known[0] + 2 * known[1] + 3 * b) / 6, (known[31] + 3 * a) / 4
+    np.testing.assert_allclose(new["a"], a, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(new["b"], b, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(new["c"], known[61], rtol=1e-5, atol=1e-6)  # whose loop says nothing
+
+
+@pytest.mark.parametrize("how", ["refine", "mean"])
+@pytest.mark.parametrize("make", [lambda: nf.SDNE(dim=4, hidden=(8,)), lambda: nf.DVNE(dim=4, hidden=8, epochs=3)])
+def test_a_link_between_new_nodes_moves_its_ends_towards_each_other_and_nobody_else(make, how):
+    graph, _ = blocks()
+    model = make().fit(graph, progress=False)
+    edges = [("a", 0), ("a", 1), ("b", 31), ("b", 33), ("c", 61), ("c", 62)]
+    apart, linked = (model.transform(nf.Graph.from_edges(x), how=how) for x in (edges, [*edges, ("a", "b")]))
+    assert apart["c"].tobytes() == linked["c"].tobytes()
+    assert np.linalg.norm(linked["a"] - linked["b"]) < np.linalg.norm(apart["a"] - apart["b"])
+    encoded = [model.transform(nf.Graph.from_edges(x), how="encode") for x in (edges, [*edges, ("a", "b")])]
+    assert encoded[0].vectors.tobytes() == encoded[1].vectors.tobytes()  # which reads rows over known nodes
+    with pytest.raises(nf.InputError, match="'z'"):
+        model.transform([*edges, ("z", "a")], how=how)
+
+
+def test_sdne_weighs_links_among_new_nodes_as_those_with_known_ones():
+    rng = np.random.default_rng(0)
+    links, among = (sparse.csr_array(np.triu(rng.random((5, n)) < 0.6, -2) * rng.random((5, n))) for n in (9, 5))
+    known, placed = rng.normal(size=(9, 3)), rng.normal(size=(5, 3)).astype(np.float32)
+    near = 2.5 * links
+    own = Neighbors.of(near, known.astype(np.float32)).with_placed(among, placed, links)
+    for i in range(5):
+        weights = [*(near.toarray()[i]), *(2.5 * among.toarray()[i])]
+        assert own.sums[i] == pytest.approx(sum(weights), rel=1e-5)
+        pull = sum(w * y for w, y in zip(weights, [*known, *placed], strict=True))
+        np.testing.assert_allclose(own.pull[i], pull, rtol=1e-4, atol=1e-6)
+
+
+def test_dvne_refines_by_new_neighbors_as_by_known_ones():
+    graph, _ = blocks(sizes=(12, 12))
+    model = nf.DVNE(dim=3, hidden=8, epochs=2).fit(graph, progress=False)
+    row = np.zeros((2, 24), np.float32)
+    row[0, [0, 1, 13]], row[1, [14, 15]] = 1, 1
+    alone = sparse.csr_array(row.copy())
+    alone[0, 13] = 0
+    alone.eliminate_zeros()  # node 0's third neighbor is said to be known, or to be a new one that is placed there
+    known, start = model.embedding_, model._encode(KnownLinks(sparse.csr_array(row), None))
+    among, placed = sparse.csr_array([[0, 1.0], [0, 0]]), np.hstack([known.vectors, known.std])[[0, 13]]
+    one, two = (
+        model.network_.refine(sparse.csr_array(row), near, known, start, 1.0, model._generator(3), None, beside)
+        for near, beside in ((sparse.csr_array(row), None), (alone, (among, placed)))
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
 
 
 def test_the_slope_of_sdne_is_that_of_the_dense_objective():

@@ -450,3 +450,52 @@ def test_the_alarm_watches_what_a_training_left(folder):
     stream.model.set_params(seed=7, epochs=0)
     day = stream.refit(stream.network([*EDGES, ("x", 0)]))
     assert "of the nearest nodes are the same after the training" in str(day.alarm)
+
+
+# ---------------------------------------------------------------- with attributes
+
+
+def _attributed(graph: nf.Graph, more: dict | None = None) -> nf.Graph:
+    """The three blocks by their words, some nodes without any; of new nodes what `more` says."""
+    known = [x for x in graph.nodes if isinstance(x, int) and x % 7]
+    words = {x: {"word": ["abc"[x // 10], "every"] if x in known else None} for x in graph.nodes}
+    return graph.with_attributes(words | (more or {}))
+
+
+@pytest.mark.parametrize("name", ["sdne", "sdne in batches", "dvne"])
+def test_settling_with_attributes(name: str):
+    """A large mu moves nobody, a small one moves; new words are not read; attributes place nodes afterwards."""
+    known = _attributed(GRAPH)
+    model = MAKE[name]().fit(known, progress=False)
+    day = _attributed(nf.Graph.from_edges(DAY), {"x": {"word": ["a"]}, "y": {"word": ["b", "unseen"]}})
+    for mu, moved in ((1e9, False), (0.1, True)):
+        stream = nf.Evolving(copy.deepcopy(model))
+        with pytest.warns(UserWarning, match="unseen"):
+            stream.update(day)
+        assert "q" in stream.network(known).nodes
+        stream.settle(known, mu=mu)
+        old = stream.embedding_[list(GRAPH.nodes)]
+        apart = np.abs(old - model.embedding_[list(GRAPH.nodes)]).max()
+        assert (apart > 1e-4) == moved
+        assert "attributes" in stream.model.graph_facts_
+        placed = stream.model.transform(nf.Graph.of([], attributes={"new": {"word": ["a", "every"]}}))
+        assert np.isfinite(placed["new"]).all()
+
+
+def test_a_day_places_nodes_by_attributes_alone():
+    known = _attributed(GRAPH)
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=30).fit(known, progress=False)
+    stream = nf.Evolving(copy.deepcopy(model))
+    new = nf.Graph.of([], attributes={"alone": {"word": ["b", "every"]}})
+    day = stream.update(new)
+    assert list(day.placed.nodes) == ["alone"]
+    np.testing.assert_allclose(stream.embedding_["alone"], model.transform(new)["alone"])
+
+
+def test_settling_refuses_what_was_fitted_otherwise():
+    plain, known = fit("sdne"), _attributed(GRAPH)
+    with pytest.raises(nf.InputError, match="fitted without attributes"):
+        nf.Evolving(plain).settle(known)
+    model = MAKE["sdne"]().fit(known, progress=False)
+    with pytest.raises(nf.InputError, match="fitted with attributes"):
+        nf.Evolving(model).settle(GRAPH)

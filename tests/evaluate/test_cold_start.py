@@ -11,8 +11,15 @@ from scipy import sparse
 import netfold as nf
 from netfold.data.scaling import Scaling
 from netfold.errors import InputError
-from netfold.evaluate.baselines import SmoothedRows, attribute_embeddings, baseline_embeddings, main_directions
+from netfold.evaluate.baselines import (
+    SmoothedRows,
+    attribute_embeddings,
+    baseline_embeddings,
+    main_directions,
+    nearest_by_attributes,
+)
 from netfold.evaluate.case import case
+from netfold.evaluate.class_tasks import propagation_scorer
 from netfold.evaluate.scores import isolated_as_average, pair_scores
 from netfold.evaluate.splits import NodeSplit
 from netfold.studies.datasets import stochastic_block_model
@@ -59,7 +66,7 @@ def test_a_model_sees_attributes_of_new_nodes_and_none_of_their_links(known: Any
     assert model.graph.attributes == graph.attributes
     assert model.graph.n_edges == split.known.n_edges
     assert set(result.figures) == {"micro-F1", "macro-F1", "accuracy", "AUC", "AP", "AUC degree-matched"}
-    names = ["X alone", "P²X", "10 nearest by X", "most frequent classes", "popularity"]
+    names = ["X alone", "P²X", "10 nearest by X", "label propagation, and X", "most frequent classes", "popularity"]
     assert list(result.baselines) == names
     assert set(result.baselines["popularity"]) == {"AUC", "AP", "AUC degree-matched"}
     assert result.baselines["P²X"]["micro-F1"] > 0.8 > result.figures["micro-F1"]
@@ -144,6 +151,52 @@ def test_attributes_give_every_task_two_more_baselines(known: Any) -> None:
     split = nf.evaluate.split_edges(graph, 0.2)
     links = nf.evaluate.link_prediction(attribute_embeddings(split.train, 8)["P²X"], split, k=[10])
     assert {"X alone", "P²X"} <= set(links.baselines)
+
+
+def test_nearest_by_attributes_are_those_of_a_naive_loop() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.random((9, 5)) * (rng.random((9, 5)) < 0.5)
+    x[4] = 0
+    rows, without = np.array([8, 0, 4]), np.array([2, 8])
+    found = nearest_by_attributes(sparse.csr_array(x), rows, 3, without).toarray()
+    for i, row in zip(rows, found, strict=True):
+        cosine = {
+            j: x[i] @ x[j] / (np.linalg.norm(x[i]) * np.linalg.norm(x[j]))
+            for j in range(9)
+            if j != i and j not in without and x[i] @ x[j] > 0
+        }
+        best = sorted(cosine, key=lambda j: (-cosine[j], j))[:3]
+        expected = np.zeros(9)
+        expected[best] = [cosine[j] for j in best]
+        assert np.allclose(row, expected, atol=1e-12)
+
+
+def test_classes_spread_to_where_a_dense_solution_has_them() -> None:
+    """F = (I - 0.9 D^-½ W D^-½)⁻¹ Y; a node that nothing reaches gets what is frequent."""
+    w = np.zeros((7, 7))
+    for i, j, weight in ((0, 1, 1.0), (1, 2, 2.0), (2, 3, 0.5), (3, 0, 1.0), (4, 5, 1.0)):
+        w[i, j] = w[j, i] = weight
+    at, learned, tested = np.array([6, 5, 4, 3, 2, 1, 0]), np.array([6, 3, 2]), np.array([0, 1, 4, 5])
+    truth = np.array([[True, False, False], [False, True, False], [True, False, False]])
+    d = np.where(w.sum(1) > 0, 1 / np.sqrt(np.where(w.sum(1) > 0, w.sum(1), 1)), 0)
+    y = np.zeros((7, 3))
+    y[at[learned]] = truth
+    spread = np.linalg.solve(np.eye(7) - 0.9 * d[:, None] * w * d, y)[at[tested]]
+    found = propagation_scorer(sparse.csr_array(w), at)(truth, learned, tested)
+    assert np.all(found[:, 2] == -np.inf)  # no learned node has it
+    assert np.allclose(found[1:, :2], (spread / spread.sum(1, keepdims=True).clip(1e-30))[1:, :2] - 0.5, atol=1e-6)
+    assert np.allclose(found[0, :2], [2 / 3 - 0.5, 1 / 3 - 0.5], atol=1e-6)  # node 6 has no links
+
+
+def test_propagation_with_attributes_stands_beside_that_of_links(known: Any) -> None:
+    graph, blocks = known
+    vectors = attribute_embeddings(graph, 8)["P²X"]
+    rows = nf.evaluate.classification(vectors, blocks, graph=graph, train=0.1, repeats=1).baselines
+    assert rows["label propagation"]["micro-F1@10%"] > 0.7
+    assert rows["label propagation, and X"]["micro-F1@10%"] > 0.9
+    split = nf.evaluate.split_nodes(graph, 0.2)
+    cold = nf.evaluate.cold_start(vectors, split, classes=blocks).baselines
+    assert cold["label propagation, and X"]["micro-F1"] > 0.9
 
 
 def test_scaling_of_the_baselines_is_that_of_models(known: Any) -> None:

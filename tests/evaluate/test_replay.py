@@ -9,6 +9,7 @@ import netfold as nf
 from netfold.data.edges import edge_pairs
 from netfold.evaluate import NodeSplit, replay
 from netfold.evaluate.evolving_tasks import REPLAY_WAYS, _auc, _batches, _pairs
+from netfold.evaluate.new_node_tasks import label_propagation
 
 GRAPH = nf.datasets.load("sbm", sizes=[30, 30, 30], p_in=0.3, p_out=0.02)
 CLASSES = nf.datasets.classes("sbm", sizes=[30, 30, 30])
@@ -96,7 +97,8 @@ def test_it_is_the_same_again_and_without_the_other_ways(split, model):
 def test_a_model_that_cannot_settle_is_placed(split):
     spectral = nf.Spectral(dim=8).fit(split.known, progress=False)
     found = replay(spectral, split, days=3, every=2)
-    assert found.protocol["way"] == "place" and set(found.baselines) == {"LabelProp", "refit", "refit, aligned"}
+    assert found.protocol["way"] == "place"
+    assert set(found.baselines) == {"place again", "LabelProp", "refit", "refit, aligned"}
     assert "micro-F1" not in found.figures
 
 
@@ -111,3 +113,14 @@ def test_what_cannot_be_replayed_is_refused(split, model):
         replay(model.embedding_, split)
     with pytest.raises(nf.InputError, match="classes name no old node"):
         replay(model, split, days=2, classes={x: CLASSES[x] for x in split.known.nodes})
+
+
+def test_nodes_without_a_way_of_their_own_are_placed_again_where_label_propagation_puts_them(split, model):
+    stream = nf.Evolving(model)
+    for batch in _batches(split, 4, seed=1):
+        stream.update(batch.edges)
+    daily, spread = stream.embedding_, label_propagation(split, model)
+    stream.update(again=True)
+    apart = {when: np.abs(x[spread.nodes] - spread.vectors).max() for when, x in
+             {"daily": daily, "again": stream.embedding_}.items()}  # fmt: skip
+    assert apart["again"] < 1e-5 * np.abs(spread.vectors).max() < apart["daily"]

@@ -151,6 +151,7 @@ def test_free_text_is_refused_with_advice(edges: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("", "the file is empty; it should hold a node and what is known of it on each line"),
         ("node,year\n", "there are no attributes"),
         ("a\nb\n", "there are no attributes"),
         ("node,year,x\na,1,2\nb,2\n", r"papers.csv, line 3: .* has 2 fields where line 1 has 3"),
@@ -222,6 +223,12 @@ def test_arrays_are_in_the_order_of_the_nodes() -> None:
         graph.with_attributes(np.zeros((2, 2)))
     with pytest.raises(InputError, match="below 0 is a vector"):
         graph.with_attributes(sparse.csr_array(-np.eye(3)))
+    assert (
+        str(attributes_of(graph.with_attributes(sparse.csr_array(-np.eye(3)), kinds={"x": "vector"})))
+        == "x: vector of 3"
+    )
+    with pytest.raises(InputError, match=r"as a vector it would be 3 x 100,000,000 numbers, above 134,217,728; leave"):
+        graph.with_attributes(sparse.csr_array((3, 100_000_000)), kinds={"x": "vector"})
 
 
 def test_from_edges_and_of_take_them() -> None:

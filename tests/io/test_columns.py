@@ -165,6 +165,16 @@ def test_tuples_are_told_from_edges() -> None:
     assert tuple_columns(["source", "target", "kind"], [["a", "b", "friend"]]) == ()
 
 
+def test_decimals_with_a_comma_are_no_nodes(tmp_path: Path) -> None:
+    names, rows = ["Absender", "Empfänger", "Anzahl"], [["ann", "bob", "71,5"], ["bob", "cid", "3"]]
+    assert tuple_columns(names, rows) == ()
+    assert tuple_columns(names, [*rows, ["cid", "ann", "Mai"]]) == tuple(names)
+    path = write(tmp_path, "\n".join(";".join(row) for row in [names, *rows]))
+    assert same(read_edges(path), Graph.from_edges([("ann", "bob"), ("bob", "cid")]))
+    with pytest.raises(InputError, match=r"line 2: the weight '71,5' has a decimal comma; weights have a point"):
+        read_edges(path, weight="Anzahl")
+
+
 def test_hyperedges_pass_over_times_and_measures(tmp_path: Path) -> None:
     path = write(tmp_path, "user,movie,tag,rating,timestamp\n1,7,slow,2.5,1610000000\n2,7,fast,3,1610000001\n")
     read = nf.read_hyperedges(path)

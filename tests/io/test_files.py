@@ -18,7 +18,7 @@ import pytest
 
 from netfold.errors import InputError
 from netfold.io import files
-from netfold.io.files import check_room, check_writable, sha256, staged_file, staged_folder
+from netfold.io.files import check_room, check_writable, remove_ours, sha256, staged_file, staged_folder
 
 
 def content(path: Path) -> str:
@@ -437,3 +437,26 @@ def test_what_could_not_be_put_back_is_kept_and_comes_back(tmp_path: Path, monke
     with pytest.warns(UserWarning, match="is back"):
         files.recover(tmp_path / "x")
     assert content(tmp_path / "x") in ("first", "second")
+
+
+def test_only_listed_files_are_removed_and_no_name_leads_out(tmp_path):
+    folder, elsewhere = tmp_path / "v" / "0001", tmp_path / "precious.txt"
+    folder.mkdir(parents=True)
+    elsewhere.write_text("mine")
+    listed = [{"name": x} for x in ("a.safetensors", "../../precious.txt", str(elsewhere), "b", "c")]
+    facts = {"format": 1, "kind": "version", "files": listed}
+    (folder / "manifest.json").write_text(json.dumps(facts))
+    (folder / "a.safetensors").write_text("ours")
+    (folder / "b").mkdir()  # a folder where a file was listed
+    (folder / "c").symlink_to(elsewhere)
+    assert remove_ours(folder) == ["b", "c"]
+    assert elsewhere.read_text() == "mine" and sorted(x.name for x in folder.iterdir()) == ["b", "c"]
+    assert remove_ours(folder) == ["b", "c"]  # without a manifest nothing is ours
+
+
+def test_a_folder_of_listed_files_alone_goes(tmp_path):
+    folder = tmp_path / "0001"
+    folder.mkdir()
+    (folder / "a").write_text("ours")
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "kind": "version", "files": [{"name": "a"}]}))
+    assert remove_ours(folder) == [] and not folder.exists()

@@ -40,7 +40,7 @@ REFUSED = [
     ("text_weight", "a,b,1\nc,d,much\n", {}, r", line 2: the weight 'much' is not a number"),
     ("underscore", "1,2,1\n3,4,1_0\n", {}, r", line 2: the weight '1_0' is not a number"),
     ("no_weight", "1,2,1\n3,4,\n", {}, r", line 2: the weight '' is not a number"),
-    ("decimal_comma", "a;b;0.5\na;c;0,5\n", {}, r", line 2: the weight '0,5' is not a number"),
+    ("decimal_comma", "a;b;0.5\na;c;0,5\n", {}, r", line 2: the weight '0,5' has a decimal comma"),
     ("weight_missing", "1,2\n", {"weighted": True}, r", line 1: there is no column of weights; add a third"),
     ("weight_unnamed", "source,target\n1,2\n", {"weighted": True}, r", line 1: there is no column of weights"),
     ("empty_label", "a,b\n,c\n", {}, r", line 2: a node is empty"),

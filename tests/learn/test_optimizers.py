@@ -99,11 +99,16 @@ def test_adam_is_its_formula() -> None:
 # -------------------------------------------------------------------- without a compiler
 
 
-@pytest.mark.parametrize(("name", "theirs"), [("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)])
+@pytest.mark.parametrize(
+    ("name", "theirs"), [("adam", torch.optim.Adam), ("sgd", torch.optim.SGD), ("rmsprop", torch.optim.RMSprop)]
+)
 def test_steps_and_states_are_those_of_torch_to_the_bit(name, theirs):
     start = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
     ours, others = (torch.nn.Parameter(start.clone()) for _ in range(2))
-    mine, other = OPTIMIZERS[name]([ours], lr=0.1), theirs([others], lr=0.1, fused=True)
+    mine, other = (
+        OPTIMIZERS[name]([ours], lr=0.1),
+        theirs([others], lr=0.1, **({} if name == "rmsprop" else {"fused": True})),
+    )
     for i in range(4):
         for p, optimizer in ((ours, mine), (others, other)):
             optimizer.zero_grad(set_to_none=False)

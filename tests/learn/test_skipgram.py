@@ -230,7 +230,7 @@ def test_links_are_drawn_by_weight():
     seen = torch.bincount(links.find(pairs[0], pairs[1]), minlength=graph.nnz) / 50_001
     np.testing.assert_allclose(seen, graph.data / graph.data.sum(), atol=0.004)
     assert all(torch.equal(b.against.centers.flatten()[: b.pairs.shape[1]], b.pairs[0]) for b in batches)
-    assert float(sum(b.against.weights.sum() for b in batches)) * contexts_module._DRAWN == pytest.approx(5 * 50_001)
+    assert float(sum(b.against.weights.sum() for b in batches)) * contexts_module.DRAWN == pytest.approx(5 * 50_001)
 
 
 # ---------------------------------------------------------------- the start

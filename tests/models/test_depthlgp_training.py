@@ -12,6 +12,7 @@ from depthlgp_models import FAST, fitted
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.models.depthlgp import DepthLGP
+from netfold.models.depthlgp.network import _take
 
 
 @pytest.mark.parametrize("sharing", ["all", "halves", "weights", "none"])
@@ -126,16 +127,14 @@ def test_agreement_is_the_mean_cosine_around_the_mean(blocks, vectors):
     assert model.network_.agreement(batch) == pytest.approx(float(np.mean(cosines)), rel=1e-4)
 
 
-def test_of_nearly_equal_starts_the_one_nearest_label_propagation_is_taken(blocks, vectors):
-    model = DepthLGP(epochs=0, starts="given").fit(blocks, vectors, progress=False)
-    network, taken = model.network_, []
+def test_of_nearly_equal_starts_the_one_nearest_label_propagation_is_taken():
+    taken = []
     agreements = {"first": 0.90, "hardly better": 0.9049, "better": 0.92, "as good": 0.9199}
-    network.agreement = lambda batch: agreements[taken[-1]]
-    network._take(taken.append, list(agreements), None)
+    _take(taken.append, list(agreements), lambda: agreements[taken[-1]])
     assert taken == [*agreements, "better"]
     agreements["better"] = 0.9049
     agreements["as good"] = 0.901
-    network._take(taken.append, list(agreements), None)
+    _take(taken.append, list(agreements), lambda: agreements[taken[-1]])
     assert taken[-1] == "first"
 
 

@@ -7,12 +7,14 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 import netfold as nf
 from netfold.data.gaussians import w2
 from netfold.embedder.options import options
 from netfold.evaluate import split_edges
 from netfold.models.dvne import DVNE
+from netfold.models.dvne.batches import _steps_more
 from zoo import ZOO, directed, karate, scattered, weighted
 
 FAST = {"dim": 8, "hidden": 16, "epochs": 15}
@@ -81,7 +83,7 @@ def test_training_stops_when_the_objective_stands_still():
     "change",
     [
         {"alpha": 5.0}, {"repulsion": 10.0}, {"dropout": 0.4}, {"energy": "kl"}, {"batch_size": 20}, {"lr": 0.01},
-        {"schedule": "constant"}, {"hidden": 17},
+        {"schedule": "constant"}, {"hidden": 17}, {"optimizer": "rmsprop"},
     ],
     ids=str,
 )  # fmt: skip
@@ -107,6 +109,29 @@ def test_a_node_without_links_is_the_least_certain():
     widths = found.uncertainty(found.nodes)
     assert widths.argmax() == 4 and widths[4] == pytest.approx(widths[:4].max(), rel=1e-5)
     assert np.isfinite(found.coordinates).all()
+
+
+def test_without_widening_an_isolated_node_has_what_the_network_says_of_an_empty_row():
+    graph = nf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)], nodes=range(5))
+    plain, wide = fit(graph, epochs=50, widen=False), fit(graph, epochs=50)
+    empty = plain.network_.embed(sparse.csr_array((1, 5), dtype=np.float32))
+    assert np.allclose(plain.embedding_.coordinates[4], empty[0], rtol=1e-5)
+    assert np.array_equal(plain.embedding_.coordinates[:4], wide.embedding_.coordinates[:4])
+    assert wide.embedding_.uncertainty(4) > plain.embedding_.uncertainty(4)
+
+
+def test_a_walk_that_may_restart_goes_as_far_as_a_geometric_law_says():
+    reach, restart, shape = 6, 0.4, torch.Size([200_000])
+    steps = 1 + _steps_more(reach, restart, shape, torch.Generator().manual_seed(1))
+    law = [restart * (1 - restart) ** (s - 1) for s in range(1, reach)]
+    wanted = np.array([*law, 1 - sum(law)])
+    seen = np.bincount(steps.numpy(), minlength=reach + 1)[1:] / len(steps)
+    assert np.abs(seen - wanted).max() < 4 * np.sqrt(0.25 / len(steps))
+    alike = np.bincount((1 + _steps_more(reach, 0.0, shape, torch.Generator().manual_seed(1))).numpy())[1:]
+    assert np.abs(alike / len(steps) - 1 / reach).max() < 4 * np.sqrt(0.25 / len(steps))
+    ring = nf.Graph.from_edges([(i, (i + 1) % 12) for i in range(12)])
+    assert coordinates(ring, reach=4, restart=0.5).tobytes() != coordinates(ring, reach=4).tobytes()
+    assert coordinates(ring, restart=0.5).tobytes() == coordinates(ring).tobytes()  # without a reach nothing walks
 
 
 def test_cliques_are_told_apart():
@@ -302,7 +327,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(alpha, tmp_path):
 
 
 def test_options_say_what_they_take():
-    assert len({o.name for o in options(DVNE)}) == 17
+    assert len({o.name for o in options(DVNE)}) == 20
     for bad in ({"alpha": -1}, {"repulsion": 0.0}, {"dropout": 1.0}, {"energy": "w1"}, {"hidden": 0}, {"lr": 0}):
         with pytest.raises(nf.InputError, match=f"{next(iter(bad))}="):
             DVNE(**bad)

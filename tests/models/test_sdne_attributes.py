@@ -17,7 +17,7 @@ from netfold.data.scaling import Scaling
 from netfold.errors import InputError
 from netfold.models import SDNE
 from netfold.models.sdne.batches import batches
-from netfold.models.sdne.network import SDNENetwork
+from netfold.models.sdne.network import Neighbors, SDNENetwork
 
 N = 23
 
@@ -116,7 +116,7 @@ def test_refining_goes_down_the_gradient_of_the_same_objective(columns):
         return asked[-1]
 
     network._slope = slope
-    network.refine(graph.adjacency, graph.adjacency, y0, y0, 0.0, block)
+    network.refine(graph.adjacency, Neighbors.of(graph.adjacency, y0), y0, 0.0, block)
     y = torch.tensor(y0, requires_grad=True)
     found = network.last.rows(network.decoder(y))
     x = network.scaled(block).values

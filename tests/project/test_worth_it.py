@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
 import pytest
 
+import netfold as nf
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "figures"))
+import proximity_pairs
 import worth_it
 
 sys.path.pop(0)
@@ -31,3 +35,13 @@ def test_the_table_is_that_of_the_recorded_tables() -> None:
 )
 def test_verdicts(ours: float, best: float, sd: float | None, seeds: int, smaller: bool, word: str) -> None:
     assert worth_it.verdict(ours, best, sd, seeds, smaller) == word
+
+
+def test_pairs_of_first_and_second_order_are_those_of_a_loop() -> None:
+    graph = nf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("e", "f"), ("g", "g")])
+    near = {u: {v for v in graph.nodes if v != u and graph.adjacency[i, graph.nodes.positions([v])[0]]}
+            for i, u in enumerate(graph.nodes)}  # fmt: skip
+    every = list(itertools.combinations(graph.nodes, 2))
+    linked = {(u, v) for u, v in every if v in near[u]}
+    shared = {(u, v) for u, v in every if near[u] & near[v]}
+    assert proximity_pairs.pairs(graph) == (len(linked), len(shared), len(linked & shared)) == (5, 5, 3)

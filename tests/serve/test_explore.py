@@ -317,6 +317,17 @@ def test_the_nearest_that_are_not_linked_are_judged_and_saved(chromium: Chromium
 
 
 @in_a_browser
+def test_names_are_there_at_rest(chromium: Chromium) -> None:
+    written = """(() => {
+      const canvas = document.querySelector('.names');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.some((x, i) => i % 4 === 3 && x > 0);
+    })()"""
+    with opened(chromium, two_sheets()[:1]):
+        chromium.wait(written)
+
+
+@in_a_browser
 def test_two_models_share_a_selection_and_the_address_holds_the_view(chromium: Chromium) -> None:
     with opened(chromium, two_sheets()) as window:
         window.find("node 20")
@@ -392,10 +403,7 @@ def test_a_new_node_lands_by_typing_its_links_with_the_keyboard_alone(chromium: 
         chromium.wait("!document.getElementById('node')")
         window.ask("document.querySelector('#place summary').focus()")
         chromium.press("Enter")
-        if not window.ask("document.getElementById('place').open"):
-            window.ask(
-                "document.getElementById('place').open = true"
-            )  # a key without text does not open a summary here
+        chromium.wait("document.getElementById('place').open")
         window.ask("document.getElementById('new-name').focus(); document.getElementById('new-name').select()")
         chromium.type("comet")
         window.ask("document.getElementById('new-links').focus()")
@@ -408,6 +416,82 @@ def test_a_new_node_lands_by_typing_its_links_with_the_keyboard_alone(chromium: 
         window.act(
             "#newcomer [type=submit]", "/knows no nobody/.test(document.getElementById('new-words').textContent)"
         )
+
+
+CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex='0']"
+REACHABLE = f"""[...document.querySelectorAll({CONTROLS!r})].filter(
+  (x) => x.checkVisibility({{ visibilityProperty: true }}) && !x.disabled && x.tabIndex >= 0)"""
+FOCUSED = f"""(() => {{
+  const x = document.activeElement;
+  const style = getComputedStyle(x);
+  const seen = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || x.matches('.skip');
+  return [({REACHABLE}).indexOf(x), seen, x.outerHTML.slice(0, 90), x.matches('details:not([open]) > summary')];
+}})()"""
+
+
+def tabbed(window: Window) -> set[str]:
+    """Where Tab goes, from the beginning of the page to its end, opening what is closed; what has the focus is seen."""
+    window.ask("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
+    reached: set[str] = set()
+    for _ in range(200):
+        window.browser.press("Tab")
+        number, seen, html, closed = window.ask(FOCUSED)
+        if number < 0:  # of the browser itself, after the last
+            break
+        assert seen, f"the focus is not seen on {html}"
+        if closed:
+            window.browser.press("Enter")
+            window.browser.wait("document.activeElement.parentElement.open")
+        reached.add(html)
+    every = set(window.ask(f"({REACHABLE}).map((x) => x.outerHTML.slice(0, 90))"))
+    assert every - reached == set()
+    return reached
+
+
+@in_a_browser
+def test_tab_reaches_every_control_and_keys_use_them(chromium: Chromium) -> None:
+    model = nf.SDNE(dim=4, hidden=(8,), epochs=3).fit(graph(), progress=False)
+    sheets = [Sheet("SDNE", model, graph()), Sheet("Gaussians", gaussians(), graph())]
+    with opened(chromium, sheets) as window:
+        chromium.press("/")
+        chromium.wait("document.activeElement.id === 'search'")
+        chromium.type("node 2")
+        chromium.press("ArrowDown")
+        chromium.press("Enter")
+        chromium.wait("document.getElementById('node')?.textContent")
+        assert len(tabbed(window)) > 50
+        window.ask("document.getElementById('unlinked').focus()")
+        listed = window.ask("document.documentElement.dataset.near")
+        chromium.press(" ")
+        chromium.wait(f"document.documentElement.dataset.near !== {listed!r}")
+        window.ask("document.querySelector('.accept').focus()")
+        chromium.press("Enter")
+        chromium.wait("!document.getElementById('judged').hidden")
+        for control, key, then in (
+            ("links", "a", "document.getElementById('links').value === 'all'"),
+            ("certain", "ArrowLeft", "/99%/.test(document.getElementById('certain-words').textContent)"),
+            ("sized", " ", "document.getElementById('sized').checked"),
+            ("seen", "Enter", "!document.getElementById('selection').hidden"),
+            ("new-links", "node 7", "document.getElementById('new-links').value === 'node 7'"),
+        ):
+            window.ask(f"document.getElementById({control!r}).focus()")
+            chromium.type(key) if len(key) > 1 and " " in key else chromium.press(key)
+            chromium.wait(then)
+        chromium.press("Tab")
+        chromium.press("Enter")
+        chromium.wait("document.querySelectorAll('#newcomers li').length")
+        window.ask("document.getElementById('k').focus()")
+        chromium.type("3")
+        chromium.press("Enter")
+        chromium.wait("document.querySelectorAll('#groups li').length === 3")
+        tabbed(window)
+        window.ask("document.querySelector('.names').focus()")
+        before = window.ask("location.hash")
+        for key in ("+", "ArrowRight", "ArrowRight", "Enter"):
+            chromium.press(key)
+        chromium.wait(f"location.hash !== {before!r} && !!document.getElementById('node')")
+        chromium.press("Escape")
+        chromium.wait("!document.getElementById('node')")
 
 
 @in_a_browser

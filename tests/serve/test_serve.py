@@ -291,6 +291,53 @@ def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkey
         assert ask(port, "POST", NEAREST, body)[0] == 200
 
 
+def test_questions_that_wait_together_are_refused_in_time(
+    embedding: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, plain, statuses = threading.Event(), Served.nearest, list[int]()
+
+    def slow(self: Served, query: Any) -> Any:
+        go.wait(30)
+        return plain(self, query)
+
+    monkeypatch.setattr(Served, "nearest", slow)
+    server = Server([Served("plain", Path("none"), embedding)], ServerSettings(threads=1, seconds=1))
+    with running(server) as port:
+
+        def one() -> None:
+            statuses.append(ask(port, "POST", NEAREST, {"nodes": ["b"]})[0])
+
+        threads = [threading.Thread(target=one) for _ in range(3)]  # one is searched, and two wait for it
+        for thread in threads:
+            thread.start()
+            until(lambda: server._waiting > 0)
+        for thread in threads:
+            thread.join()
+        assert statuses == [504] * 3
+        until(lambda: server._waiting == 1)  # the one that runs, whoever waits for it
+        go.set()
+        until(lambda: server._waiting == 0)
+        assert ask(port, "POST", NEAREST, {"nodes": ["b"]})[0] == 200
+
+
+def test_an_answer_is_one_packet(port: int, embedding: Embedding) -> None:
+    with Server([Served("plain", Path("none"), embedding)]).listen(0) as listening:
+        assert listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+        for _ in range(3):
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert s.recv(1 << 16).endswith(b'{"status":"ok"}')
+
+
+def test_times_are_counted_up_to_each_bound(port: int) -> None:
+    for _ in range(5):
+        ask(port, "GET", "/healthz")
+    lines = [x for x in ask(port, "GET", "/metrics")[1].splitlines() if '"/healthz"' in x]
+    counts = [int(x.split()[1]) for x in lines if "_seconds_bucket" in x]
+    (every,) = (int(x.split()[1]) for x in lines if "_seconds_count" in x)
+    assert len(counts) == 8 and counts == sorted(counts) and counts[-1] == every >= 5
+
+
 def test_a_slow_question_is_cut_off(embedding: Embedding) -> None:
     with (
         running(Server([Served("plain", Path("none"), embedding)], ServerSettings(seconds=0.6))) as port,

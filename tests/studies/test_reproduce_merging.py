@@ -14,7 +14,7 @@ import netfold as nf
 from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
-from netfold.studies.reproduce import Run, merged, read_run, read_table, record, run, with_baselines
+from netfold.studies.reproduce import Run, joined_runs, merged, read_run, read_table, record, run, with_baselines
 from netfold.studies.reproduce.__main__ import run_table
 from netfold.studies.reproduce.measuring import _as_read
 from published_tables import DECODER
@@ -122,3 +122,61 @@ def test_a_model_of_graphs_is_fitted_to_the_clique_expansion() -> None:
     read = _as_read(nf.Node2Vec, hypergraph)
     assert read.adjacency.toarray().tolist() == [[0, 1, 1], [1, 0, 2], [1, 2, 0]]
     assert _as_read(nf.DHNE, hypergraph) is hypergraph and _as_read(nf.SDNE, read) is read
+
+
+def _file(table: reproduce.Table, path: Path, *arguments: str) -> Path:
+    assert run_table([table.name, *arguments, "--record", str(path), "--tables", str(table.path.parent)]) == 0
+    return path
+
+
+def test_runs_of_single_seeds_are_joined(tiny: reproduce.Table, tmp_path: Path) -> None:
+    """One seed a file, in any order, is what one run of them all would be."""
+    (tmp_path / "there").mkdir()
+    files = [_file(tiny, tmp_path / "there" / f"{s}.toml", "--seed", str(s)) for s in (2, 0, 1)]
+    whole, both = run(tiny, Run(seeds=(0, 1, 2))), joined_runs([read_run(file)[1] for file in files])
+    assert both.seeds == (0, 1, 2)
+    for name, row in whole.rows.items():
+        assert both.rows[name].seeds == row.seeds and both.rows[name].baseline_seeds == row.baseline_seeds
+        for figure in ("MAP", "precision@20"):
+            assert both.rows[name].mean[figure] == pytest.approx(row.mean[figure], rel=1e-5)
+            assert both.rows[name].sd[figure] == pytest.approx(row.sd[figure], rel=1e-3)
+        assert both.rows[name].training == pytest.approx(row.training, rel=1e-5)
+    succeed("reproduce", *(x for file in files for x in ("--merge", file)), "--tables", tiny.path.parent)
+    assert read_table(tiny.path).recorded == both
+    with pytest.raises(InputError, match="same seed"):
+        joined_runs([both, both])
+    with pytest.raises(InputError, match="not of the same rows"):
+        joined_runs([dataclasses.replace(both, seeds=(7,), rows={"vectors": both.rows["vectors"]}), both])
+
+
+def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    models = _file(tiny, tmp_path / "there" / "m.toml", "--models-only", "--seeds", "2")
+    cheap = _file(tiny, tmp_path / "there" / "b.toml", "--baselines-only", "--seeds", "2")
+    assert not any(row.baselines for row in read_run(models)[1].rows.values())
+    assert not any(row.mean for row in read_run(cheap)[1].rows.values())
+    assert "merge its models first" in refuse("reproduce", "--merge", cheap, "--tables", tiny.path.parent)
+    whole = run(tiny, Run(seeds=(0, 1)))
+    for file in (models, cheap, models):  # models again: they find the baselines there
+        succeed("reproduce", "--merge", file, "--tables", tiny.path.parent)
+    known = read_table(tiny.path).recorded
+    assert known is not None
+    for name, row in whole.rows.items():
+        assert known.rows[name].baselines == row.baselines and known.rows[name].seeds == row.seeds
+        assert known.rows[name].baseline_seeds == row.baseline_seeds
+
+
+def test_a_row_says_how_long_its_model_was_trained(tiny: reproduce.Table) -> None:
+    known = record(tiny, run(tiny, Run(seeds=(0, 1))))
+    assert known.recorded is not None
+    training = known.recorded.rows["vectors"].training
+    assert training["epochs"] >= 1 and training["objective"] > 0
+    assert f"Trained for {training['epochs']:,.0f} epochs" in reproduce.page([known])
+
+
+def test_quick_changes_what_a_model_has(tiny: reproduce.Table) -> None:
+    wider = dataclasses.replace(tiny, quick=dataclasses.replace(tiny.quick, config={"epochs": 3}))
+    assert wider.quick_config("sdne") == {"epochs": 3} and wider.quick_config("degreefeatures") == {}
+    text = tiny.path.read_text().split("[quick]")[0] + "[quick]\nconfig = { no_option = 3 }\n"
+    with pytest.raises(InputError, match="no model of this table has the option 'no_option'"):
+        reproduce.parsing.parse(tiny.path, text)

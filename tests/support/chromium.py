@@ -153,10 +153,11 @@ class Chromium:
         self.call("Input.insertText", text=text)
 
     def press(self, key: str) -> None:
-        """One key."""
+        """One key, with what it types."""
         codes = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9}
         facts: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": codes.get(key, ord(key[0]))}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **facts, **({"text": key} if len(key) == 1 else {}))
+        text = "\r" if key == "Enter" else key if len(key) == 1 else None
+        self.call("Input.dispatchKeyEvent", type="keyDown", **facts, **({} if text is None else {"text": text}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **facts)
 
     def mouse(self, kind: str, x: float, y: float) -> None:

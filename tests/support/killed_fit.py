@@ -1,6 +1,6 @@
-"""For torchrun: fit SDNE to a folder of parts, one rank killing itself at a moment of the first attempt.
+"""For torchrun: fit a model to a folder of parts, one rank killing itself at a moment of the first attempt.
 
-killed_fit.py FOLDER CHECKPOINT OUT MOMENT RANK: MOMENT is epoch, written, sealed, renamed or never.
+killed_fit.py FOLDER CHECKPOINT OUT MOMENT RANK [MODEL]: MOMENT is epoch, written, sealed, renamed or never.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 import netfold as nf
 from netfold.cluster import checkpoints
 
-_OPTIONS: dict[str, Any] = {"dim": 4, "hidden": (8,), "epochs": 8, "device": "cpu", "seed": 1}
+_OPTIONS: dict[str, Any] = {"dim": 4, "epochs": 8, "device": "cpu", "seed": 1}
 
 
 def main() -> None:
-    folder, checkpoint, out, moment, rank = sys.argv[1:]
+    folder, checkpoint, out, moment, rank, *name = sys.argv[1:]
+    options = _OPTIONS | ({} if name else {"hidden": (8,)})
     dies = os.environ["RANK"] == rank and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
     attempts = Path(f"{checkpoint}.attempts.{os.environ['RANK']}")
     attempts.write_text(attempts.read_text() + "." if attempts.exists() else ".")
@@ -51,7 +52,7 @@ def main() -> None:
             die()
         return False
 
-    model = nf.SDNE(**_OPTIONS).fit(
+    model = nf.MODELS[name[0] if name else "sdne"](**options).fit(
         folder, checkpoint=checkpoint, checkpoint_every=0, progress=False, on_epoch=on_epoch
     )
     model.save(out)

@@ -130,10 +130,10 @@ def _help(cls: type[Embedder]) -> str:
 def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **options: Any) -> None:
     model = cls(**hyper_parameters(ctx, cls, options))
     several = os.environ.get("WORLD_SIZE", "1") != "1"
-    if isinstance(edges, str) and not cls.extends and (several or (Path(edges) / "parts.json").exists()):
+    if isinstance(edges, str) and (several or (Path(edges) / "parts.json").exists()):
         from netfold.embedder.parts import is_spread
 
-        if is_spread(model, edges):
+        if is_spread(model, edges, options["embedding"] if cls.extends else None):
             refuse_reading_flags(edges, {name: options[name] for name in INPUTS[cls.reads].names})
             _fit_parts(model, edges, out, options)
             return
@@ -189,9 +189,19 @@ def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -
 
     ranks = start(model.device)
     folder = ranks.together(lambda: PartsFolder.open(edges, "graph"))
+    kept = model.extends and ranks.size > 1  # what is learned is as large as the graph, and stays in the checkpoint
 
     def check() -> None:
-        if ranks.size > 1 and not out.rstrip("/").endswith(".parts"):
+        if kept and options["checkpoint"] is None:
+            raise InputError(
+                f"several ranks keep what {type(model).__name__} has learned in a checkpoint; add --checkpoint FOLDER, "
+                f"and then run the same command without torchrun to write {out}"
+            )
+        if model.extends and out.rstrip("/").endswith(".parts"):
+            raise InputError(
+                f"{out}: {type(model).__name__} is a model, not a folder of vectors; let it end in .netfold"
+            )
+        if ranks.size > 1 and not kept and not out.rstrip("/").endswith(".parts"):
             raise InputError(f"{out}: several ranks write a folder of parts; let its name end in .parts")
         if ranks.first:
             check_new_folder(out, force=options["force"])
@@ -205,7 +215,7 @@ def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -
     start_time = time.perf_counter()
     training = {name: options[name] for name in ("checkpoint", "checkpoint_every")}
     try:
-        model.fit(edges, **training, progress=not options["quiet"])
+        model.fit(edges, options.get("embedding"), **training, progress=not options["quiet"])
     except KeyboardInterrupt as e:
         if ranks.first:
             raise
@@ -213,8 +223,10 @@ def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -
         interrupted.silent = True
         raise interrupted from e
     seconds = time.perf_counter() - start_time
-    model.save(out, force=options["force"])
-    facts = {"model": type(model).__name__, "path": out, "nodes": folder.n_nodes, "arcs": folder.n_arcs}
+    if not kept:
+        model.save(out, force=options["force"])
+    path = options["checkpoint"] if kept else out
+    facts = {"model": type(model).__name__, "path": path, "nodes": folder.n_nodes, "arcs": folder.n_arcs}
     facts |= {"dim": model.embedding_.dim, **_training(model), "ranks": ranks.size}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
     if ranks.first:

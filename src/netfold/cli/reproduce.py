@@ -28,7 +28,12 @@ __all__ = ["reproduce"]
 @click.option("--quick", is_flag=True, help="One seed, less training and less evaluation: whether it works at all.")
 @click.option("--record", "recording", is_flag=True, help="Write the numbers into the table's file, and the page anew.")
 @click.option("--baselines", is_flag=True, help="Measure the cheap baselines alone, anew; figures of models stay.")
-@click.option("--merge", metavar="FILE", help="Take in a run that `python -m netfold.studies.reproduce` recorded.")
+@click.option(
+    "--merge",
+    metavar="FILE",
+    multiple=True,
+    help="Take in a run that `python -m netfold.studies.reproduce` recorded; can be repeated, for runs of other seeds.",
+)
 @click.option("--page", "paging", is_flag=True, help="Write the page of all tables anew; nothing is run.")
 @click.option(
     "--device",
@@ -60,7 +65,7 @@ def reproduce(
     quick: bool,
     recording: bool,
     baselines: bool,
-    merge: str | None,
+    merge: tuple[str, ...],
     paging: bool,
     device: str,
     jobs: int,
@@ -100,7 +105,7 @@ def _check_asked(
     name: str | None,
     listing: bool,
     paging: bool,
-    merge: str | None,
+    merge: tuple[str, ...],
     *,
     quick: bool,
     recording: bool,
@@ -110,7 +115,7 @@ def _check_asked(
         raise click.UsageError("--quick is not worth recording; leave out --quick or --record")
     if quick and seeds not in (None, 1):
         raise click.UsageError("--quick runs one seed; leave out --quick or --seeds")
-    if sum((name is not None, listing, paging, merge is not None)) != 1:
+    if sum((name is not None, listing, paging, bool(merge))) != 1:
         raise click.UsageError("give the NAME of one table, or --list, or --page, or --merge FILE")
 
 
@@ -151,19 +156,21 @@ def _write_page(folder: Path) -> str:
     return str(page_of(folder))
 
 
-def _merge(folder: Path, file: str, *, as_json: bool) -> None:
+def _merge(folder: Path, files: tuple[str, ...], *, as_json: bool) -> None:
+    """Files of the same rows of a table are runs of different seeds, which are joined first."""
     from netfold.studies import reproduce as published
 
-    name, run = published.read_run(Path(file))
-    table = published.table_named(folder, name)
-    published.record(table, published.merged(table, run))
+    runs: dict[tuple[str, tuple[str, ...]], list[Recorded]] = {}
+    for name, run in (published.read_run(Path(file)) for file in files):
+        runs.setdefault((name, tuple(run.rows)), []).append(run)
+    taken: list[dict[str, Any]] = []
+    for (name, rows), of_rows in runs.items():
+        table = published.table_named(folder, name)
+        published.record(table, published.merged(table, published.joined_runs(of_rows)))
+        taken.append({"table": name, "rows": list(rows), "path": str(table.path)})
     _write_page(folder)
-    rows = list(run.rows)
-    say(
-        {"table": name, "rows": rows, "path": str(table.path)},
-        f"{', '.join(rows)} are in\n{table.path}",
-        as_json=as_json,
-    )
+    lines = [f"{', '.join(x['rows'])} are in\n{x['path']}" for x in taken]
+    say(taken[0] if len(taken) == 1 else {"merged": taken}, "\n".join(lines), as_json=as_json)
 
 
 def _run(folder: Path, name: str, how: Run, *, recording: bool, baselines: bool, as_json: bool) -> None:

@@ -26,6 +26,7 @@ __all__ = ["diff", "update", "versions"]
 @click.option(
     "--gone", metavar="FILE", help="Nodes that left, one a line, or links that are no more, two nodes a line."
 )
+@click.option("--again", is_flag=True, help="Place all nodes anew that were placed since the last training.")
 @click.option(
     "--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by."
 )
@@ -54,6 +55,7 @@ def update(
     model: str,
     edges: str | None,
     gone: str | None,
+    again: bool,
     calibrate: str | None,
     settle: str | None,
     mu: float | None,
@@ -66,16 +68,18 @@ def update(
     """Take a day's EDGES into a saved MODEL: new nodes, new links, changed weights; --gone takes out.
 
     What is new gets a vector, nobody else's moves by a bit, and a version is written beside the model, whole or not at
-    all. Says who could not be reached. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a version with vectors
-    of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or .parts. The exit code is 3,
-    with a sentence, where the drift is more than what two seeds differ by (after --calibrate).
+    all. Says who could not be reached. With --again those that were placed since the last training are placed anew, by
+    all links that they have by now; trained nodes stay. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a
+    version with vectors of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or
+    .parts. The exit code is 3, with a sentence, where the drift is more than what two seeds differ by (after
+    --calibrate).
     """
     from netfold.embedder.evolving import Evolving
 
     check_there(model)
-    if all(x is None for x in (edges, gone, calibrate, settle, refit, compact)):
-        words = "there is nothing to take in; give a file of edges, --gone, --calibrate, --settle, --refit or --compact"
-        raise InputError(words)
+    if not again and all(x is None for x in (edges, gone, calibrate, settle, refit, compact)):
+        more = "--gone, --again, --calibrate, --settle, --refit or --compact"
+        raise InputError(f"there is nothing to take in; give a file of edges, {more}")
     if settle is not None and refit is not None:
         raise InputError("--settle goes on from the vectors that there are and --refit begins anew; give one of them")
     if settle is None and (mu is not None or epochs is not None):
@@ -92,9 +96,9 @@ def update(
         [] if usual is None else [f"two fits share {usual['kept']:.0%} of the nearest nodes; the alarm is set there"]
     )
     alarm = None
-    if edges is not None or gone is not None:
+    if edges is not None or gone is not None or again:
         later = None if edges is None else later_of(stream.model, (edges,), reading)
-        day = stream.update(later, None if gone is None else gone_in(gone, stream))
+        day = stream.update(later, None if gone is None else gone_in(gone, stream), again=again)
         alarm = day.alarm
         facts |= {"version": day.version, "placed": len(day.placed), "gone": len(day.gone), "drift": day.drift}
         facts |= {"unreached": [spelled(x) for x in day.unreached], "alarm": alarm}

@@ -7,7 +7,7 @@ alone sends to single ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -25,9 +25,17 @@ from netfold.errors import InputError
 from netfold.io.parts import PartsFolder, joined_names, symmetry_keys, symmetry_sum
 from netfold.learn.sparse_rows import SparseRows, add_rows
 
-__all__ = ["Exchange", "Giving", "RankGraph", "RankRows", "row_sums"]
+__all__ = ["Exchange", "Giving", "LinkedGraph", "RankGraph", "RankRows", "named_rows", "row_sums", "swapped"]
 
 _FETCH, _GIVE = 1, 2
+
+
+def swapped(ranks: Ranks, numbers: Sequence[Tensor]) -> list[Tensor]:
+    """Give each rank the integers that are for it (`numbers[q]`), and get what each has for this one, by rank."""
+    gives = [len(x) for x in numbers]
+    takes = [counts[ranks.rank] for counts in ranks.gather(gives)]
+    whole = torch.cat([x.to(ranks.device, torch.int64) for x in numbers])
+    return list(torch.split(ranks.swap(whole, gives, takes), takes))
 
 
 class Exchange:
@@ -40,7 +48,8 @@ class Exchange:
         self.sent = 0
         """Bytes that this rank has sent to others since it was made, what it told them of its needs left out."""
         self._space: dict[tuple[str, torch.dtype], Tensor] = {}
-        self.wanted = self._told()
+        self.wanted = swapped(ranks, self.needs)
+        """Which of the own rows each rank wants: told once."""
 
     @property
     def order(self) -> list[int]:
@@ -52,18 +61,6 @@ class Exchange:
     def needed(self) -> int:
         """U: how many rows of others this rank needs."""
         return sum(map(len, self.needs))
-
-    def _told(self) -> list[Tensor]:
-        """Which of the own rows each rank wants: told once."""
-        ranks = self._ranks
-        counts = ranks.gather([len(x) for x in self.needs])
-        wanted = [torch.empty(0, dtype=torch.int64, device=ranks.device) for _ in range(ranks.size)]
-        for q in self.order:
-            to = (2 * ranks.rank - q) % ranks.size
-            wanted[to] = torch.empty(counts[to][ranks.rank], dtype=torch.int64, device=ranks.device)
-            self._wait(self._both(q, self.needs[q], to, wanted[to], _FETCH))
-        self.sent = 0
-        return wanted
 
     def fetch(self, table: Tensor, *, lent: bool = False) -> Iterator[tuple[int, Tensor]]:
         """Each other rank and the rows of its table that are needed here: |needs[q]| x width.
@@ -242,6 +239,70 @@ class RankGraph:
             yield chunk
 
 
+class LinkedGraph(RankGraph):
+    """The same parts, links counting in either direction, by the rule of `netfold.data.edges.links`; in a unit."""
+
+    def __init__(self, graph: RankGraph, *, loops: bool, unit: float = 1.0):
+        """With `loops`, a node may be linked with itself. What is too light to be a float32 in the unit is left out."""
+        super().__init__(graph.folder, graph.ranks)
+        if loops and unit == 1 and not graph.folder.directed:
+            self._rows = {p: graph.rows(p) for p in graph.parts}
+            return
+        at, to, weights = _arcs(graph)
+        if graph.folder.directed:
+            back = _turned(graph, at, to, weights)
+            at, to, weights = (np.concatenate([x, y]) for x, y in zip((at, to, weights), back, strict=True))
+        stays = slice(None) if loops else at != to
+        rows, values = at[stays] - graph.first, weights[stays] * (1 / unit)
+        own = sparse.coo_array((values, (rows, to[stays])), shape=(graph.m, graph.n_nodes)).tocsr()
+        own.sum_duplicates()
+        whole = sparse.csr_array(own.astype(np.float32))
+        whole.eliminate_zeros()
+        self._rows = {p: whole[rows] for p, rows in graph.by_part()}
+
+    def matrix(self) -> sparse.csr_array:
+        """The rows of all own nodes: m x n."""
+        own = [self.rows(p) for p in self.parts]
+        empty = sparse.csr_array((0, self.n_nodes), dtype=np.float32)
+        return sparse.csr_array(sparse.vstack([empty, *own], format="csr"))
+
+
+def _arcs(graph: RankGraph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The arcs that leave own nodes: from, to, weights."""
+    parts = [(slice(own.start, own.stop), graph.rows(p)) for p, own in graph.by_part()]
+    at = [np.repeat(np.arange(own.start, own.stop) + graph.first, np.diff(x.indptr)) for own, x in parts]
+    none = np.zeros(0, np.int64)
+    return (
+        np.concatenate([none, *at]),
+        np.concatenate([none, *(np.asarray(x.indices, np.int64) for _, x in parts)]),
+        np.concatenate([np.zeros(0), *(np.asarray(x.data, np.float64) for _, x in parts)]),
+    )
+
+
+def _turned(
+    graph: RankGraph, at: npt.NDArray[np.int64], to: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The arcs that lead to own nodes, of those that leave the nodes of all ranks, turned round."""
+    owner = np.searchsorted(graph.bounds, to, side="right") - 1
+    columns = np.stack([to, at, weights.view(np.int64)])
+    coming = swapped(graph.ranks, [torch.from_numpy(columns[:, owner == q].ravel()) for q in range(graph.ranks.size)])
+    turned = np.concatenate([x.numpy(force=True).reshape(3, -1) for x in coming], axis=1)
+    return turned[0], turned[1], turned[2].view(np.float64)
+
+
+def named_rows(graph: RankGraph, columns: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[np.int64]]:
+    """For each rank, the rows of its block that some columns name, ascending; none of the own."""
+    touched = [np.zeros(int(b - a), bool) for a, b in pairwise(graph.bounds)]
+    for indices in columns:
+        for start in range(0, len(indices), 1 << 22):
+            some = np.asarray(indices[start : start + (1 << 22)])
+            for q in range(graph.ranks.size):
+                low, high = graph.bounds[q], graph.bounds[q + 1]
+                if q != graph.ranks.rank:
+                    touched[q][some[(some >= low) & (some < high)] - low] = True
+    return [np.flatnonzero(x) for x in touched]
+
+
 _NO_NAMES: dict[str, npt.NDArray[Any]] = {
     "ints": np.zeros(0, np.int64), "offsets": np.zeros(1, np.int64), "bytes": np.zeros(0, np.uint8)
 }  # fmt: skip
@@ -268,17 +329,7 @@ class RankRows:
     @cached_property
     def needs(self) -> list[npt.NDArray[np.int64]]:
         """For each rank, the rows of its block that the own rows name; none of the own."""
-        graph = self.graph
-        touched = [np.zeros(int(b - a), bool) for a, b in pairwise(graph.bounds)]
-        for p in graph.parts:
-            indices = graph.rows(p).indices
-            for start in range(0, len(indices), 1 << 22):
-                some = np.asarray(indices[start : start + (1 << 22)])
-                for q in range(graph.ranks.size):
-                    low, high = graph.bounds[q], graph.bounds[q + 1]
-                    if q != graph.ranks.rank:
-                        touched[q][some[(some >= low) & (some < high)] - low] = True
-        return [np.flatnonzero(x) for x in touched]
+        return named_rows(self.graph, (self.graph.rows(p).indices for p in self.graph.parts))
 
     def exchange(self) -> Exchange:
         """What brings the rows of others that these name."""

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -48,6 +48,8 @@ class Ranks:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     reduced: int = 0
     """Bytes of the tensors that were summed over ranks so far."""
+    swapped: int = 0
+    """Bytes that this rank has sent to others by `swap` so far."""
 
     @property
     def first(self) -> bool:
@@ -61,6 +63,14 @@ class Ranks:
             self._named("a sum", lambda: dist.all_reduce(x))
         return x
 
+    def sum_together_(self, several: Sequence[Tensor]) -> None:
+        """The sums of small tensors over all ranks, in their places, in one go."""
+        if self.size == 1 or not several:
+            return
+        flat = self.sum_(torch.cat([x.flatten() for x in several]))
+        for x, total in zip(several, torch.split(flat, [x.numel() for x in several]), strict=True):
+            x.copy_(total.view_as(x))
+
     def most(self, x: float) -> float:
         """The largest of a number over all ranks."""
         if self.size > 1:
@@ -68,6 +78,15 @@ class Ranks:
             self._named("an agreement", lambda: dist.all_reduce(value, op=dist.ReduceOp.MAX))
             return float(value)
         return x
+
+    def smallest(self, values: Tensor, k: int) -> float:
+        """The k-th smallest of all ranks' numbers of at least 0, by halving: none of them leaves its rank."""
+        low, high = 0.0, self.most(float(values.max()) if len(values) else 0.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.sum_(torch.tensor([float((values <= middle).sum())], dtype=torch.float64))
+            low, high = (low, middle) if float(below) >= k else (middle, high)
+        return self.most(float(values[values <= high].max()) if bool((values <= high).any()) else 0.0)
 
     def gather(self, value: Any) -> list[Any]:
         """A small value that json can hold, of each rank, on every rank."""
@@ -90,6 +109,16 @@ class Ranks:
         several = [torch.empty_like(own) for _ in range(self.size)]
         self._named("an agreement", lambda: dist.all_gather(several, own))
         return torch.stack(several)
+
+    def swap(self, x: Tensor, gives: list[int], takes: list[int]) -> Tensor:
+        """Rows of a tensor to each rank, `gives[q]` to rank q in their order; those that come, `takes[q]` of rank q."""
+        if self.size == 1:
+            return x
+        out = x.new_empty(sum(takes), *x.shape[1:])
+        rest = len(x) - gives[self.rank]
+        self.swapped += rest * x[:1].numel() * x.element_size() if rest else 0
+        self._named("a step", lambda: dist.all_to_all_single(out, x.contiguous(), takes, gives))
+        return out
 
     def first_says(self, value: T) -> T:
         """What rank 0 has, on every rank."""

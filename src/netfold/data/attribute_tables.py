@@ -23,6 +23,8 @@ NODE_COLUMNS = frozenset(("node", "nodes", "node_id", "nodeid", "id", "vertex"))
 """What a column of nodes is called."""
 FEATURE_COLUMNS = frozenset(("feature", "features", "word", "words", "term", "token", "tag", "attribute"))
 """What the second column of a long table is called."""
+_DENSE = 1 << 27
+"""Numbers that a sparse matrix is made dense for: half a GiB."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none"))
 """What stands for a missing number, in small letters; of categories and words only the empty text is missing."""
@@ -378,5 +380,12 @@ def _array(name: str, values: Any, kind: str | None) -> Column:
 def _matrix(name: str, matrix: Any, kind: str | None) -> Column:
     """A sparse matrix with a row for each node, whose columns are numbered words."""
     if kind == "vector":
+        rows, width = matrix.shape
+        if rows * width > _DENSE:
+            raise InputError(
+                f"{printable(name)} is sparse, and as a vector it would be {rows:,} x {width:,} numbers, above "
+                f"{_DENSE:,}; leave it as words (values of at least 0, read as they are stored), or give fewer "
+                "columns, as its leading singular vectors are"
+            )
         return Column(name, "vector", matrix.toarray())
     return Column(name, "words", matrix, tuple(map(str, range(matrix.shape[1]))))

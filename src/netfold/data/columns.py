@@ -58,6 +58,7 @@ ROLES = ("source", "target", "weight", "time", "type")
 """What a column can be, in the order in which a reading names them."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _INTEGER = re.compile(r"-?[0-9]+")
 _DATE = re.compile(
     r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}"
@@ -325,7 +326,7 @@ class _Table:
         name, column = self.plain[i].partition(":")[0], self._columns[i]
         if ":" in self.plain[i]:
             return True
-        if not column or name in _WEIGHT | _MEASURE | _INDEX or self._is_time(i):
+        if not column or name in _WEIGHT | _MEASURE | _INDEX or self._is_time(i) or _are_comma_decimals(column):
             return False
         if not _are_numbers(column):
             return True
@@ -347,7 +348,8 @@ def tuple_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
     """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
-    numbers of rows are not. Two ends and a relation are tuples whose ends are of one type.
+    numbers of rows are not, nor are decimals with a comma (71,5). Two ends and a relation are tuples whose ends are of
+    one type.
 
     >>> tuple_columns(["user", "movie", "tag", "year"], [["1", "7", "slow", "1999"]])
     ('user', 'movie', 'tag')
@@ -368,6 +370,13 @@ def _plain(name: str) -> str:
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     return bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def _are_comma_decimals(cells: Sequence[str]) -> bool:
+    """Numbers as half of the world writes them: 71,5. Whole ones may stand among them."""
+    return any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells) and all(
+        _DECIMAL_COMMA.fullmatch(cell) or _NUMBER.fullmatch(cell) for cell in cells
+    )
 
 
 def _are_dates(cells: Sequence[str]) -> bool:

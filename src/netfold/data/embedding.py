@@ -299,8 +299,9 @@ class Embedding:
         """As `_search`, among the rows that an index proposes for each query: m x c, -1 for none."""
         most, std = k + max(map(len, own), default=0), self.std if metric == "euclidean" else None
         search = _Search(self.vectors, std, self._norms, None, queries.astype(np.float64), most, metric)
-        query, at = np.nonzero(rows >= 0)
-        best = zip(own, search.ranked([(query, rows[query, at])]), strict=True)
+        proposed = rows >= 0
+        pairs = np.nonzero(proposed)[0] if len(rows) > 1 else np.zeros(np.count_nonzero(proposed), np.int64)
+        best = zip(own, search.ranked([(pairs, rows[proposed])]), strict=True)
         return [self._named(rows, costs, k, metric, leave_out) for leave_out, (rows, costs) in best]
 
     def _named(
@@ -588,14 +589,16 @@ class _Search:
 
     def _costs(self, query: Ints, row: Ints) -> Floats32:
         """What pairs of a query and a row cost."""
-        d, queries = self._vectors.shape[1], self._queries[query]
+        d, one = self._vectors.shape[1], len(self._queries) == 1
+        queries = self._queries if one else self._queries[query]
         if self._metric == "euclidean":
             costs = _squares(self._vectors[row] - queries[:, :d])
             if self._std is not None:
                 costs += _squares(self._std[row] - queries[:, d:])
             np.sqrt(costs, out=costs)
         else:
-            costs = -np.einsum("ij,ij->i", self._vectors[row].astype(np.float64), queries)
+            sums, queries = ("ij,j->i", queries[0]) if one else ("ij,ij->i", queries)
+            costs = -np.einsum(sums, self._vectors[row].astype(np.float64), queries)
             if self._metric == "cosine":
                 costs /= self._norms[row]
         with np.errstate(over="ignore"):

@@ -81,6 +81,16 @@ class Changes:
             after.link(u, v, w)
         return after
 
+    def unplaced(self, lost: list[Any], links: list[tuple[Any, Any, float]]) -> Changes:
+        """With more links, without what is lost, and nobody placed yet: all of it is copied."""
+        after = self.copy()
+        for node in lost:
+            after.drop(node)
+        for u, v, w in links:
+            after.link(u, v, w)
+        after.vectors, after.std = {}, {}
+        return after
+
     def copy(self) -> Changes:
         """The same, which further changes leave as it is."""
         other = Changes()
@@ -132,7 +142,8 @@ class Changes:
         values = np.concatenate([entries.data[alive][same], weights[some]])
         adjacency = sparse.coo_array((values, tuple(ends)), shape=(len(nodes), len(nodes))).tocsr()
         adjacency.sort_indices()
-        return Graph(adjacency, nodes, directed=base.directed)
+        known = None if base.attributes is None else base.attributes.aligned(base.nodes, nodes)  # -1: new, not known
+        return Graph(adjacency, nodes, directed=base.directed, attributes=known)
 
     def check_network(self, graph: Graph, there: set[Any]) -> None:
         """Refuse a graph that is not the network as it is now, whose nodes are `there`, as far as changes tell."""

@@ -120,7 +120,7 @@ class Embedder(Configured, Generic[N]):
     def fit(
         self,
         graph: Any,
-        embedding: Embedding | None = None,
+        embedding: Embedding | str | os.PathLike[str] | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 30.0,
@@ -141,12 +141,12 @@ class Embedder(Configured, Generic[N]):
         "netfold", too.
 
         The path of a `.parts` folder is trained part by part, by as many processes as torchrun started; `embedding_`
-        then has the nodes of this process's parts.
+        then has the nodes of this process's parts. An embedding to be extended is then such a folder, too.
         """
-        if embedding is None and self._is_spread(graph):
+        if self._is_spread(graph, embedding):
             from netfold.embedder.parts import fit_parts
 
-            more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch}
+            more: dict[str, Any] = {"progress": progress, "on_epoch": on_epoch, "embedding": embedding}
             fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
             return self
         from netfold.embedder.callbacks import listening
@@ -154,7 +154,7 @@ class Embedder(Configured, Generic[N]):
 
         start = time.perf_counter()
         with part("reading"):
-            data = self._read(self._opened(graph), embedding)
+            data = self._read(self._opened(graph), self._opened_embedding(embedding))
         _log.info("fit %r to %r", self, data.graph)
         for chosen in ("pair_score_", "trials_"):  # on other data than these
             vars(self).pop(chosen, None)
@@ -245,11 +245,12 @@ class Embedder(Configured, Generic[N]):
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.
 
-        `graph` holds the new nodes and their edges to known ones; what it says of known nodes is not read. `how` is
-        "encode" (what the network makes of a new node), "refine" (the vector that the objective is least for, its
-        parameters and the known vectors held fixed) or "mean" (of its known neighbors' vectors); None takes what `fit`
-        chose by holding back links of known nodes, see `placing_`. With `known`, known nodes get the vectors that their
-        links in `graph` give them: all of its nodes (True), or those that are listed.
+        `graph` holds the new nodes and their edges, with known ones and among themselves; what it says of known nodes
+        is not read. `how` is "encode" (what the network makes of a new node, by known neighbors alone), "refine" (the
+        vector that the objective is least for, its parameters and the known vectors held fixed) or "mean" (of its
+        neighbors' vectors); None takes what `fit` chose by holding back links of known nodes, see `placing_`. With
+        `known`, known nodes get the vectors that their links in `graph` give them: all of its nodes (True), or those
+        that are listed.
         """
         import numpy as np
 
@@ -258,7 +259,7 @@ class Embedder(Configured, Generic[N]):
         self._check_fitted()
         self._check_how(how)
         later = self._read(self._opened(graph, directed=self.graph_facts_.get("directed", False)), later=True)
-        at = self.embedding_.nodes.find(later.graph.nodes)
+        at = self._known_rows(later.graph.nodes)
         placed = np.flatnonzero(at < 0)
         _log.info("%s: %d of %d nodes are new", type(self).__name__, len(placed), len(at))
         if known is not False:
@@ -270,6 +271,15 @@ class Embedder(Configured, Generic[N]):
             if how == "encode":
                 return self._extend(later, placed, at)
             return self._placed_rows(later, placed, at, self._way(how))
+
+    def _known_rows(self, nodes: Nodes) -> npt.NDArray[np.int64]:
+        """The positions of nodes among those that were fitted, -1 where one is new."""
+        graph = self._graph_parts
+        if graph is None or graph.ranks.size == 1:
+            return self.embedding_.nodes.find(nodes)
+        from netfold.embedder.parts import known_rows
+
+        return known_rows(self, nodes)
 
     @property
     def placing_(self) -> Placing:
@@ -337,6 +347,11 @@ class Embedder(Configured, Generic[N]):
         if graph is not None and (graph.ranks.size > 1 or str(path).endswith(".parts")):
             from netfold.embedder.parts import save_vector_parts
 
+            if self.extends:
+                raise InputError(
+                    f"{path}: the vectors are those that {type(self).__name__} was given; what ranks have learned is "
+                    "in the checkpoint, from which one process goes on and saves a model, as NAME.netfold"
+                )
             if not str(path).endswith(".parts"):
                 raise InputError(
                     f"{path}: the vectors of several ranks are a folder of parts; let its name end in .parts"
@@ -346,13 +361,21 @@ class Embedder(Configured, Generic[N]):
         self._check_unchanged()
         save(self, path, force=force)
 
-    def _is_spread(self, graph: Any) -> bool:
-        """Whether this is the path of a folder of parts that is trained part by part."""
-        if not isinstance(graph, (str, os.PathLike)):
+    @staticmethod
+    def _opened_embedding(embedding: Any) -> Any:
+        if not isinstance(embedding, (str, os.PathLike)):
+            return embedding
+        from netfold.data.embedding import Embedding
+
+        return Embedding.load(embedding)
+
+    def _is_spread(self, graph: Any, embedding: Any) -> bool:
+        """Whether this is the path of a folder of parts that is trained part by part, and so that of an embedding."""
+        if not isinstance(graph, (str, os.PathLike)) or not isinstance(embedding, (str, os.PathLike, type(None))):
             return False
         from netfold.embedder.parts import is_spread
 
-        return is_spread(self, graph)
+        return is_spread(self, graph, embedding)
 
     def _opened(self, graph: Any, *, directed: bool = False) -> Any:
         """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""
@@ -464,10 +487,17 @@ class Embedder(Configured, Generic[N]):
         """For a model that chooses how: what its network makes of nodes with these links, m x d; and deviations."""
         raise NotImplementedError
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
         """For a model that chooses how: m x d where the objective is least, from a start, parameters held fixed.
 
         `weight` multiplies the first order, what neighbors' vectors say, against the second, what the row says.
+        `placed`: where those are that `links.among` leads to; they count in the first order as known neighbors do.
         """
         raise NotImplementedError
 
@@ -505,13 +535,25 @@ class Embedder(Configured, Generic[N]):
         """
         return nodes * (8 * (self.dim or 128) + 4 * (self.dim or 128) + 16) + 24 * arcs
 
+    def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """The same where parts are fitted: as a rule as many."""
+        return self._bytes(nodes, arcs, ranks)
+
     def _state_bytes(self, nodes: int) -> int:
         """Bytes of a checkpoint."""
         return nodes * (8 * (self.dim or 128) + 8)
 
+    def _steps(self, nodes: int) -> int:
+        """Steps of an epoch over all nodes, where each brings the rows of others that it names."""
+        return 1
+
     def _sent(self, *, directed: bool) -> int:
-        """Bytes that travel in an epoch for each row of another rank that is needed, there and back."""
+        """Bytes that travel in a step for each row of another rank that is needed, there and back."""
         return 0
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float | None:
+        """Bytes that a rank sends in an epoch of a graph with such degrees; None: `_sent` for each row it needs."""
+        return None
 
     def _in_flight(self, *, directed: bool) -> float:
         """Bytes that a rank holds for each row that it needs of one peer, at its peak.
@@ -622,13 +664,33 @@ class Embedder(Configured, Generic[N]):
         return Embedding(graph.nodes.take(rows), vectors, codes[:, dim:] if self.embedding_.std is not None else None)
 
     def _codes_by(self, way: Placing, links: KnownLinks) -> npt.NDArray[np.float32]:
-        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d."""
-        from netfold.embedder.placing import mean_of_neighbors
+        """What a way makes of nodes with these links: vectors, and deviations beside them: m x d.
 
+        All but the encoder read the links among these nodes too, in some rounds: those among them that a node has links
+        with are where the round before placed them.
+        """
+        import numpy as np
+
+        from netfold.embedder.placing import ROUNDS, mean_of_neighbors
+
+        if way.how == "encode":
+            return self._encode(links)
         if way.how == "mean":
-            return mean_of_neighbors(links.either, self.embedding_)
-        encoded = self._encode(links)
-        return encoded if way.how == "encode" else self._refine(links, encoded, way.weight)
+            codes = mean_of_neighbors(links.either, self.embedding_)
+        else:
+            codes = self._refine(links, self._encode(links), way.weight)
+        if links.among is None:
+            return codes
+        rows = np.flatnonzero(np.diff(links.among.indptr))
+        among = links.among[rows]
+        some = dataclasses.replace(links.take(rows), among=among)
+        for _ in range(ROUNDS):
+            codes = codes.copy()
+            if way.how == "mean":
+                codes[rows] = mean_of_neighbors(some.either, self.embedding_, (among, codes))
+            else:
+                codes[rows] = self._refine(some, codes[rows], way.weight, codes)
+        return codes
 
     def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
         """The rows of a later graph's new nodes, and of the known ones that are asked for."""

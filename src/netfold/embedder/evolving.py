@@ -201,11 +201,12 @@ class Evolving:
 
     # ---------------------------------------------------------------- a day
 
-    def update(self, edges: Any = None, gone: Any = None) -> Day:
+    def update(self, edges: Any = None, gone: Any = None, *, again: bool = False) -> Day:
         """Take in a day's edges (a graph, pairs, triples or a file), and take out what is `gone`: nodes, or pairs.
 
         An edge that was there gets the new weight. Writes a version where the model is saved; if it is killed, the
-        version before is there.
+        version before is there. With `again`, all nodes that were placed since the last training are placed anew, by
+        all links that they have by now; trained ones stay as they are. That costs what was placed since then.
         """
         import numpy as np
 
@@ -217,9 +218,14 @@ class Evolving:
         lost, cut = self._gone(gone)
         arrived = _links_of(graph)
         fresh = self._fresh(graph, lost, arrived)
-        after = self._changes.overlaid(lost, [*((u, v, 0.0) for u, v in cut), *arrived])
-        codes, unreached = self._placed(fresh, after)
-        delta = self._delta(codes, lost, unreached, [*((u, v, 0.0) for u, v in cut), *arrived])
+        changed = [*((u, v, 0.0) for u, v in cut), *arrived]
+        after = self._changes.unplaced(lost, changed) if again else self._changes.overlaid(lost, changed)
+        before = [x for x in self._changes.vectors if x not in after.gone] if again else []
+        codes, unreached = self._placed([*fresh, *before], after, graph, together=again)
+        if again:  # who lost all links stays where he is
+            unreached = [x for x in unreached if x not in self._changes.vectors]
+            after.vectors = {x: self._changes.vectors[x] for x in before if x not in codes}
+        delta = self._delta(codes, lost, unreached, changed)
         drift = self._drift(delta, codes, arrived, after)
         alarm = self._alarm(drift)
         delta = dataclasses.replace(delta, facts={"drift": drift, "alarm": alarm})
@@ -295,15 +301,19 @@ class Evolving:
         return [*fresh, *sorted(waiting, key=str)] if arrived else fresh
 
     def _placed(
-        self, fresh: list[Any], state: Changes
+        self, fresh: list[Any], state: Changes, today: Graph | None, *, together: bool = False
     ) -> tuple[dict[Any, tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]], list[Any]]:
-        """The vectors, and deviations, of nodes that need some, and those that nothing leads to."""
+        """The vectors, and deviations, of nodes that need some, and those that nothing leads to.
+
+        `together`: the model reads the links among them too. Day by day it does not, so that ten days end where one
+        batch would.
+        """
         codes: dict[Any, Any] = {}
         base = self._base
         if not fresh:
             return codes, []
         links = {x: {y: w for y, w in state.near(x).items() if w > 0} for x in fresh}
-        own = self._by_model(fresh, links, state)
+        own = self._by_model(fresh, links, state, today, together=together)
         for i, node in enumerate(own.nodes if own is not None else ()):
             assert own is not None
             codes[node] = own.vectors[i], None if own.std is None else own.std[i]
@@ -322,8 +332,19 @@ class Evolving:
             codes = {x: (v, s if s is not None else base.std.mean(axis=0)) for x, (v, s) in codes.items()}
         return codes, sorted(todo, key=str)
 
-    def _by_model(self, fresh: list[Any], links: dict[Any, dict[Any, float]], state: Changes) -> Embedding | None:
-        """As the model places nodes with links to fitted ones that are there; None where it has no way, or no node."""
+    def _by_model(
+        self,
+        fresh: list[Any],
+        links: dict[Any, dict[Any, float]],
+        state: Changes,
+        today: Graph | None,
+        *,
+        together: bool,
+    ) -> Embedding | None:
+        """As the model places nodes with links to fitted ones that are there; None where it has no way, or no node.
+
+        Where it was fitted with attributes, also by those that the graph of `today` has.
+        """
         from netfold.data.graph import Graph
 
         if not set(self.model._ways()) - {"mean"}:
@@ -332,9 +353,11 @@ class Evolving:
         ends = list(dict.fromkeys(y for x in fresh for y in links[x] if y not in state.gone))
         known = {y for y, at in zip(ends, fitted.find(ends).tolist(), strict=True) if at >= 0}
         beside = [y for y in ends if y in state.vectors] if through else []
-        several = {*fresh, *beside, *known} if through else known
+        also = together and not through and self.model.placing_.how != "encode"
+        mine = [x for x in fresh if any(y in known for y in links[x])] if also else [*fresh, *beside]
+        several = {*fresh, *beside, *known} if through else known.union(mine if also else ())
         found: dict[Any, tuple[Any, Any, float]] = {}  # a link among new nodes is seen from both ends
-        for x in [*fresh, *beside]:
+        for x in mine:
             for y, w in state.links.get(x, {}).items():
                 if w > 0 and y in several:
                     found[(x, y) if self._directed else frozenset((x, y))] = x, y, w
@@ -348,9 +371,14 @@ class Evolving:
         if self._directed and self._reads_out():
             leaving = {x for x, y, _ in rows if y in known}
             rows = [(x, y, w) for x, y, w in rows if x in leaving or y in leaving]
-        if not rows:
+        alone = self._known_of(today) & set(fresh)
+        if not rows and not alone:
             return None
-        later = Graph.from_edges([(x, y) for x, y, _ in rows], [w for *_, w in rows], directed=self._directed)
+        nodes = dict.fromkeys([*(z for x, y, _ in rows for z in (x, y)), *(x for x in fresh if x in alone)])
+        weights = [w for *_, w in rows]
+        later = Graph.from_edges([(x, y) for x, y, _ in rows], weights, directed=self._directed, nodes=nodes)
+        if "attributes" in self.model.graph_facts_ and today is not None and today.attributes is not None:
+            later = later.with_attributes(today.attributes.aligned(today.nodes, later.nodes))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # who is not reached, the day says
             new = self.model.transform(later)
@@ -359,6 +387,15 @@ class Evolving:
         if not wanted:
             return None
         return new.take(wanted) if self._turn is None else self._turn.of(new.take(wanted))
+
+    def _known_of(self, today: Graph | None) -> set[Any]:
+        """Those nodes of today of which the model reads something beside links."""
+        from netfold.embedder.attributes import later_attribute_rows
+
+        rows = None if today is None else later_attribute_rows(self.model, today)
+        if today is None or rows is None:
+            return set()
+        return {x for x, known in zip(today.nodes, rows.block.known.any(axis=1).tolist(), strict=True) if known}
 
     def _reads_out(self) -> bool:
         """Whether the way that was chosen reads the links that leave a node alone."""
@@ -536,20 +573,20 @@ class Evolving:
         n = len(self._base) + len(state.vectors) + len(codes) - len(state.gone)
         waiting = (state.unreached | {delta.names[i] for i in delta.unreached.tolist()}) - set(codes)
         drift = {"placed": (len(state.vectors) + len(codes)) / max(1, n), "unreached": len(waiting) / max(1, n)}
-        scored = self._links_found(arrived, codes)
+        scored = self._links_found(arrived, codes.keys() - self._changes.vectors)
         if scored is not None:
             drift["AUC of new links"] = scored
         if self._usual is not None:
             drift["kept"] = self._kept(codes, state)
         return drift
 
-    def _links_found(self, arrived: list[Any], codes: dict[Any, Any]) -> float | None:
+    def _links_found(self, arrived: list[Any], new: set[Any]) -> float | None:
         """How often a link that came today, among nodes that had vectors, has a higher cosine than a random pair."""
         import numpy as np
 
         from netfold.embedder.drift import unit_rows
 
-        old = self._codes_of((x for u, v, _ in arrived for x in (u, v) if x not in codes), self._changes)
+        old = self._codes_of((x for u, v, _ in arrived for x in (u, v) if x not in new), self._changes)
         pairs = [(old[u][0], old[v][0]) for u, v, _ in arrived if u in old and v in old]
         if not pairs:
             return None

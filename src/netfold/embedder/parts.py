@@ -12,13 +12,18 @@ from netfold.embedder.options import config_to_json
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from netfold.cluster.exchange import RankGraph
+    from netfold.data.nodes import Nodes
     from netfold.embedder.embedder import Embedder
+    from netfold.io.parts import PartsFolder
 
-__all__ = ["fit_parts", "is_spread", "save_vector_parts"]
+__all__ = ["fit_parts", "is_spread", "known_rows", "save_vector_parts"]
 
 
-def is_spread(model: Embedder, path: str | os.PathLike[str]) -> bool:
+def is_spread(model: Embedder, path: str | os.PathLike[str], embedding: str | os.PathLike[str] | None = None) -> bool:
     """Whether a graph on disk is trained part by part; refused where several ranks are asked for what cannot be.
 
     A folder of one part, in one process, is a graph as any other; so is one for a model, or for options, that need the
@@ -29,6 +34,8 @@ def is_spread(model: Embedder, path: str | os.PathLike[str]) -> bool:
 
     parts = PartsFolder.open(path, "graph") if is_parts(path) else None
     why = model._unspread(directed=parts is not None and parts.directed) or _attributed(model, path)
+    if model.extends and (embedding is None or not is_parts(embedding)):
+        why = why or "the embedding that it extends is not a folder of parts, as the graph is"
     _, size = rank_of()
     if size > 1 and why:
         name = type(model).__name__
@@ -54,6 +61,7 @@ def fit_parts(
     checkpoint_every: float,
     progress: bool,
     on_epoch: Callable[[dict[str, float]], object] | None,
+    embedding: str | os.PathLike[str] | None = None,
 ) -> None:
     """`Embedder.fit` for a folder of parts."""
     from netfold.cluster.checkpoints import ShardedCheckpoint
@@ -76,11 +84,17 @@ def fit_parts(
     graph = RankGraph(folder, ranks)
     graph.check()
     facts = {"fingerprint": folder.fingerprint, "n_nodes": folder.n_nodes, "directed": folder.directed}
+    more: dict[str, Any] = {}
+    if embedding is not None:
+        extended = ranks.together(lambda: PartsFolder.open(embedding, "embedding"))
+        ranks.agree("embedding", {"fingerprint": extended.fingerprint})
+        facts["vectors"] = extended.fingerprint
+        more["vectors"] = ranks.together(lambda: _own_vectors(graph, extended))
     run = {"model": type(model).__name__, "config": config_to_json(model), "graph": facts, "version": version()}
     bar = Progress(type(model).__name__) if progress and ranks.first else Progress.silent()
     saved = None if checkpoint is None else ShardedCheckpoint(checkpoint, run, graph, every=checkpoint_every)
     room = _room(model, graph, checkpoint, bar)
-    problem = model._spread(graph, room, bar, resumed=saved is not None and saved.exists())
+    problem = model._spread(graph, room, bar, resumed=saved is not None and saved.exists(), **more)
     model.history_ = train(
         problem.network,
         problem.batches,
@@ -104,11 +118,50 @@ def fit_parts(
     setattr(model, "_graph_parts", graph)  # noqa: B010
 
 
+def known_rows(model: Embedder, nodes: Nodes) -> npt.NDArray[np.int64]:
+    """The positions of nodes among those of all ranks, -1 where one is new; for models that place over ranks."""
+    import numpy as np
+    import torch
+
+    graph: RankGraph = model._graph_parts
+    if not model.extends:
+        raise InputError(
+            f"new nodes are placed by one process, and this {type(model).__name__} was fitted by {graph.ranks.size} "
+            "ranks; fit it from the same checkpoint without torchrun"
+        )
+    own = model.embedding_.nodes.find(nodes)
+    there = torch.from_numpy(np.where(own >= 0, own + graph.first + 1, 0))
+    rows: npt.NDArray[np.int64] = (graph.ranks.sum_(there) - 1).numpy()
+    return rows
+
+
+def _own_vectors(graph: RankGraph, extended: PartsFolder) -> Any:
+    """The vectors of a rank's nodes in an embedding of the same parts: m x d."""
+    import numpy as np
+
+    folder, vectors = graph.folder, []
+    if extended.starts.tolist() != folder.starts.tolist():
+        raise InputError(
+            f"{extended.folder} has {extended.n_nodes:,} nodes in {len(extended)} parts, and {folder.folder} "
+            f"{folder.n_nodes:,} in {len(folder)}; they need the same"
+        )
+    for p in graph.parts:
+        extended.check(p)
+        if extended.names(p) != folder.names(p):
+            raise InputError(f"part {p} of {extended.folder} has other nodes than that of {folder.folder}")
+        vectors.append(extended.arrays(p)["vectors"])
+    own = np.concatenate([np.zeros((0, extended.facts["dim"]), np.float32), *vectors])
+    if not np.isfinite(own).all():
+        raise InputError(f"{extended.folder} holds numbers that are not finite")
+    return own
+
+
 def _room(model: Embedder, graph: RankGraph, checkpoint: Any, bar: Any) -> Any:
     """Memory, or files where the tables of this rank and its rows do not fit into what is left of it."""
     from netfold.cluster.room import Room, memory_left
 
-    needed, left = model._bytes(graph.m, sum(graph.folder.files[p]["arcs"] for p in graph.parts), graph.ranks.size), 0
+    arcs, left = sum(graph.folder.files[p]["arcs"] for p in graph.parts), 0
+    needed = model._part_bytes(graph.m, arcs, graph.ranks.size)
     if graph.ranks.device.type != "cpu" or needed <= (left := memory_left()):
         return Room()
     if not model.maps:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HOW",
+    "ROUNDS",
     "KnownLinks",
     "Placing",
     "chosen_placing",
@@ -42,6 +43,8 @@ _SAMPLE, _DROPPED = 256, 0.3
 """Known nodes that are placed as if they were new, and the share of their links that is hidden from that."""
 _FEWEST, _ENTRIES = 8, 4096
 """Known nodes with two links, to choose by, and about how many links these have at most: a choice is cheap."""
+ROUNDS = 3
+"""In which nodes that are placed together see where the others among them are."""
 _SLACK = 1 / 3
 """By how much more than the least the disagreement may be."""
 
@@ -56,14 +59,18 @@ class KnownLinks:
     """m x n: the weights of those that enter, where the graph is directed."""
     block: Block | None = None
     """What is known of the nodes beside their links, where the model reads it: m rows."""
+    among: sparse.csr_array | None = None
+    """m x k: the weights of links with those that are placed together with them (k = m, unless some were taken), in
+    either direction, added up; None where there are none."""
 
     @staticmethod
     def of(
         adjacency: sparse.csr_array, rows: npt.NDArray[np.int64], known: Any, n: int, *, directed: bool
     ) -> KnownLinks:
         """Those of some rows of a later graph; `known` has each of its rows' positions among the known, or -1."""
+        out = adjacency[rows]
         into = over_known(adjacency[:, rows].T, known, n) if directed else None
-        return KnownLinks(over_known(adjacency[rows], known, n), into)
+        return KnownLinks(over_known(out, known, n), into, among=_among(out, rows, known, directed=directed))
 
     @property
     def either(self) -> sparse.csr_array:
@@ -78,9 +85,29 @@ class KnownLinks:
         return KnownLinks(_thinned(self.out, share, rng), into, self.block)
 
     def take(self, rows: npt.NDArray[np.int64]) -> KnownLinks:
-        """Those of some of the nodes."""
+        """Those of some of the nodes, with known ones alone."""
         into = None if self.into is None else self.into[rows]
         return KnownLinks(self.out[rows], into, None if self.block is None else taken(self.block, rows))
+
+
+def _among(
+    out: sparse.csr_array, rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], *, directed: bool
+) -> sparse.csr_array | None:
+    """m x m: the weights of links among new ones of some rows, loops apart; those with known nodes are read as such."""
+    from scipy import sparse
+
+    new = np.flatnonzero(known[rows] < 0)
+    if len(new) < 2:
+        return None
+    small = sparse.coo_array(out[:, rows])
+    i, j = small.coords
+    is_new = np.zeros(len(rows), bool)
+    is_new[new] = True
+    some = is_new[i] & is_new[j] & (i != j) & (small.data > 0)
+    if not some.any():
+        return None
+    one = sparse.csr_array((small.data[some].astype(np.float64), (i[some], j[some])), shape=small.shape)
+    return sparse.csr_array(one + one.T) if directed else one
 
 
 def _thinned(matrix: sparse.csr_array, share: float, rng: np.random.Generator) -> sparse.csr_array:
@@ -95,18 +122,24 @@ def _thinned(matrix: sparse.csr_array, share: float, rng: np.random.Generator) -
     return sparse.csr_array((matrix.data[stays], matrix.indices[stays], starts), shape=matrix.shape)
 
 
-def mean_of_neighbors(links: sparse.csr_array, known: Embedding) -> npt.NDArray[np.float32]:
+def mean_of_neighbors(
+    links: sparse.csr_array, known: Embedding, beside: tuple[sparse.csr_array, npt.NDArray[np.float32]] | None = None
+) -> npt.NDArray[np.float32]:
     """Σ_j w_ij c_j / Σ_j w_ij over the known neighbors j of each node, c_j the vector or [μ, σ]: m x d.
 
-    Of Gaussians this is their barycenter in W2. Only the neighbors' vectors are read.
+    Of Gaussians this is their barycenter in W2. Only the neighbors' vectors are read. `beside` are the links among the
+    nodes (m x m) and what is placed of these so far (m x d), which count too.
     """
     near, column = np.unique(links.indices, return_inverse=True)
     from scipy import sparse
 
     few = sparse.csr_array((links.data.astype(np.float64), column, links.indptr), shape=(links.shape[0], len(near)))
     codes = known.vectors[near] if known.std is None else np.hstack([known.vectors[near], known.std[near]])
-    sums = np.asarray(few @ np.ones(len(near)))
-    return (np.asarray(few @ codes.astype(np.float64)) / np.where(sums > 0, sums, 1)[:, None]).astype(np.float32)
+    sums, total = np.asarray(few @ np.ones(len(near))), np.asarray(few @ codes.astype(np.float64))
+    if beside is not None:
+        among, placed = beside
+        sums, total = sums + np.asarray(among.sum(axis=1)), total + np.asarray(among @ placed.astype(np.float64))
+    return (total / np.where(sums > 0, sums, 1)[:, None]).astype(np.float32)
 
 
 @dataclasses.dataclass(frozen=True)

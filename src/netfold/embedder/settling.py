@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from netfold.data.embedding import Embedding
+from netfold.embedder.attributes import later_attribute_rows
 from netfold.embedder.changes import shares_that_stayed
 from netfold.embedder.embedder import Embedder, device_named, threads_for
 from netfold.errors import InputError
@@ -91,11 +92,7 @@ def settled(
     if type(epochs) is not int or epochs < 0:
         raise InputError(f"epochs={epochs!r} is not a number of passes; give 0 or more")
     copy = type(model)(**model.get_params())
-    data = copy._read(graph)
-    if data.attributes is not None:
-        raise InputError(
-            f"this {type(model).__name__} was fitted with attributes, and settling moves links alone; fit anew"
-        )
+    data = _as_fitted(model, copy._read(graph))
     if data.facts.get("unit") != model.graph_facts_.get("unit"):
         raise InputError("the weights of today are of another scale than those that were fitted; refit the model")
     bar = Progress(type(model).__name__) if progress else Progress.silent()
@@ -117,11 +114,29 @@ def settled(
         if not copy.free_vectors:
             vectors = _between(vectors, anchors, mu)
         copy.embedding_ = dataclasses.replace(vectors, fitted_to=graph.fingerprint)
+        if data.attributes is not None:
+            copy._regress(data)
         if "refine" in copy._ways():
             copy._choose_placing(data)
     if hasattr(model, "pair_score_"):
         copy.pair_score_ = model.pair_score_
     return copy
+
+
+def _as_fitted(model: Embedder[Any], data: Any) -> Any:
+    """What was read of today's graph, its attributes in the scaling that the model was fitted with.
+
+    So a column means what it meant: words that came since are not read before a refit.
+    """
+    later = later_attribute_rows(model, data.graph)
+    if later is None and data.attributes is not None:
+        name = type(model).__name__
+        raise InputError(
+            f"this {name} was fitted without attributes and the graph of today has some; leave them out, or refit it"
+        )
+    if later is not None and not later.block.known.any():
+        raise InputError("nothing that the model reads is known of any node of today; give the graph its attributes")
+    return dataclasses.replace(data, attributes=later)
 
 
 class _Held:
@@ -166,8 +181,11 @@ class _Held:
 
 @torch.no_grad()
 def _grow(model: Embedder[Any], network: Any, known: npt.NDArray[np.int64]) -> None:
-    """Give a network for the graph of today the parameters of the fitted one; 0 for those of new nodes."""
-    per_node = _per_node(model)
+    """Give a network for the graph of today the parameters of the fitted one; 0 for those of new nodes.
+
+    Rows after those of nodes are of columns of attributes, which are the same.
+    """
+    per_node, n_old = _per_node(model), int(model.graph_facts_["n_nodes"])
     old = dict(model.network_.named_parameters())
     rows = torch.from_numpy(np.flatnonzero(known >= 0))
     at = torch.from_numpy(known[known >= 0])
@@ -177,6 +195,7 @@ def _grow(model: Embedder[Any], network: Any, known: npt.NDArray[np.int64]) -> N
             continue
         parameter.zero_()
         parameter[rows.to(parameter.device)] = old[name][at.to(old[name].device)].to(parameter.device)
+        parameter[len(known) :] = old[name][n_old:].to(parameter.device)
 
 
 def _per_node(model: Embedder[Any]) -> set[str]:

@@ -12,7 +12,7 @@ import datetime
 import os
 import re
 import reprlib
-import shutil
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.nodes import Nodes
+from netfold.data.text import listed
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -110,10 +111,15 @@ def split_version(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
 def _numbers(folder: Path) -> list[int]:
     """The numbers of the deltas that a model's folder holds, in order."""
     try:
-        names = [entry.name for entry in os.scandir(folder / "versions") if entry.is_dir(follow_symlinks=False)]
+        entries = [x for x in os.scandir(folder / "versions") if re.fullmatch(r"\d{4,9}", x.name)]
     except FileNotFoundError:
         return []
-    return sorted(int(name) for name in names if re.fullmatch(r"\d{4,9}", name))
+    return sorted(int(x.name) for x in entries if x.is_dir(follow_symlinks=False) and _is_delta(Path(x.path)))
+
+
+def _is_delta(folder: Path) -> bool:
+    """Whether a version is there, whole or damaged; not where compaction left nothing but another's files."""
+    return (folder / "manifest.json").exists() or (folder / _FILE).exists()
 
 
 def latest_version(folder: Path) -> int:
@@ -261,12 +267,18 @@ def _turn(tensors: dict[str, npt.NDArray[Any]], dim: int) -> tuple[npt.NDArray[A
 def compacted(folder: Path, merged: Delta) -> None:
     """Put one delta, which is all since the base up to it, in the place of those; all else and its hashes stay.
 
-    One that was killed before the last of the old ones was removed has lost nothing: they are not read any more.
+    One that was killed before the last of the old ones was removed has lost nothing: they are not read any more. A
+    file in an old one's folder that netfold did not write stays there, and is named in a warning.
     """
+    from netfold.io.files import remove_ours
+
     before = [number for number in _numbers(folder) if number < merged.number]
     base = max((number for number in before if "how" in _said(folder, number)), default=0)
     chain = {"parent": _hash_of(folder, base), "stands_for": _hash_of(folder, merged.number)}
     _write(folder, merged, chain, force=True)
     for number in before:
         if number > base:
-            shutil.rmtree(folder / "versions" / f"{number:04}")
+            old = folder / "versions" / f"{number:04}"
+            left = remove_ours(old)
+            if left:
+                warnings.warn(f"{old} stays: it holds {listed(left)}, which netfold did not write", stacklevel=2)

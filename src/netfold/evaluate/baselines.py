@@ -31,6 +31,7 @@ __all__ = [
     "degree_features",
     "katz",
     "main_directions",
+    "nearest_by_attributes",
     "pair_scorers",
     "paths_of_three",
     "personalised_pagerank",
@@ -236,6 +237,35 @@ def attribute_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Emb
         rows = SmoothedRows(graph, x, steps)
         vectors[name] = Embedding(graph.nodes, rows.times(main_directions(rows, dim, seed)).astype(np.float32))
     return vectors
+
+
+def nearest_by_attributes(x: Any, rows: Ints, count: int, without: Ints | None = None) -> sparse.csr_array:
+    """The cosine of some rows of X with the `count` others most similar to each, those above 0: len(rows) x n.
+
+    A row is not its own neighbor; nor are those in `without` anybody's. By blocks of rows, so that no n x n is made.
+    """
+    x = sparse.csr_array(x, dtype=np.float64)
+    lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
+    unit = sparse.csr_array(sparse.diags_array(1 / np.where(lengths > 0, lengths, 1)) @ x)
+    others = sparse.csr_array(unit.T)
+    columns, values, ends = [np.empty(0, np.int64)], [np.empty(0)], [0]
+    for start in range(0, len(rows), _ROWS):
+        part = rows[start : start + _ROWS]
+        dense = sparse.csr_array(unit[part] @ others).toarray()
+        dense[np.arange(len(part)), part] = 0
+        if without is not None:
+            dense[:, without] = 0
+        for row in dense:
+            best = np.argsort(-row, kind="stable")[:count]
+            best = best[row[best] > 0]
+            columns.append(best)
+            values.append(row[best])
+            ends.append(ends[-1] + len(best))
+    return sparse.csr_array((np.concatenate(values), np.concatenate(columns), ends), shape=(len(rows), x.shape[0]))
+
+
+_ROWS = 512
+"""Rows whose cosine with all others is computed together."""
 
 
 class SmoothedRows:

@@ -14,8 +14,9 @@ from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
+from netfold.data.scaling import Scaling
 from netfold.errors import InputError, renamed
-from netfold.evaluate.baselines import class_embeddings
+from netfold.evaluate.baselines import class_embeddings, nearest_by_attributes
 from netfold.evaluate.classes import (
     NodeClasses,
     Split,
@@ -29,6 +30,7 @@ from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
 
 __all__ = [
     "MAJORITY",
+    "PROPAGATION",
     "ClassScorer",
     "agreement",
     "class_f1",
@@ -40,6 +42,7 @@ __all__ = [
     "most_frequent",
     "neighbor_scorer",
     "predicted_classes",
+    "propagation_scorer",
     "top_k_figures",
     "visualization",
     "visualization_points",
@@ -81,7 +84,8 @@ def classification(
     ("centred"), coordinates of mean 0 and deviation 1 over the learned nodes ("columns"), or "none". How the defaults
     of `normalize` and `C` were chosen: docs/decisions/0008. The baselines are the most frequent classes and, with
     `graph`, the classes of most neighbors (`neighbor_scorer`) and vectors of the same width that cost about a second
-    (`class_embeddings`).
+    (`class_embeddings`); where it has attributes, label propagation (`propagation_scorer`) over links, and over links
+    and the 10 nearest by attributes.
 
     >>> halves = Embedding(range(6), [[1, 0]] * 3 + [[0, 1]] * 3)
     >>> classification(halves, dict(enumerate("aaabbb")), train=0.9, repeats=1).figures["accuracy@90%"]
@@ -106,6 +110,8 @@ def classification(
     rounds = {name: measured(of_vectors(x)) for name, x in {name_of(model): embedding, **cheap}.items()}
     if cheap:
         rounds[MAJORITY] = measured(neighbor_scorer(Graph.of(graph), known.nodes))
+        for name, near in _propagated_over(Graph.of(graph)).items():
+            rounds[name] = measured(propagation_scorer(near, Graph.of(graph).positions(known.nodes)))
     if baselines:
         rounds["most frequent classes"] = measured(most_frequent)
     protocol = {"classifier": f"{classifier}, one class against the rest", "C": C, "normalize": normalize, "rule": rule}
@@ -199,6 +205,55 @@ def neighbor_scorer(graph: Graph, nodes: Iterable[Any]) -> ClassScorer:
         votes = sparse.csr_array(near[tested][:, learned])
         total, often = np.asarray(votes.sum(axis=1))[:, None], truth.mean(axis=0)
         share = np.where(total > 0, (votes @ truth.astype(np.float64)) / np.where(total > 0, total, 1), often)
+        ordered: Floats = share + _FREQUENT_FIRST * often - 0.5
+        return np.where(often > 0, ordered, -np.inf)
+
+    return scores
+
+
+PROPAGATION = "label propagation"
+_STAY, _PRECISION = 0.9, 1e-8
+_NEAREST, _MOST_NODES = 10, 20_000
+"""Nodes most similar in attributes that each is linked with, and up to how many nodes all are compared."""
+
+
+def _propagated_over(graph: Graph) -> dict[str, sparse.csr_array]:
+    """What classes spread over, of a graph with attributes: its links; and those with the nearest by attributes, which
+    have the same sum of weights. The second is left out of a graph of more than 20,000 nodes."""
+    if graph.attributes is None:
+        return {}
+    own = sparse.csr_array(links(graph, directed=False, weights=True, loops="drop"), dtype=np.float64)
+    if graph.n_nodes > _MOST_NODES:
+        return {PROPAGATION: own}
+    x = Scaling.fit(graph.attributes).block(graph.attributes).values
+    near = nearest_by_attributes(x, np.arange(graph.n_nodes), _NEAREST)
+    both = sparse.csr_array(near + near.T)
+    total = float(both.sum())
+    alike = both * (float(own.sum()) / total if total > 0 else 1.0)
+    return {PROPAGATION: own, f"{PROPAGATION}, and X": sparse.csr_array(own + alike)}
+
+
+def propagation_scorer(weights: sparse.csr_array, at: Ints) -> ClassScorer:
+    """What scores classes by where they end when they spread over links for ever: F = (I - a S)⁻¹ Y, a = 0.9.
+
+    S is D^-½ W D^-½ of symmetric weights (n x n), Y has the classes of the learned nodes in their rows (Zhou et al.
+    2004). `at` are the positions in it of the nodes that rows are of. Solved by conjugate gradients, class by class; of
+    a node that nothing reaches, how frequent classes are.
+    """
+    from scipy.sparse.linalg import cg
+
+    n, sums = weights.shape[0], np.asarray(weights.sum(axis=1)).ravel()
+    scale = sparse.diags_array(np.where(sums > 0, 1 / np.sqrt(np.where(sums > 0, sums, 1)), 0))
+    system = sparse.csr_array(sparse.eye_array(n) - _STAY * (scale @ weights @ scale))
+
+    def scores(truth: Bools, learned: Ints, tested: Ints) -> Floats:
+        spread = np.zeros((len(tested), truth.shape[1]))
+        for c in range(truth.shape[1]):
+            own = np.zeros(n)
+            own[at[learned]] = truth[:, c]
+            spread[:, c] = cg(system, own, rtol=_PRECISION)[0][at[tested]].clip(0)
+        total, often = spread.sum(axis=1, keepdims=True), truth.mean(axis=0)
+        share = np.where(total > 0, spread / np.where(total > 0, total, 1), often)
         ordered: Floats = share + _FREQUENT_FIRST * often - 0.5
         return np.where(often > 0, ordered, -np.inf)
 

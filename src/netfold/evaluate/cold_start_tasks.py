@@ -9,27 +9,37 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netfold.data.checks import Bools, Floats, Ints, check_at_least_one, check_choice, is_between
+from netfold.data.checks import Bools, Floats, Ints
 from netfold.data.edges import Pairs, edge_pairs, links, neighbor_counts, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.scaling import Scaling
 from netfold.errors import InputError
-from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions
-from netfold.evaluate.class_tasks import ClassScorer, class_figures, linear_scorer, most_frequent
-from netfold.evaluate.new_node_tasks import all_vectors, asked_classes, known_vectors, new_node_negatives
+from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions, nearest_by_attributes
+from netfold.evaluate.class_tasks import (
+    PROPAGATION,
+    ClassScorer,
+    class_figures,
+    linear_scorer,
+    most_frequent,
+    propagation_scorer,
+)
+from netfold.evaluate.new_node_tasks import (
+    all_vectors,
+    asked_classes,
+    check_new_node_options,
+    known_vectors,
+    new_node_negatives,
+)
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.scores import chosen_score, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
-from netfold.evaluate.task import NORMALIZE, SCORES_OF_VECTORS
 
 __all__ = ["cold_start", "without_links_of_new"]
 
 _NEAREST = 10
 """Known nodes whose classes and links a new one is given, the most similar in attributes."""
 NEAREST = f"{_NEAREST} nearest by X"
-_ROWS = 512
-"""New nodes whose similarity to all known ones is computed together."""
 
 _PairScorer = Callable[[Pairs], Floats]
 
@@ -61,8 +71,9 @@ def cold_start(
 
     The baselines know attributes too: X alone (the SVD of the known nodes' rows, onto which new ones are projected),
     P²X (the same of rows that were averaged over neighbors twice; a node without links keeps its own), the classes and
-    links of the 10 known nodes that are most similar in attributes (propagation over attributes: over links there is
-    none), and without attributes the most frequent classes, and how popular a node is.
+    links of the 10 known nodes that are most similar in attributes, label propagation over the links of known nodes
+    and over these (`propagation_scorer`; over links alone it reaches no new node), and without attributes the most
+    frequent classes, and how popular a node is.
     """
     if split.whole.attributes is None:
         raise InputError(
@@ -70,11 +81,7 @@ def cold_start(
             "--attributes FILE), or ask out_of_sample, about nodes with links"
         )
     score = chosen_score("cold-start", model, score)
-    check_choice(SCORES_OF_VECTORS, score=score)
-    check_choice(NORMALIZE, normalize=normalize)
-    if not is_between(C, 0, np.inf):
-        raise InputError(f"C={C!r} is not a finite number above 0")
-    check_at_least_one(per_positive=per_positive)
+    check_new_node_options(score, normalize, C, per_positive)
     of_classes = None if classes is None else asked_classes(split, classes)
     of_links = _Links(split, per_positive, seed) if links else None
     if of_classes is None and of_links is None:
@@ -101,9 +108,12 @@ def cold_start(
         x = _scaled_by_known(split)
         for name, steps in ATTRIBUTE_STEPS.items():
             rows[name] = of_vectors(_projected(split, x, steps, dim, seed))
-        near = _nearest(split, x)
+        near = nearest_by_attributes(x, split.new, _NEAREST, without=split.new)
         at = None if of_classes is None else split.whole.positions(of_classes[0].nodes)
         rows[NEAREST] = figures(None if at is None else _votes(split, near, at), _shared_links(split, near))
+        if at is not None:
+            spread = propagation_scorer(_beside(split, near), at)
+            rows[f"{PROPAGATION}, and X"] = figures(spread, None)
         if of_classes is not None:
             rows["most frequent classes"] = figures(most_frequent, None)
         if of_links is not None:
@@ -192,25 +202,13 @@ def _projected(split: NodeSplit, x: Any, steps: int, dim: int, seed: int) -> Emb
     return Embedding(split.whole.nodes, vectors.astype(np.float32))
 
 
-def _nearest(split: NodeSplit, x: Any) -> sparse.csr_array:
-    """The cosine of each new node with the known ones most similar to it, those above 0: new x all nodes."""
+def _beside(split: NodeSplit, near: sparse.csr_array) -> sparse.csr_array:
+    """The links of known nodes, and of each new one those to the nearest by attributes, in either direction: n x n."""
     n = split.whole.n_nodes
-    x = sparse.csr_array(x, dtype=np.float64)
-    lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
-    unit = sparse.csr_array(sparse.diags_array(1 / np.where(lengths > 0, lengths, 1)) @ x)
-    rest = sparse.csr_array(unit.T)
-    columns, values, ends = [], [], [0]
-    for start in range(0, len(split.new), _ROWS):
-        dense = sparse.csr_array(unit[split.new[start : start + _ROWS]] @ rest).toarray()
-        dense[:, split.new] = 0
-        for row in dense:
-            best = np.argsort(-row, kind="stable")[:_NEAREST]
-            best = best[row[best] > 0]
-            columns.append(best)
-            values.append(row[best])
-            ends.append(ends[-1] + len(best))
-    data = np.concatenate([np.empty(0), *values]), np.concatenate([np.empty(0, np.int64), *columns]), ends
-    return sparse.csr_array(data, shape=(len(split.new), n))
+    own = links(without_links_of_new(split), directed=False, weights=True, loops="drop").astype(np.float64)
+    at = sparse.csr_array((np.ones(len(split.new)), (split.new, np.arange(len(split.new)))), shape=(n, len(split.new)))
+    more = sparse.csr_array(at @ near)
+    return sparse.csr_array(own + more + more.T)
 
 
 def _votes(split: NodeSplit, near: sparse.csr_array, at: Ints) -> ClassScorer:

@@ -28,7 +28,7 @@ from netfold.evaluate.task import NORMALIZE, SCORES_OF_VECTORS
 
 __all__ = ["REPLAY_WAYS", "replay"]
 
-REPLAY_WAYS = ("settle", "place", "LabelProp", "warm refit", "refit", "refit, aligned")
+REPLAY_WAYS = ("settle", "place", "place again", "LabelProp", "warm refit", "refit", "refit, aligned")
 """In which the vectors of a network that grows are kept up; the first is the one that is asked about."""
 
 _CPU, _ROUNDS = "CPU-s", 100
@@ -71,14 +71,16 @@ def replay(
     """Replay the edges that came after a fit, in `days` batches in random order, with the nodes that they bring.
 
     `model` was fitted to `split.known`; what `split.whole` has more comes now. Each batch is taken in by
-    `Evolving.update`; on every `every`-th day (but the last, after which nothing comes) the vectors are settled
-    (`Evolving.settle`, with `mu`) and measured. The classifier is the old one: it learned from the vectors
-    of the fit and is never trained again. micro- and macro-F1 are of the new nodes that are there, by that classifier;
-    AUC is of the next batch's links among nodes that are there (where it has such), scored above one random partner
-    each. Both are means over the days that are measured, and CPU-s the processor time of all updates and trainings.
+    `Evolving.update`; on every `every`-th day (but the last, after which nothing comes) what was placed is
+    placed again, the vectors are settled (`Evolving.settle`, with `mu`) and measured. The classifier is the old one: it
+    learned from the vectors of the fit and is never trained again. micro- and macro-F1 are of the new nodes that are
+    there, by that classifier; AUC is of the next batch's links among nodes that are there (where it has such), scored
+    above one random partner each. Both are means over the days that are measured, and CPU-s the processor time of all
+    updates and trainings.
 
-    Beside it: placing alone; LabelProp from the vectors of the fit; a warm refit (mu = 0); and new fits, as they are
-    and turned into the old space (`nf.align`). Of a model that cannot be settled, placing is what is asked about.
+    Beside it: placing alone; placing where on each day that is measured all that came since the fit is placed again, by
+    all links that it has by then; LabelProp from the vectors of the fit; a warm refit (mu = 0); and new fits, as they
+    are and turned into the old space (`nf.align`). Of a model that cannot be settled, placing is what is asked about.
 
     >>> import netfold as nf
     >>> split = nf.evaluate.split_nodes(nf.datasets.karate(), 5)
@@ -180,8 +182,9 @@ def _replayed(
     if not days:
         raise InputError(f"every={every!r} leaves no day to be measured before the last of {len(batches)}; give less")
     trainings: dict[str, Callable[[Evolving, Graph], Any]] = {
-        "settle": lambda stream, now: stream.settle(now, mu=mu),
+        "settle": lambda stream, now: (stream.update(again=True), stream.settle(now, mu=mu)),
         "place": lambda stream, now: None,
+        "place again": lambda stream, now: stream.update(again=True),
         "warm refit": lambda stream, now: stream.settle(now, mu=0.0),
         "refit": lambda stream, now: stream.refit(now, align=False),
         "refit, aligned": lambda stream, now: stream.refit(now),

@@ -32,6 +32,7 @@ __all__ = [
     "all_vectors",
     "asked_classes",
     "cheap_methods",
+    "check_new_node_options",
     "extending",
     "hold_out_half",
     "known_vectors",
@@ -273,6 +274,15 @@ NewNodeTask = tuple[Callable[[Method], dict[str, float]], dict[str, Any]]
 """What gives a method's figures, and the choices that they depend on."""
 
 
+def check_new_node_options(score: str, normalize: str, C: float, per_positive: int) -> None:
+    """Refuse what no task about new nodes can be asked with."""
+    check_choice(SCORES_OF_VECTORS, score=score)
+    check_choice(NORMALIZE, normalize=normalize)
+    if not is_between(C, 0, np.inf):
+        raise InputError(f"C={C!r} is not a finite number above 0")
+    check_at_least_one(per_positive=per_positive)
+
+
 @renamed(labels="classes")
 def out_of_sample(
     model: Any,
@@ -314,12 +324,8 @@ def out_of_sample(
     """
     score = chosen_score("out-of-sample", model, score)
     linked = getattr(model, "reaches", "path") if linked is None else linked
-    check_choice(SCORES_OF_VECTORS, score=score)
     check_choice(LINKED, linked=linked)
-    check_choice(NORMALIZE, normalize=normalize)
-    if not is_between(C, 0, np.inf):
-        raise InputError(f"C={C!r} is not a finite number above 0")
-    check_at_least_one(per_positive=per_positive)
+    check_new_node_options(score, normalize, C, per_positive)
     known = known_vectors(model, base, split)
     tasks = {} if classes is None else {"classes": _classes_task(split, classes, normalize, C)}
     if links and not isinstance(model, Embedding):

@@ -17,6 +17,7 @@ from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer
 __all__ = ["attribute_file", "read_attributes"]
 
 _DELIMITERS = (b"\t", b";", b",", b" ")
+_HOLDS = "a node and what is known of it on each line"
 _SAMPLE = 1000
 """Rows that are looked at before it is known whether a table is wide or long."""
 _MOST = 200_000_000
@@ -61,7 +62,7 @@ def read_attributes(
     """
     path, named = attribute_file(path)
     columns = columns if columns is not None else named
-    kind = file_kind(path)
+    kind = file_kind(path, _HOLDS)
     rows = _parquet_rows(path) if kind == "parquet" else _text_rows(path, kind)
     head = list(islice(rows, _SAMPLE))
     header = bool(head) and (head[0][0] == 0 or _is_header(head, nodes))
@@ -69,7 +70,7 @@ def read_attributes(
     names = [_text(x) for x in head[0][1]] if header else [f"column {i + 1}" for i in range(width)]
     body = head[header:]
     if not body or width < 2:
-        raise refusal(path, "there are no attributes; it should hold a node and what is known of it on each line")
+        raise refusal(path, f"there are no attributes; it should hold {_HOLDS}")
     at = next((i for i, name in enumerate(names) if name.casefold() in NODE_COLUMNS), 0)
     everything = chain(body, rows)
     try:

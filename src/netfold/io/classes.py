@@ -71,7 +71,7 @@ _ABSENT = object()
 
 
 def _lines(path: Path) -> list[_Line]:
-    kind = file_kind(path)
+    kind = file_kind(path, "a node and its classes on each line")
     if kind == "parquet":
         return _parquet_lines(path)
     lines: list[_Line] = []

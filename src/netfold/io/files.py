@@ -27,8 +27,8 @@ except ImportError:  # Windows: nothing is locked there
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
-    "check_free", "check_room", "check_writable", "locked_file", "read_facts", "recover", "sha256", "staged_file",
-    "staged_folder", "try_lock",
+    "check_free", "check_room", "check_writable", "locked_file", "read_facts", "recover", "remove_ours", "sha256",
+    "staged_file", "staged_folder", "try_lock",
 ]  # fmt: skip
 
 
@@ -162,6 +162,24 @@ def _check_ours(folder: Path) -> None:
         if entry.name not in names or not entry.is_file(follow_symlinks=False):
             what = f"{entry.name!r}, which netfold did not write"
             raise InputError(f"{folder} holds {what}, and is not replaced; move that, or give another name")
+
+
+def remove_ours(folder: Path) -> list[str]:
+    """Remove the files of a folder that its manifest lists, the manifest last, and the folder if nothing is left in it.
+
+    What is left, by name: netfold did not write it. Links are not followed, and no name leads out of the folder.
+    """
+    _, names = _described(folder)
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name == "manifest.json")
+    left = []
+    for entry in entries:
+        if entry.name in names and entry.is_file(follow_symlinks=False):
+            Path(entry.path).unlink()
+        else:
+            left.append(entry.name)
+    if not left:
+        folder.rmdir()
+    return sorted(left)
 
 
 def _described(folder: Path) -> tuple[str, set[str]]:

@@ -47,16 +47,17 @@ def excerpt(text: bytes) -> str:
     return repr(start if len(text) <= 40 else start[:37] + "...")
 
 
-def file_kind(path: Path) -> str:
-    """`text`, `gzip`, `zstd` or `parquet`, by its first bytes; the name only tells what was meant."""
+def file_kind(path: Path, holds: str = "one edge per line") -> str:
+    """`text`, `gzip`, `zstd` or `parquet`, by its first bytes; the name only tells what was meant.
+
+    `holds` says what an empty one should hold.
+    """
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise refusal(path, "this is a folder; give the file in it")
         if not stat.S_ISREG(status.st_mode):
-            raise refusal(
-                path, "this is not a regular file, and edges are read more than once; write them to a file first"
-            )
+            raise refusal(path, "this is not a regular file, and it is read more than once; write it to a file first")
         with path.open("rb") as file:
             head = file.read(16)
     except InputError:
@@ -66,7 +67,7 @@ def file_kind(path: Path) -> str:
     except (OSError, ValueError) as e:
         raise refusal(path, f"the file cannot be opened ({_reason(e)}); check its name and permissions") from None
     if not head:
-        raise refusal(path, "the file is empty; it should hold one edge per line")
+        raise refusal(path, f"the file is empty; it should hold {holds}")
     by_magic = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "text")
     meant = _SUFFIX.get(path.suffix.lower(), by_magic)
     if meant != by_magic:
@@ -182,6 +183,7 @@ BLANK = b" \t"
 
 LARGEST_WEIGHT = float(np.finfo(np.float32).max)
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 _BLANKS = re.compile(rb"[ \t]+")
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 
@@ -256,6 +258,8 @@ def is_unbounded(text: bytes) -> bool:
 def weight_of(text: bytes) -> float:
     """The weight that a text means; a ValueError says why it means none."""
     value = float(text) if is_number_text(text) else None
+    if value is None and _DECIMAL_COMMA.fullmatch(text):
+        raise ValueError("has a decimal comma; weights have a point, as 0.5")
     if value is None and not is_unbounded(text):
         raise ValueError("is not a number; weights are finite numbers of at least 0, as 2, 0.5 or 1e-3")
     if value is None or not isfinite(value):

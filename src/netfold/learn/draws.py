@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-__all__ = ["FEW", "STEP", "TABLE", "normal", "scrambled", "uniform"]
+__all__ = ["FEW", "STEP", "TABLE", "normal", "scrambled", "uniform", "uniform_at"]
 
 FEW = 1 << 16
 """Up to so many numbers come from the CPU ..."""
@@ -58,6 +58,14 @@ def normal(shape: Sequence[int], generator: torch.Generator, device: torch.devic
         return torch.randn(tuple(shape), generator=generator, device=generator.device).to(device)
     lengths = uniform(shape, generator, device, dtype=torch.float32, few=0).neg_().add_(1).log_().mul_(-2).sqrt_()
     return lengths.mul_(uniform(shape, generator, device, dtype=torch.float32, few=0).mul_(2 * math.pi).cos_())
+
+
+def uniform_at(keys: Tensor, places: Tensor) -> Tensor:
+    """The number in [0, 1) at a place of the sequence of a key, for as many keys and places as there are; float64.
+
+    Whoever asks, with whatever else, is given the same.
+    """
+    return _shifted(scrambled(places.add(1).mul_(STEP).add_(keys)), 64 - 53).double().mul_(2.0**-53)
 
 
 def _mixed(key: int, start: int, count: int, device: torch.device) -> Tensor:

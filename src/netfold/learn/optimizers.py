@@ -46,6 +46,15 @@ class _SGD(_Bare, torch.optim.SGD):
         return _bare(torch.optim.SGD.step)(self, closure)
 
 
+class _RMSprop(_Bare, torch.optim.RMSprop):
+    """And of that by the mean of squares."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Take one step."""
+        return _bare(torch.optim.RMSprop.step)(self, closure)
+
+
 class RowAdagrad(_Bare):
     """Adagrad with one step size per row of a table: 4 bytes of state a row instead of 8 bytes a number.
 
@@ -134,6 +143,7 @@ def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tenso
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": _adam,
     "sgd": lambda params, lr: _SGD(params, lr=lr, fused=True),
+    "rmsprop": lambda params, lr: _RMSprop(params, lr=lr),
     "row_adagrad": RowAdagrad,
     "adam_and_rows": AdamAndRows,
 }

@@ -22,12 +22,15 @@ from netfold.learn.sparse_rows import PIECE
 from netfold.learn.walks import Links, random_walks
 
 __all__ = [
+    "DRAWN",
+    "GROUP",
     "PRIOR",
     "Against",
     "Noise",
     "PairBatch",
     "Read",
     "Windows",
+    "add_at",
     "batch_by_size",
     "begin_rows",
     "center_weights",
@@ -36,6 +39,7 @@ __all__ = [
     "negative_sum",
     "pair_batches",
     "pair_sum",
+    "places_of",
     "window_batches",
     "window_sum",
 ]
@@ -174,8 +178,8 @@ def _add_windows(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int, 
         slope = scores.sigmoid_().mul_(-weights)
         dz[:, here] = torch.bmm(slope, c[:, around])
         dc[:, around] += torch.bmm(slope.transpose(1, 2), z[:, here])
-    _add(grads[0], at, dz)
-    _add(grads[1], at, dc)
+    add_at(grads[0], at, dz)
+    add_at(grads[1], at, dc)
     return total
 
 
@@ -203,8 +207,8 @@ class _Pairs(_Known):
             scores = (z * c).sum(1).neg_()
             total += functional.softplus(scores).sum()
             slope = scores.sigmoid_().neg_()[:, None]
-            _add(grads[0], left, c.mul_(slope))
-            _add(grads[1], right, z.mul_(slope))
+            add_at(grads[0], left, c.mul_(slope))
+            add_at(grads[1], right, z.mul_(slope))
         ctx.save_for_backward(*grads)
         ctx.rest = (None,)
         return total
@@ -220,8 +224,8 @@ class _Negatives(_Known):
             scores = torch.bmm(z, c.transpose(1, 2))
             total += (functional.softplus(scores).sum(2) * weight).sum()
             slope = scores.sigmoid_().mul_(weight[:, :, None])
-            _add(grads[0], at, torch.bmm(slope, c))
-            _add(grads[1], others, torch.bmm(slope.transpose(1, 2), z))
+            add_at(grads[0], at, torch.bmm(slope, c))
+            add_at(grads[1], others, torch.bmm(slope.transpose(1, 2), z))
         ctx.save_for_backward(*grads)
         ctx.rest = (None,) * 3
         return total
@@ -232,7 +236,7 @@ def _read(rows: Tensor, at: Tensor) -> Tensor:
     return rows.index_select(0, at.flatten()).view(*at.shape, rows.shape[1])
 
 
-def _add(out: Tensor, at: Tensor, rows: Tensor) -> None:
+def add_at(out: Tensor, at: Tensor, rows: Tensor) -> None:
     """out[at] += rows, where a row may be named often: summed in the same order each time."""
     index, values = at.flatten(), rows.view(-1, out.shape[1])
     if out.is_cuda:
@@ -241,7 +245,7 @@ def _add(out: Tensor, at: Tensor, rows: Tensor) -> None:
         out.index_add_(0, index, values)
 
 
-_GROUP, _DRAWN = 20, 32
+GROUP, DRAWN = 20, 32
 """So many centers share so many nodes drawn: as many scores as one negative for each of 1.6 pairs would need, but the
 nodes drawn are read once a group, and a node is drawn often enough for its context to be pushed evenly."""
 
@@ -328,6 +332,10 @@ class Noise:
         drawn = uniform((count,), generator, self.sums.device)
         return torch.searchsorted(self.sums, drawn, right=True).clamp_(max=len(self.sums) - 1)
 
+    def draw_groups(self, groups: int, generator: torch.Generator) -> Tensor:
+        """Nodes for so many groups of centers: groups x S."""
+        return self.draw(groups * DRAWN, generator).view(groups, DRAWN)
+
 
 def window_batches(
     links: Links,
@@ -360,26 +368,26 @@ def _windows(walks: Tensor, noise: Noise, window: int, n_negatives: int, generat
     nodes, places = torch.unique(walks[there], return_inverse=True)
     met = torch.full_like(walks, -1)
     met[there] = places
-    alone, drawn = _drawn(nodes, noise, math.ceil(walks.numel() / _GROUP), generator)
+    alone, drawn = places_of(nodes, noise.draw_groups(math.ceil(walks.numel() / GROUP), generator))
     against = _against(met.clamp(min=0).flatten(), center_weights(walks, window).flatten(), drawn, n_negatives)
     return Windows(nodes, alone, met, window, against)
 
 
-def _drawn(nodes: Tensor, noise: Noise, groups: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """The nodes drawn for so many groups that are not among `nodes`; and the places of all, those come last."""
-    drawn = noise.draw(groups * _DRAWN, generator)
-    at = torch.searchsorted(nodes, drawn).clamp_(max=len(nodes) - 1)
-    others = (nodes[at] != drawn).nonzero()[:, 0]
-    alone, places = torch.unique(drawn[others], return_inverse=True)
+def places_of(nodes: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+    """The nodes drawn (any shape) that are not among `nodes`; and the places of all, where those come last."""
+    flat = drawn.flatten()
+    at = torch.searchsorted(nodes, flat).clamp_(max=len(nodes) - 1)
+    others = (nodes[at] != flat).nonzero()[:, 0]
+    alone, places = torch.unique(flat[others], return_inverse=True)
     at[others] = len(nodes) + places
-    return alone, at.view(groups, _DRAWN)
+    return alone, at.view(drawn.shape)
 
 
 def _against(centers: Tensor, weights: Tensor, drawn: Tensor, n_negatives: int) -> Against:
     """Centers and their weights in groups of equal size, the last one filled up with nothing."""
-    missing = -len(centers) % _GROUP
-    centers, weights = (torch.nn.functional.pad(x, (0, missing)).view(-1, _GROUP) for x in (centers, weights))
-    return Against(centers, weights * (n_negatives / _DRAWN), drawn)
+    missing = -len(centers) % GROUP
+    centers, weights = (torch.nn.functional.pad(x, (0, missing)).view(-1, GROUP) for x in (centers, weights))
+    return Against(centers, weights * (n_negatives / DRAWN), drawn)
 
 
 def pair_batches(
@@ -404,5 +412,5 @@ def pair_batches(
 def _pairs(pairs: Tensor, noise: Noise, n_negatives: int, generator: torch.Generator) -> PairBatch:
     count = pairs.shape[1]
     nodes, met = torch.unique(pairs, return_inverse=True)
-    alone, drawn = _drawn(nodes, noise, math.ceil(count / _GROUP), generator)
+    alone, drawn = places_of(nodes, noise.draw_groups(math.ceil(count / GROUP), generator))
     return PairBatch(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, n_negatives))

@@ -23,14 +23,17 @@ from netfold.learn.solvers import leading_eigenpairs, leading_eigenvectors, trun
 from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
+    "LARGE_ROUNDS",
     "RBM",
     "SparseRBM",
     "contrastive_divergence",
     "deep_belief_network",
     "large_on",
     "leading_directions",
+    "spectral_rows",
     "spectral_start",
     "unit_scale",
+    "with_offsets",
 ]
 
 
@@ -209,20 +212,29 @@ def spectral_start(
         rows = SparseRows.from_scipy(scaled, dtype=torch.float32, device=device)
         top = torch.from_numpy(np.sqrt(sums / whole)).float().to(device)
         values, eigenvectors = _eigenvectors(rows, rank, generator, without=top)
-        scale = torch.from_numpy(roots * math.sqrt(whole)).to(device)[
-            :, None
-        ]  # float64: a light node of a heavy graph is far out
-        eigenvectors = scale * eigenvectors * _filtered(values, window).sqrt()
-        first[:, 1 : rank + 1] = _shortened(eigenvectors)
+        scale = torch.from_numpy(roots * math.sqrt(whole)).to(
+            device
+        )  # float64: a light node of a heavy graph is far out
+        first[:, 1 : rank + 1] = spectral_rows(values, eigenvectors, scale, window)
     has_links = torch.from_numpy(linked).to(device)
-    offset = has_links.float() * math.sqrt(math.log(n_negatives))
     noise = (uniform((n, dim), generator, device, dtype=torch.float32, few=TABLE) - 0.5) / dim
-    second = first.clone()
-    first[:, 0], second[:, 0] = offset, -offset
-    return first + noise * has_links[:, None], second
+    return with_offsets(first, has_links, noise, n_negatives)
 
 
-_LARGE_ROUNDS = 12
+def spectral_rows(values: Tensor, eigenvectors: Tensor, scale: Tensor, window: int) -> Tensor:
+    """Rows of √vol D^-½ U √f(Λ), shortened; `scale` has √vol / √degree of each, 0 for a node without links."""
+    return _shortened(scale[:, None] * eigenvectors * _filtered(values, window).sqrt())
+
+
+def with_offsets(rows: Tensor, has_links: Tensor, noise: Tensor, n_negatives: int) -> tuple[Tensor, Tensor]:
+    """Vectors and contexts of rows whose first coordinate is free (m x dim): the offset there, and noise on vectors."""
+    offset = has_links.float() * math.sqrt(math.log(n_negatives))
+    second = rows.clone()
+    rows[:, 0], second[:, 0] = offset, -offset
+    return rows + noise * has_links[:, None], second
+
+
+LARGE_ROUNDS = 12
 """Of the solver for a large graph, at most: the vectors that have not converged by then are those of no structure."""
 
 
@@ -239,7 +251,7 @@ def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) 
     def squared(x: Tensor) -> Tensor:
         return rows.transposed_matmul(rows.matmul(x))
 
-    pairs = leading_eigenpairs(squared, rows.width, rank, generator, upper=True, rounds=_LARGE_ROUNDS, like=rows.values)
+    pairs = leading_eigenpairs(squared, rows.width, rank, generator, upper=True, rounds=LARGE_ROUNDS, like=rows.values)
     return pairs.vectors
 
 
@@ -251,7 +263,7 @@ def _eigenvectors(rows: SparseRows, rank: int, generator: torch.Generator, *, wi
     def times(x: Tensor) -> Tensor:
         return rows.matmul(x) - torch.outer(without, without @ x)
 
-    pairs = leading_eigenpairs(times, len(rows), rank, generator, upper=True, rounds=_LARGE_ROUNDS, like=rows.values)
+    pairs = leading_eigenpairs(times, len(rows), rank, generator, upper=True, rounds=LARGE_ROUNDS, like=rows.values)
     return pairs.values.to(pairs.vectors), pairs.vectors
 
 

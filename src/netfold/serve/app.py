@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import contextlib
 import hashlib
 import hmac
 import ipaddress
+import itertools
 import json
 import os
 import re
+import secrets
 import socket
 import sys
 import time
-import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -77,6 +79,32 @@ class _Refusal(Exception):  # noqa: N818
         self.status, self.headers = status, headers
 
 
+@dataclass(eq=False)
+class _Group:
+    """Questions that are answered as one, and have one clock: that of the first."""
+
+    queries: list[NearestQuery] = field(default_factory=list)
+    futures: list[asyncio.Future[Any]] = field(default_factory=list)
+    late: asyncio.TimerHandle | None = None
+
+    def add(self, query: NearestQuery, future: asyncio.Future[Any]) -> None:
+        self.queries.append(query)
+        self.futures.append(future)
+
+    def end(self, answers: list[Any] | Exception) -> None:
+        """Give each question its answer, or its exception; one that has it, or is waited for no more, is left."""
+        if self.late is not None:
+            self.late.cancel()
+        each = [answers] * len(self.futures) if isinstance(answers, Exception) else answers
+        for future, answer in zip(self.futures, each, strict=True):
+            if future.done():
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(_too_deep() if isinstance(answer, RecursionError) else answer)
+            else:
+                future.set_result(answer)
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address can be reached from this machine alone."""
     try:
@@ -124,13 +152,15 @@ class Server:
         self._open |= {"/metrics", "/openapi.json"} if local else set()
         own = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
         self._names = {x.lower() for x in (*_LOCAL, own, *self.settings.hosts)}
-        self._groups: dict[Any, list[tuple[NearestQuery, asyncio.Future[Any]]]] = {}
+        self._groups: dict[Any, _Group] = {}
         self._draining: dict[Any, asyncio.Task[None]] = {}
         self._tidying: asyncio.TimerHandle | None = None
         self._update_decoder = msgspec.json.Decoder(UpdateQuery)
         self._waiting, self._unknown, self._reloading = 0, 0, asyncio.Lock()
         self._counts: Counter[tuple[str, int]] = Counter()
-        self._times: dict[str, list[float]] = {}
+        self._times: dict[str, list[float]] = {}  # how many took up to each of _BUCKETS, and longer; their sum
+        self._run, self._answered = secrets.token_hex(8), 0
+        self._lines: list[bytes] = []
 
     def app(self) -> Starlette:
         """The ASGI application."""
@@ -182,25 +212,34 @@ class Server:
     def _respond(
         self, request: Request, route: str, status: int, body: bytes, headers: dict[str, str], seconds: float
     ) -> Response:
+        self._answered += 1
         given = request.headers.get("x-request-id", "")
-        name = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        name = given if _ID.fullmatch(given) else f"{self._run}{self._answered:08x}"
         self._counts[route, status] += 1
-        self._times.setdefault(route, [0.0] * (len(_BUCKETS) + 2))
-        for i, most in enumerate(_BUCKETS):
-            self._times[route][i] += seconds <= most
-        self._times[route][-2] += 1
-        self._times[route][-1] += seconds
-        facts: dict[str, Any] = {"time": round(time.time(), 3), "id": name, "route": route, "status": status}
-        facts |= {"ms": round(1000 * seconds, 2), **getattr(request.state, "facts", {})}
-        if hasattr(request.state, "failure"):
-            facts["failure"] = request.state.failure
-        if self.settings.log or "failure" in facts:
-            _log(facts)
+        times = self._times.setdefault(route, [0.0] * (len(_BUCKETS) + 2))
+        times[bisect.bisect_left(_BUCKETS, seconds)] += 1
+        times[-1] += seconds
+        said = request.state._state
+        if self.settings.log or "failure" in said:
+            facts = {"time": round(time.time(), 3), "id": name, "route": route, "status": status}
+            facts |= {"ms": round(1000 * seconds, 2), **said.get("facts", {})}
+            self._log(facts | ({"failure": said["failure"]} if "failure" in said else {}))
         kind = "text/plain; version=0.0.4" if route == "/metrics" and status == 200 else "application/json"
-        if status == 200 and getattr(request.state, "arrow", False):
+        if status == 200 and said.get("arrow"):
             kind = _ARROW
         safe = {"X-Request-Id": name, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return Response(body, status, headers | safe, kind)
+
+    def _log(self, facts: dict[str, Any]) -> None:
+        """A line of the log; those of one turn of the loop are written together."""
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self._write_lines)
+        self._lines.append(msgspec.json.encode(facts))
+
+    def _write_lines(self) -> None:
+        lines, self._lines = self._lines, []
+        sys.stderr.write("".join(line.decode() + "\n" for line in lines))
+        sys.stderr.flush()
 
     def _check(self, request: Request, route: str) -> None:
         """The host that is asked for, the page that asks, and its token."""
@@ -268,32 +307,37 @@ class Server:
     async def _together(self, served: Served, query: NearestQuery) -> Any:
         """As `_in_thread`; questions that come while others like them are answered wait, and are answered as one."""
         self._check_queue()
-        key = served, query.k, query.metric, query.type, query.exact
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._groups.setdefault(key, []).append((query, future))
+        key, loop = (served, query.k, query.metric, query.type, query.exact), asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._waiting += 1
+        if key not in self._groups:
+            self._groups[key] = group = _Group()
+            group.late = loop.call_later(self.settings.seconds, self._expire, key, group)
+        self._groups[key].add(query, future)
         if key not in self._draining:
             self._draining[key] = asyncio.create_task(self._drain(key))
-        return await self._answer_of(future)
+        return await future
+
+    def _expire(self, key: Any, group: _Group) -> None:
+        """Refuse questions that have had no answer in time; those that run still count as waiting until they end."""
+        if self._groups.get(key) is group:  # they have not begun
+            del self._groups[key]
+            self._waiting -= len(group.queries)
+        group.end(self._too_late())
 
     async def _drain(self, key: Any) -> None:
-        served = key[0]
+        served, loop = key[0], asyncio.get_running_loop()
 
         def run(queries: list[NearestQuery]) -> list[Any]:
             answers = served.nearest_together(queries)
             return [x if isinstance(x, Exception) else self._encoded(served, x) for x in answers]
 
-        while group := self._groups.pop(key, []):
-            answers: list[Any]
+        while group := self._groups.pop(key, None):
             try:
-                queries = [query for query, _ in group]
-                answers = await asyncio.get_running_loop().run_in_executor(self._pool, run, queries)
+                group.end(await loop.run_in_executor(self._pool, run, group.queries))
             except Exception as e:
-                answers = [e] * len(group)
-            for (_, future), answer in zip(group, answers, strict=True):
-                if isinstance(answer, Exception):
-                    future.set_exception(_too_deep() if isinstance(answer, RecursionError) else answer)
-                else:
-                    future.set_result(answer)
+                group.end(e)
+            self._waiting -= len(group.queries)
         del self._draining[key]
 
     def _check_queue(self) -> None:
@@ -324,7 +368,10 @@ class Server:
         try:
             return await asyncio.wait_for(asyncio.shield(future), self.settings.seconds)
         except TimeoutError:
-            raise _Refusal(504, f"there is no answer after {self.settings.seconds:g} s") from None
+            raise self._too_late() from None
+
+    def _too_late(self) -> _Refusal:
+        return _Refusal(504, f"there is no answer after {self.settings.seconds:g} s")
 
     async def _body(self, request: Request) -> bytes:
         """All of a question, as long as it may be, within a third of the time for an answer."""
@@ -448,7 +495,7 @@ class Server:
                     facts |= {"version": self.models[name].version}
                 except Exception as e:
                     facts |= {"failure": f"{type(e).__name__}: the version before is served still"}
-                _log(facts)
+                self._log(facts)
 
     # ---------------------------------------------------------------- about itself
 
@@ -458,8 +505,9 @@ class Server:
         for (route, status), count in sorted(self._counts.items()):
             lines.append(f'netfold_requests_total{{route="{route}",status="{status}"}} {count}')
         lines.append("# TYPE netfold_request_seconds histogram")
-        for route, (*counts, n, seconds) in sorted(self._times.items()):
-            for most, below in zip((*_BUCKETS, "+Inf"), (*counts, n), strict=True):
+        for route, (*counts, seconds) in sorted(self._times.items()):
+            *_, n = upto = list(itertools.accumulate(counts))
+            for most, below in zip((*_BUCKETS, "+Inf"), upto, strict=True):
                 lines.append(f'netfold_request_seconds_bucket{{route="{route}",le="{most}"}} {below:.0f}')
             lines.append(f'netfold_request_seconds_count{{route="{route}"}} {n:.0f}')
             lines.append(f'netfold_request_seconds_sum{{route="{route}"}} {seconds:.6f}')
@@ -503,12 +551,14 @@ class Server:
     # ---------------------------------------------------------------- to run it
 
     def listen(self, port: int) -> socket.socket:
-        """The socket that it answers on; port 0 takes a free one."""
+        """The socket that it answers on; port 0 takes a free one. No packet of an answer waits for the one before."""
         host = "127.0.0.1" if self.settings.host == "localhost" else self.settings.host
         try:
-            return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            own = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except (OSError, OverflowError) as e:
             raise InputError(f"{host}:{port} cannot be listened on ({e}); give another --port or --host") from None
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections have it too
+        return own
 
     def run(self, listening: socket.socket) -> None:
         """Answer until SIGTERM or Ctrl-C; what runs then is finished."""
@@ -540,7 +590,7 @@ def _timed(seconds: float) -> Any:
         _bytes = 0
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            super().connection_made(_OneWrite(transport, self.loop))
             self._late = self.loop.call_later(seconds, transport.close)
 
         def data_received(self, data: bytes) -> None:
@@ -567,17 +617,37 @@ def _timed(seconds: float) -> Any:
     return TimedProtocol
 
 
+class _OneWrite:
+    """A transport that sends what is written in one turn of the loop, a head and its body, by one call."""
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop):
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._send)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._parts:
+            parts, self._parts = self._parts, []
+            self._transport.write(b"".join(parts))
+
+
 def _give_memory_back() -> None:
     """What the version before took goes back to the system, where the C library can be told so."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _log(facts: dict[str, Any]) -> None:
-    sys.stderr.write(json.dumps(facts) + "\n")
-    sys.stderr.flush()
 
 
 def _as_list(x: Any) -> Any:

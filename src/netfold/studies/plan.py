@@ -82,15 +82,16 @@ def arcs_of_nodes(folder: PartsFolder) -> Any:
     return np.concatenate([np.diff(folder.arrays(i)["indptr"]) for i in range(len(folder))])
 
 
-def needed_rows(degrees: Any, ranks: int) -> float:
+def needed_rows(degrees: Any, ranks: int, steps: int = 1) -> float:
     """U: the rows of others that a rank's arcs name, expected where nodes are in the order of a hash.
 
-    A node of degree d has a neighbor on a given rank with the chance 1 - (1 - 1/R)^d.
+    A node of degree d has a neighbor on a given rank with the chance 1 - (1 - 1/R)^d. Where an epoch has S steps, each
+    of random nodes, what each of them names is counted: S (1 - (1 - 1/RS)^d).
     """
     if ranks == 1:
         return 0.0
-    share = 1 / ranks
-    return float((1 - share) * (1 - (1 - share) ** np.asarray(degrees, np.float64)).sum())
+    missed = (1 - 1 / (ranks * steps)) ** np.asarray(degrees, np.float64)
+    return float((1 - 1 / ranks) * steps * (1 - missed).sum())
 
 
 def counted_memory(model: Embedder, nodes: int, arcs: int, ranks: int = 1) -> int | None:
@@ -124,12 +125,16 @@ def _plan(nodes: int, arcs: int, degrees: Any, directed: bool, model: Embedder, 
     why = model._unspread(directed=directed)
     ranks = 1 if why else ranks
     own_nodes, own_arcs = -(-nodes // ranks), -(-arcs // ranks)
-    needed = needed_rows(degrees, ranks)
+    steps = model._steps(nodes)
+    needed = needed_rows(degrees, ranks, steps)
     sent = round(needed * model._sent(directed=directed)) if ranks > 1 else 0
-    flight = round(needed * model._in_flight(directed=directed) / (ranks - 1)) if ranks > 1 else 0
+    if ranks > 1 and (by_steps := model._sent_in_epoch(degrees, ranks)) is not None:
+        sent = round(by_steps)
+    flight = round(needed * model._in_flight(directed=directed) / (steps * (ranks - 1))) if ranks > 1 else 0
+    taken = (model._bytes if why else model._part_bytes)(own_nodes, own_arcs, ranks)
     return Plan(
         nodes, arcs, ranks,
-        memory=_BASE + model._bytes(own_nodes, own_arcs, ranks) + flight + (_LOADED * arcs if why else 0),
+        memory=_BASE + taken + flight + (_LOADED * arcs if why else 0),
         sent=sent, seconds=None if wire is None or ranks == 1 else sent / wire,
         state=model._state_bytes(nodes), vectors=4 * (model.dim or 0) * nodes, why=why,
         counted=model.counted,

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from netfold.data.text import listed, type_in_words
 from netfold.embedder.options import holds, option
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.learn.progress import Progress
     from netfold.learn.training import Block
     from netfold.models.depthlgp.network import Batch, DepthLGPNetwork
+    from netfold.models.lgp.posterior import Placed
 
 __all__ = ["DepthLGP"]
 
@@ -134,9 +137,6 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             raise InputError(f"{listed(missing)}: in the graph, but without a vector in the embedding; it needs all")
         return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
 
-    def _unspread(self, *, directed: bool = False) -> str:
-        return "its subgraphs are not spread yet; it takes 8 dim bytes a node, so that one machine goes far"
-
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         return nodes * (16 * (self.dim or 128) + 64) + 24 * arcs
 
@@ -177,6 +177,60 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             degrees = torch.from_numpy(np.asarray(data.links.sum(axis=1), np.float32).ravel()).to(device)
             network.choose_starts(self._alone(network, data), degrees)
         return network
+
+    # ---------------------------------------------------------------- over several ranks
+
+    def _unspread(self, *, directed: bool = False) -> str:
+        return ""
+
+    def _spread(
+        self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False, vectors: Any = None
+    ) -> Problem[Any]:
+        from netfold.models.depthlgp.sharded import Sampling, ShardedDepthLGP
+
+        if self.dim and self.dim != vectors.shape[1]:
+            raise InputError(f"the embedding has {vectors.shape[1]} numbers a node and dim={self.dim}; leave dim at 0")
+        own = self._network({"n_nodes": graph.m, "dim": vectors.shape[1], "entries": 0}).to(graph.ranks.device)
+        roots = max(1, min(self.roots, graph.n_nodes // 8))
+        sampling = Sampling(self.samples, self.batch_size, roots, self._caps())
+        network = ShardedDepthLGP(
+            own, graph, vectors, self._generator, sampling, chosen=self.starts == "chosen", prior=(self.eta, self.zeta)
+        )
+        if not resumed:
+            network.start(mean=self.prior == "mean")
+        block = self._block(own)
+        for table in own.tables:
+            table.requires_grad_(any(x is table for x in block.parameters))
+        return Problem(network, network.batches, [block], self.schedule)
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        """At most: links that are asked for, 28 bytes each, and h and a of known nodes, back where both are learned.
+
+        A walk is at a node in proportion to its links; so many are read of each that it meets, and of those beside.
+        """
+        import numpy as np
+
+        counts = np.asarray(degrees, np.float64)
+        share = counts / max(1.0, counts.sum())
+        near, beside = (float(share @ np.minimum(counts, cap or np.inf)) for cap in (self.one_step, self.two_step))
+        known, links = near * (1 + beside), float(share @ counts) + near * beside
+        ways = 1 if self.starts == "chosen" else 2
+        each = 28 * links + known * (8 + 4 * ways * ((self.dim or 128) + 1))
+        return self.samples * self.roots * each * (1 - 1 / ranks) / ranks
+
+    def _placed(self, data: Linked, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Placed:
+        """Of a model that is spread over ranks, new nodes are divided among them; each then has all answers."""
+        graph, network = self._graph_parts, cast(Any, self.network_)
+        if graph is None or graph.ranks.size == 1:
+            return super()._placed(data, new, known)
+        if self.routine != "exact":
+            raise InputError("routine='sampled' places new nodes in one process; over ranks take routine='exact'")
+        graph.ranks.agree("later graph", {"fingerprint": data.graph.fingerprint})
+        self._check_weights(data)
+        placed, reached = network.place(data.links, new, known, self._generator(8) if self.uncertainty else None)
+        if graph.ranks.first:
+            self._warn(data.graph, new[~reached])
+        return placed  # type: ignore[no-any-return]
 
     def _held_back(self, data: _Embedded) -> npt.NDArray[np.int64]:
         """Known nodes that training never holds back: by these is seen where to start, and whether it helped."""

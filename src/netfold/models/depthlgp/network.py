@@ -77,10 +77,13 @@ class DepthLGPNetwork(Process):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The empirical risk over a batch: the mean over its nodes of ‖f(v) - f̃(v)‖², or of 1 - cosine."""
-        placed, count = self(batch.around), max(1, len(batch.vectors))
+        return {"risk": self.risk(self(batch.around), batch.vectors) / max(1, len(batch.vectors))}
+
+    def risk(self, placed: Tensor, vectors: Tensor) -> Tensor:
+        """The same as a sum, of where nodes are placed and their true vectors: both m x d."""
         if self.directions:
-            return {"risk": losses.direction_risk(placed - self.mean, batch.vectors - self.mean) / count}
-        return {"risk": losses.empirical_risk(placed, batch.vectors) / count}
+            return losses.direction_risk(placed - self.mean, vectors - self.mean)
+        return losses.empirical_risk(placed, vectors)
 
     @torch.no_grad()
     def agreement(self, batch: Batch) -> float:
@@ -97,20 +100,17 @@ class DepthLGPNetwork(Process):
 
         The first of those whose disagreement is hardly more than the least: the nearest to LabelProp.
         """
+        self.choose_by(lambda: self.agreement(batch), lambda power: self.kernel.weigh(degrees, power))
+
+    def choose_by(self, agreement: Callable[[], float], weigh: Callable[[float], None]) -> None:
+        """The same by how well nodes are placed as things are, and by what weighs them by a power of the degree."""
         starts = self.kernel.starts.clone()
 
         def by_multiple(pair: tuple[float, float]) -> None:
             self.kernel.starts.copy_(starts * starts.new_tensor(pair))
 
-        self._take(by_multiple, _MULTIPLES, batch)
-        self._take(lambda power: self.kernel.weigh(degrees, power), _POWERS, batch)
-
-    def _take(self, set_to: Callable[[Any], None], values: Sequence[Any], batch: Batch) -> None:
-        apart = []
-        for value in values:
-            set_to(value)
-            apart.append(max(0.0, 1 - self.agreement(batch)))
-        set_to(next(value for value, x in zip(values, apart, strict=True) if WORTH * x <= min(apart)))
+        _take(by_multiple, _MULTIPLES, agreement)
+        _take(weigh, _POWERS, agreement)
 
     @torch.no_grad()
     def match_lengths(self, batch: Batch) -> None:
@@ -129,3 +129,11 @@ class DepthLGPNetwork(Process):
         latent = solved(system)
         wrong = batch.vectors - self.vectors(latent)
         self.spread.measure(self.g, latent, posterior_variances(system, generator), wrong)
+
+
+def _take(set_to: Callable[[Any], None], values: Sequence[Any], agreement: Callable[[], float]) -> None:
+    apart = []
+    for value in values:
+        set_to(value)
+        apart.append(max(0.0, 1 - agreement()))
+    set_to(next(value for value, x in zip(values, apart, strict=True) if WORTH * x <= min(apart)))

@@ -42,10 +42,29 @@ def _check_columns(columns: Any, types: int, width: int) -> None:
         raise TypeError(f"its types have the attributes {columns!r}")
 
 
+def _pairs_of(facts: dict[str, Any]) -> int:
+    """How many pairs of nodes have counts; a TypeError where it cannot be so many."""
+    pairs, n = facts.get("pairs"), facts["n_nodes"]
+    if type(pairs) is not int or not 0 <= pairs <= n * (n - 1) // 2:
+        raise TypeError(f"{pairs!r} pairs of its {n} nodes have counts")
+    return pairs
+
+
+def _among_all(hypergraph: Hypergraph, places: Places) -> list[npt.NDArray[np.int64]]:
+    """The hyperedges of each form, m x N, as places among all nodes."""
+    import numpy as np
+
+    tuples, forms = places.tuples(hypergraph), places.schema.forms
+    columns = [[places.members[t][rows[:, a]] for a, t in enumerate(form.types)] for rows, form in zip(tuples, forms)]
+    return [np.stack(each, axis=1) for each in columns]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Counted(Input["Hypergraph"]):
     """A hypergraph, its schema, and its counts as DHNE reads them."""
 
+    pairs: bool = dataclasses.field(default=False, kw_only=True)
+    """Whether the similarity reads how many hyperedges two nodes share."""
     device: str = dataclasses.field(default="cpu", kw_only=True)
     """Where they may be counted."""
 
@@ -58,8 +77,13 @@ class _Counted(Input["Hypergraph"]):
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The hypergraph's fingerprint, its size and its schema; and which attributes each type has, where any are."""
+        """The hypergraph's fingerprint, its size and its schema; and which attributes each type has, where any are.
+
+        Where counts are read, how many pairs of nodes have any.
+        """
         facts = {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+        if self.pairs:
+            facts["pairs"] = sum(counts.nnz for counts in self.counts) // 2
         if self.attributes is None:
             return facts
         block, members = self.attributes.block, self.places.members
@@ -126,6 +150,11 @@ class DHNE(Embedder["DHNENetwork"]):
         "how many sums of products of a tuple's nodes, two by two, the similarity takes beside L; 0 is the chapter's",
         at_least=0,
     )
+    counts: bool = option(
+        False,
+        "whether the similarity reads beside vectors in how many hyperedges the nodes of a tuple are, two by two and "
+        "each, as logistic regression on counts does; not the chapter's",
+    )
     activation: str = option(
         "tanh", "σ of the encoder and of L; the chapter prints sigmoid", choices=("tanh", "sigmoid")
     )
@@ -181,6 +210,12 @@ class DHNE(Embedder["DHNENetwork"]):
         "batch_size",
         help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at most",
     )
+    tolerance: float = training(
+        "tolerance",
+        default=0.0,
+        help="training has converged when the objective improves by less than this share; 0: it never has",
+    )
+    patience: int = training("patience")
 
     def score(
         self, tuples: Iterable[Any], *, kind: Sequence[str] | None = None, later: Any = None
@@ -233,7 +268,7 @@ class DHNE(Embedder["DHNENetwork"]):
             raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
-        return _Counted(whole, attributes=own, device=self.device)
+        return _Counted(whole, attributes=own, pairs=self.counts, device=self.device)
 
     def _reads_attributes(self) -> bool:
         return True
@@ -263,6 +298,7 @@ class DHNE(Embedder["DHNENetwork"]):
         typical = [coder.typical_squares(seen) for coder, (_, seen) in zip(coders, scaled, strict=True)]
         if not resumed:
             network.start(self._generator(0), typical)
+        network.measure_counts(_among_all(data.graph, data.places))
         if data.attributes is not None:
             data.attributes.fill(network)
             network.measure_attributes(data.attributes.block, data.places.members, typical)
@@ -283,7 +319,14 @@ class DHNE(Embedder["DHNENetwork"]):
             dropout=self.dropout,
         )
         blocks = [Block(list(network.parameters()), self.optimizer, self.lr)]
-        return Problem(network, lambda epoch: of(self._generator(1, epoch)), blocks, self.schedule)
+        return Problem(
+            network,
+            lambda epoch: of(self._generator(1, epoch)),
+            blocks,
+            self.schedule,
+            self.tolerance,
+            self.patience,
+        )
 
     def _network(self, facts: dict[str, Any]) -> DHNENetwork:
         from netfold.embedder.attributes import scaling_tables
@@ -309,6 +352,7 @@ class DHNE(Embedder["DHNENetwork"]):
             alpha=self.alpha,
             nu=self.nu,
             products=self.products,
+            pairs=_pairs_of(facts) if self.counts else None,
             **more,
         )
         if "attributes" in facts:
@@ -410,4 +454,4 @@ class DHNE(Embedder["DHNENetwork"]):
         hypergraph = self._read(later, later=True).graph
         new = self.transform(hypergraph)
         types = type_codes_of(hypergraph, self.network_.schema)[hypergraph.nodes.positions(new.nodes)]
-        return TupleScorer(self.network_, self.embedding_, new, types)
+        return TupleScorer(self.network_, self.embedding_, new, types, hypergraph)

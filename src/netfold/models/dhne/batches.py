@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
@@ -76,6 +77,8 @@ class Piece:
     """m x |P|: a 1 at each of a tuple's nodes, among the nodes of the form's groups, one group after another."""
     truth: Tensor
     """m: 1 for a hyperedge."""
+    columns: Tensor | None = None
+    """m x width: logarithms of counts, where the similarity reads them; a hyperedge is not among its own."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,6 +100,21 @@ class Tuples:
     form: Form
     rows: Tensor
     negatives: TupleNegatives
+    columns: Callable[[Tensor, Tensor | None], Tensor] | None = None
+    """Of tuples (m x N), and of how many hyperedges they are (m, to be left out): logarithms of counts, m x width."""
+
+    def columns_of(self, positives: Tensor, chosen: Tensor, others: Tensor) -> Tensor | None:
+        """Of some hyperedges, which are at the places `chosen`, and then of tuples that are none."""
+        if self.columns is None:
+            return None
+        return torch.cat([self.columns(positives, self.times[chosen]), self.columns(others, None)])
+
+    @cached_property
+    def times(self) -> Tensor:
+        """m: how often each hyperedge is there."""
+        code, times = torch.unique(self.rows, dim=0, return_inverse=True, return_counts=True)[1:]
+        often: Tensor = times[code].float()
+        return often
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -178,23 +196,36 @@ def source(
     return Source(
         rows,
         [r.with_values(v) for r, v in zip(rows, values, strict=True)],
-        _tuples(hypergraph, places, network.device, drawing),
+        _tuples(hypergraph, places, network, drawing),
         HeldOut(counts, scaled, coders, places, network.device, dtype) if drawing.hold_out else None,
         [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
     )
 
 
-def _tuples(hypergraph: Hypergraph, places: Places, device: torch.device, drawing: Drawing) -> list[Tuples]:
-    schema = places.schema
+def _tuples(hypergraph: Hypergraph, places: Places, network: DHNENetwork, drawing: Drawing) -> list[Tuples]:
+    schema, device = places.schema, network.device
     weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
     drawn = [TypeNoise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
     of_forms = []
-    for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
+    members = [torch.from_numpy(x).to(device) for x in places.members]
+    for i, (form, rows) in enumerate(zip(schema.forms, places.tuples(hypergraph), strict=True)):
         known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
         possible = possible_tuples(form, schema.counts)
         negatives = TupleNegatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
-        of_forms.append(Tuples(form, known.rows, negatives))
+        columns = _columns(network, i, members) if network.pair_counts is not None else None
+        of_forms.append(Tuples(form, known.rows, negatives, columns))
     return of_forms
+
+
+def _columns(network: DHNENetwork, i: int, members: Sequence[Tensor]) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """What makes columns of counts of tuples of the i-th form, given as places among the nodes of their types."""
+    types = network.schema.forms[i].types
+
+    def of(rows: Tensor, times: Tensor | None) -> Tensor:
+        everywhere = torch.stack([members[t][rows[:, a]] for a, t in enumerate(types)], dim=1)
+        return network.count_columns(i, everywhere, times)
+
+    return of
 
 
 class HeldOut:
@@ -314,14 +345,21 @@ def _runs(steps: int, tuples: int) -> Iterator[slice]:
 
 def _with_negatives(
     tuples: Tuples, mine: Sequence[Tensor], per_positive: int, generator: torch.Generator, dtype: torch.dtype
-) -> list[tuple[Tensor, Tensor]]:
-    """For each of some steps, its hyperedges and then tuples that are none, and which is which."""
+) -> list[_Question]:
+    """For each of some steps, its hyperedges and then tuples that are none, and which is which; and their columns."""
     positives = tuples.rows[torch.cat(list(mine))]
     others, owner = tuples.negatives.draw(positives, per_positive, generator)
     ends = torch.tensor([len(part) for part in mine]).cumsum(0)
     cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
-    parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), strict=True)
-    return [(torch.cat([first, rest]), _truth(first, rest, dtype)) for first, rest in parts]
+    parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), mine, strict=True)
+    return [
+        (torch.cat([first, rest]), _truth(first, rest, dtype), tuples.columns_of(first, chosen, rest))
+        for first, rest, chosen in parts
+    ]
+
+
+_Question = tuple[Tensor, Tensor, Tensor | None]
+"""Tuples, which of them are hyperedges, and their columns of counts."""
 
 
 def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
@@ -332,14 +370,14 @@ def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _batch(
     source: Source,
-    questions: Sequence[tuple[Tensor, Tensor]],
+    questions: Sequence[_Question],
     parts: Sequence[Tensor],
     hidden: Sequence[int],
     share: float,
 ) -> Batch:
     types, places = [], []
     for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
-        named = [rows[:, i] for tuples, (rows, _) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
+        named = [rows[:, i] for tuples, (rows, *_) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
         nodes, place = _distinct([part, *named], len(seen))
         few, own = _are_few(nodes, seen), source.own[t] if source.own else None
         types.append(
@@ -353,18 +391,18 @@ def _batch(
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
-    for tuples, (rows, truth), width in zip(source.tuples, questions, hidden, strict=True):
+    for tuples, (rows, truth, columns), width in zip(source.tuples, questions, hidden, strict=True):
         local = [places[t][rows[:, i]] for i, t in enumerate(tuples.form.types)]
-        forms.append(_pieces(tuples.form, torch.stack(local, dim=1), truth, counts, width))
+        forms.append(_pieces(tuples.form, torch.stack(local, dim=1), (truth, columns), counts, width))
     return Batch(types, forms, share)
 
 
-def _seen(source: Source, questions: Sequence[tuple[Tensor, Tensor]]) -> Sequence[SparseRows]:
+def _seen(source: Source, questions: Sequence[_Question]) -> Sequence[SparseRows]:
     """All rows as the encoder sees them in a step."""
     if source.held_out is None:
         return source.seen
     most = [math.ceil(_MOST_HELD_OUT * len(tuples.rows)) for tuples in source.tuples]
-    held_out = [rows[:m][truth[:m] > 0] for (rows, truth), m in zip(questions, most, strict=True)]
+    held_out = [rows[:m][truth[:m] > 0] for (rows, truth, _), m in zip(questions, most, strict=True)]
     values = source.held_out.values(held_out)
     return [rows.with_values(v) for rows, v in zip(source.seen, values, strict=True)]
 
@@ -386,16 +424,21 @@ def _are_few(nodes: Tensor, rows: SparseRows) -> bool:
     return 2 * int(rows.crow.diff()[nodes].sum()) < len(rows.values)
 
 
-def _pieces(form: Form, places: Tensor, truth: Tensor, counts: Sequence[int], hidden: int) -> list[Piece]:
+def _pieces(
+    form: Form, places: Tensor, known: tuple[Tensor, Tensor | None], counts: Sequence[int], hidden: int
+) -> list[Piece]:
     """The tuples in pieces whose tuple layers are no larger than what is large anyway: the projected nodes."""
+    truth, beside = known
     starts = [0]
     for t in form.group_types:
         starts.append(starts[-1] + counts[t])
     columns = places + torch.tensor([starts[g] for g in form.groups], device=places.device)
     size = max(starts[-1], PIECE[places.device.type] // hidden)
+    parts = torch.split(columns, size)
+    own: Sequence[Tensor | None] = [None] * len(parts) if beside is None else torch.split(beside, size)
     return [
-        Piece(tuple_rows(part, starts[-1], truth.dtype), which)
-        for part, which in zip(torch.split(columns, size), torch.split(truth, size), strict=True)
+        Piece(tuple_rows(part, starts[-1], truth.dtype), which, counted)
+        for part, which, counted in zip(parts, torch.split(truth, size), own, strict=True)
     ]
 
 

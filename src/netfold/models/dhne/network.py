@@ -13,11 +13,13 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.checks import Ints
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, pass_back, rows_times, xavier_
 from netfold.learn.sparse_rows import DenseBeside, SparseRows
+from netfold.models.dhne.counts import PairCounts, TupleCounts
 from netfold.models.dhne.tuples import Form, Places, Schema
 
 if TYPE_CHECKING:
@@ -197,10 +199,13 @@ class Autoencoder(nn.Module):
 class Similarity(nn.Module):
     """S = sigmoid(w · L + v · q + c) with L = σ(Σ_a W_a X_a + b), for the tuples of one form.
 
-    q = Σ_{a<b} Z_a ⊙ Z_b with Z_a = V_a X_a, of width `products`: 0 of them is the chapter's similarity.
+    q = Σ_{a<b} Z_a ⊙ Z_b with Z_a = V_a X_a, of width `products`: 0 of them is the chapter's similarity. With `counts`,
+    what `TupleCounts` says of a tuple is added to the logit.
     """
 
-    def __init__(self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0):
+    def __init__(
+        self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0, *, counts: bool = False
+    ):
         super().__init__()
         self.form, self._slope, self._gain = form, _SLOPES[activation], GAINS[activation]
         width = hidden or dim * len(form.types)
@@ -211,6 +216,7 @@ class Similarity(nn.Module):
         some = form.group_types if products else ()
         self.factors = nn.ParameterList(nn.Parameter(torch.zeros(dim, products)) for _ in some)
         self.mix = nn.Parameter(torch.zeros(products, 1)) if products else None
+        self.counts = TupleCounts(form) if counts else None
 
     @torch.no_grad()
     def start(self, generator: torch.Generator) -> None:
@@ -313,11 +319,13 @@ class DHNENetwork(nn.Module):
         alpha: float,
         nu: float = 0.0,
         products: int = 0,
+        pairs: int | None = None,
         attribute_columns: Sequence[Sequence[int]] = (),
         attribute_widths: Sequence[int] = (),
         attribute_weight: float = 0.0,
     ):
-        """`attribute_columns`: which attributes each type has; `attribute_widths`: how many numbers each of them is."""
+        """`pairs`: of how many pairs of nodes there are counts, where similarities read them; `attribute_columns`:
+        which attributes each type has; `attribute_widths`: how many numbers each of them is."""
         super().__init__()
         self.schema, self.dim, self.alpha, self.nu = schema, dim, alpha, nu
         self.attribute_columns = attribute_columns or [()] * len(schema.types)
@@ -327,8 +335,11 @@ class DHNENetwork(nn.Module):
             Autoencoder(schema.width(t), dim, activation, scale=scale, row_damping=row_damping, attributes=widths[t])
             for t in range(len(schema.types))
         )
-        self.similarities = nn.ModuleList(Similarity(form, dim, hidden, activation, products) for form in schema.forms)
+        self.similarities = nn.ModuleList(
+            Similarity(form, dim, hidden, activation, products, counts=pairs is not None) for form in schema.forms
+        )
         self.register_buffer("type_codes", torch.zeros(sum(schema.counts), dtype=torch.int64))
+        self.pair_counts = None if pairs is None else PairCounts(sum(schema.counts), pairs)
 
     def start(self, generator: torch.Generator, row_squares: Sequence[float]) -> None:
         """A random start, for rows whose squares sum to `row_squares`, by type."""
@@ -369,6 +380,25 @@ class DHNENetwork(nn.Module):
             raise RuntimeError(f"its types have {counts} nodes, and {self.schema.counts} by its description")
         return keys
 
+    def measure_counts(self, tuples: Sequence[Ints]) -> None:
+        """Count the hyperedges of each form, m x N as places among all nodes, where similarities read counts."""
+        if self.pair_counts is None:
+            return
+        self.pair_counts.count(tuples)
+        for i, rows in enumerate(tuples):
+            own = self.similarity(i).counts
+            assert own is not None
+            _, code, times = np.unique(np.sort(rows, axis=1), axis=0, return_inverse=True, return_counts=True)
+            own.measure(own.columns(self.pair_counts, torch.from_numpy(rows), torch.from_numpy(times[code.ravel()])))
+
+    def count_columns(
+        self, form: int, rows: Tensor, times: Tensor | None = None, counts: PairCounts | None = None
+    ) -> Tensor:
+        """Columns of counts of tuples, m x N as places among all nodes, of these counts or else its own."""
+        own, known = self.similarity(form).counts, counts or self.pair_counts
+        assert own is not None and known is not None
+        return own.columns(known, rows, times)
+
     def autoencoder(self, t: int) -> Autoencoder:
         """That of a type."""
         autoencoder = self.autoencoders[t]
@@ -406,7 +436,10 @@ class DHNENetwork(nn.Module):
         projected = similarity.project(vectors)
         held = [_held(x) for x in projected]
         for piece in pieces:
-            term = losses.tuple_cross_entropy(similarity.logits(piece.rows, held), piece.truth)
+            logits = similarity.logits(piece.rows, held)
+            if similarity.counts is not None:
+                logits = logits + similarity.counts(piece.columns)
+            term = losses.tuple_cross_entropy(logits, piece.truth)
             total += term.detach()
             if term.requires_grad:
                 term.backward()  # type: ignore[no-untyped-call]

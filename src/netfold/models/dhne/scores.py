@@ -24,6 +24,7 @@ from netfold.errors import InputError
 from netfold.learn import losses
 from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, SparseRows
+from netfold.models.dhne.counts import PairCounts
 from netfold.models.dhne.network import DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Schema
 
@@ -310,11 +311,28 @@ def half_hidden(
 class TupleScorer:
     """The similarities of a fitted network, for nodes that have vectors: the known ones, and perhaps new ones."""
 
-    def __init__(self, network: DHNENetwork, known: Embedding, new: Embedding | None = None, new_types: Any = ()):
+    def __init__(
+        self,
+        network: DHNENetwork,
+        known: Embedding,
+        new: Embedding | None = None,
+        new_types: Any = (),
+        later: Hypergraph | None = None,
+    ):
+        """`later` has the hyperedges of new nodes, which counts of those are of."""
         self._network, self._parts = network, [known] if new is None else [known, new]
         self._codes = np.concatenate([network.type_codes.numpy(force=True), np.asarray(new_types, np.int64)])
         vectors = np.concatenate([part.vectors for part in self._parts])
         self._vectors = torch.from_numpy(vectors).to(network.device)
+        self._counts = network.pair_counts
+        if self._counts is not None and later is not None:
+            self._counts = self._with_new_pairs(self._counts, later)
+
+    def _with_new_pairs(self, known: PairCounts, later: Hypergraph) -> PairCounts:
+        """The counts with those of new nodes, from the hyperedges of `later` that have any."""
+        n, places = len(self._parts[0]), self._find(later.nodes)
+        rows = [places[kind.rows] for kind in later.kinds]
+        return known.with_new([x[(x >= n).any(axis=1)] for x in rows], len(self._vectors))
 
     # ---------------------------------------------------------------- for users
 
@@ -414,7 +432,20 @@ class TupleScorer:
         similarity = self._network.similarity(form)
         size = max(1, PIECE[self._vectors.device.type] // similarity.width)
         blocks = [part.to(self._vectors.device) for part in torch.split(rows, size)]
-        return _sigmoid([similarity.of([self._vectors[column] for column in block.T]) for block in blocks])
+        return _sigmoid(
+            [
+                similarity.of([self._vectors[column] for column in block.T]) + self._by_counts(form, block)
+                for block in blocks
+            ]
+        )
+
+    def _by_counts(self, form: int, rows: Tensor) -> Tensor | float:
+        """What counts add to the logits of tuples, m x N: m; 0 where the similarity does not read them."""
+        own = self._network.similarity(form).counts
+        if own is None:
+            return 0.0
+        by_counts: Tensor = own(self._network.count_columns(form, rows, counts=self._counts))
+        return by_counts
 
     def _completed(self, form: int, row: Ints, slot: int, nodes: Ints) -> Floats:
         """S of the tuple with each of these nodes at the open position, the others multiplied by W once."""
@@ -422,7 +453,19 @@ class TupleScorer:
         size = max(1, PIECE[self._vectors.device.type] // similarity.width)
         at = [self._vectors[i : i + 1] for i in row.tolist()]
         blocks = torch.split(torch.from_numpy(nodes).to(self._vectors.device), size)
-        return _sigmoid([similarity.of([*at[:slot], self._vectors[b], *at[slot + 1 :]]) for b in blocks])
+        rows = torch.from_numpy(row).to(self._vectors.device)
+
+        def filled(nodes: Tensor) -> Tensor:
+            tuples = rows.repeat(len(nodes), 1)
+            tuples[:, slot] = nodes
+            return tuples
+
+        return _sigmoid(
+            [
+                similarity.of([*at[:slot], self._vectors[b], *at[slot + 1 :]]) + self._by_counts(form, filled(b))
+                for b in blocks
+            ]
+        )
 
     def _completions(self, form: int, row: Ints, exclude: Hypergraph) -> Ints:
         """The nodes with which this tuple is a hyperedge of a hypergraph."""

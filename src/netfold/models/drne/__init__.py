@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scipy import sparse
     from torch import Tensor
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.learn.progress import Progress
     from netfold.models.drne.batches import Sequences
@@ -116,9 +118,6 @@ class DRNE(Embedder["DRNENetwork"]):
     def _reads_attributes(self) -> bool:
         return True
 
-    def _unspread(self, *, directed: bool = False) -> str:
-        return "its steps are not spread yet; it takes 16 dim bytes a node, so that one machine goes far"
-
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         """X with its gradient and Adam's state, 16 a width; the rest, of colors, sequences and states, as measured."""
         return nodes * (26 * self.dim + 1040) + 69 * arcs
@@ -156,6 +155,50 @@ class DRNE(Embedder["DRNENetwork"]):
             self.tolerance,
             self.patience,
         )
+
+    # ---------------------------------------------------------------- over several ranks
+
+    def _unspread(self, *, directed: bool = False) -> str:
+        return ""
+
+    def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
+        from netfold.learn.training import Block
+        from netfold.models.drne.sharded import ShardedDRNE
+
+        own = self._network({"n_nodes": graph.m}).to(graph.ranks.device)
+        network = ShardedDRNE(
+            own,
+            graph,
+            self._generator,
+            most=self.max_neighbors,
+            batch_size=self.batch_size,
+            rounds=self.rounds,
+            chosen=self._chosen,
+        )
+        if not resumed:
+            network.start(self.init)
+        blocks = [Block([own.table], "adam", self.lr), Block(own.theta, "adam", self.lr)]
+        return Problem(network, network.batches, blocks, self.schedule, self.tolerance, self.patience)
+
+    def _width(self) -> int:
+        """Numbers of a node in X."""
+        return self.dim // (self.rounds + 1) if self.vectors == "all" else self.dim
+
+    def _steps(self, nodes: int) -> int:
+        from netfold.models.drne.batches import steps_of
+
+        return steps_of(nodes, self.batch_size)
+
+    def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """As measured, at 16 and at 64 numbers a node."""
+        return nodes * (38 * self._width() + 325) + 40 * arcs
+
+    def _state_bytes(self, nodes: int) -> int:
+        return nodes * (12 * self._width() + 16)
+
+    def _sent(self, *, directed: bool) -> int:
+        """A vector twice, its gradient, and the number of the row."""
+        return 12 * self._width() + 8
 
     def _network(self, facts: dict[str, Any]) -> DRNENetwork:
         from netfold.embedder.attributes import scaling_tables, width_of

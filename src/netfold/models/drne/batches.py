@@ -21,22 +21,29 @@ from netfold.learn.sparse_rows import SparseRows
 
 __all__ = [
     "Batch",
+    "Hashes",
     "Packed",
     "SequencePiece",
     "Sequences",
     "Ties",
+    "batch_of",
     "batches",
     "colors",
     "colors_on",
+    "dense_ranks",
     "distinct",
     "exponential",
+    "mixed",
     "neighbors",
     "packed_pieces",
+    "refined",
     "starts_of",
+    "steps_of",
     "tied",
 ]
 
 
+Hashes = npt.NDArray[np.uint64]
 _ROUNDS = 16
 """How many steps away from a node its color reaches, at most."""
 
@@ -64,10 +71,24 @@ def colors(matrix: sparse.csr_array, device: torch.device | str = "cpu") -> Ints
         return colors_on(crow, col).cpu().numpy()
     near = sparse.csr_array((np.ones(matrix.nnz, np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
     degree = np.diff(matrix.indptr).astype(np.uint64)
-    color = _ranks(degree, np.asarray(near @ degree))
+    return refined(degree, lambda x: np.asarray(near @ x), dense_ranks, lambda color: int(color.max()))
+
+
+def refined(
+    degree: Hashes,
+    summed: Callable[[Hashes], Hashes],
+    ranked: Callable[[Hashes, Hashes], Hashes],
+    largest: Callable[[Hashes], int],
+) -> Ints:
+    """The colors of nodes of these degrees, or of a rank's nodes where they are spread over several.
+
+    `summed` takes numbers of nodes to their sums over neighbors, `ranked` pairs of them to the rank of each among all
+    distinct pairs, `largest` numbers to the largest of all.
+    """
+    color = ranked(degree, summed(degree))
     for _ in range(_ROUNDS):
-        finer = _ranks(color, np.asarray(near @ _mixed(color)))
-        if finer.max() == color.max():
+        finer = ranked(color, summed(mixed(color)))
+        if largest(finer) == largest(color):
             break
         color = finer
     return color.astype(np.int64)
@@ -90,7 +111,7 @@ def colors_on(crow: Tensor, col: Tensor) -> Tensor:
 
 
 def _ranks_on(first: Tensor, second: Tensor) -> Tensor:
-    """As `_ranks`; the second without a sign."""
+    """As `dense_ranks`; the second without a sign."""
     order = (second ^ torch.iinfo(torch.int64).min).argsort(stable=True)
     order = order[first[order].argsort(stable=True)]
     changes = (first[order].diff() != 0) | (second[order].diff() != 0)
@@ -99,16 +120,16 @@ def _ranks_on(first: Tensor, second: Tensor) -> Tensor:
     return ranks
 
 
-def _ranks(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def dense_ranks(first: Hashes, second: Hashes) -> Hashes:
     """The rank of each pair among the distinct pairs."""
     order = np.lexsort((second, first))
     changes = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
     ranks = np.empty(len(order), np.uint64)
-    ranks[order] = np.append(0, np.cumsum(changes))
+    ranks[order] = np.append(0, np.cumsum(changes))[: len(order)]
     return ranks
 
 
-def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed(x: Hashes) -> Hashes:
     """Numbers that look random (splitmix64), so that sums of them tell multisets apart."""
     x = (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -297,15 +318,20 @@ def batches(
     `piece` bounds how many neighbors are walked together; `attributes` are γ a of all nodes.
     """
     n, device, degrees = len(sequences), sequences.starts.device, sequences.lengths
-    steps = math.ceil(n / (batch_size or max(_LEAST, math.ceil(n / _STEPS))))
+    steps = steps_of(n, batch_size)
     log_degrees = torch.log1p(degrees.to(dtype))
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = sequences.sampled(most, lambda nodes: exponential(len(nodes), generator).to(device) / degrees[nodes])
         for rows in _random_parts(color, steps, generator):
-            yield _batch(drawn, color, log_degrees, rows, piece, attributes)
+            yield batch_of(drawn, color, log_degrees, rows, piece, attributes)
 
     return of
+
+
+def steps_of(n: int, batch_size: int | None) -> int:
+    """How many steps an epoch over n nodes has, at most."""
+    return math.ceil(n / (batch_size or max(_LEAST, math.ceil(n / _STEPS))))
 
 
 def _random_parts(color: Tensor, count: int, generator: torch.Generator) -> list[Tensor]:
@@ -325,19 +351,21 @@ def exponential(count: int, generator: torch.Generator) -> Tensor:
     return torch.empty(count, dtype=torch.float64).exponential_(generator=generator)
 
 
-def _batch(
+def batch_of(
     sequences: Sequences,
     color: Tensor,
     log_degrees: Tensor,
     rows: Tensor,
     piece: int,
-    attributes: SparseRows | None,
+    attributes: SparseRows | None = None,
+    first: int = 0,
 ) -> Batch:
-    mine = sequences.take(rows)
-    nodes, place = distinct(len(sequences), rows, mine.nodes)
+    """The batch of some rows of sequences; the first of all rows is node `first` of those that `color` has."""
+    mine, own = sequences.take(rows), rows + first
+    nodes, place = distinct(len(color), own, mine.nodes)
     local, ties = tied(Sequences(mine.starts, place[mine.nodes]), color[nodes])
     pieces = [
-        SequencePiece(place[rows[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)
+        SequencePiece(place[own[at]], packed, log_degrees[rows[at]]) for at, packed in packed_pieces(local, piece)
     ]
     return Batch(nodes, ties, pieces, None if attributes is None else attributes.take(nodes))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from netfold.learn.layers import pass_back, rows_times, xavier_
 from netfold.learn.sparse_rows import PIECE, SparseRows
 from netfold.models.drne.batches import Batch, Packed, SequencePiece, Sequences, Ties, distinct, packed_pieces, tied
 
-__all__ = ["EPS", "Cell", "DRNENetwork"]
+__all__ = ["EPS", "Cell", "DRNENetwork", "PartStart"]
 
 EPS = 1e-6
 """Added to a state's variance before it divides: where all entries are equal the chapter's formula has 0 / 0."""
@@ -73,6 +74,16 @@ class Cell:
             grad, state, [state.shape[1]], outlet[1], outlet[2], gain, None, [True, True, False]
         )
         return by_state, by_gain
+
+
+@dataclasses.dataclass(frozen=True)
+class PartStart:
+    """What a start must know where its nodes are a part of all."""
+
+    logs: tuple[Tensor, Tensor]
+    """The mean and the deviation of log(d + 1) over all nodes."""
+    draw: Callable[[Callable[[int, torch.Generator], Tensor]], Tensor]
+    """From what makes so many random rows to those of these nodes, each part's drawn by a generator of its own."""
 
 
 class _Columns:
@@ -237,25 +248,28 @@ class DRNENetwork(nn.Module):
         self.register_buffer("attribute_inputs", torch.zeros(n, 4 * dim) if attributes else None)
 
     @torch.no_grad()
-    def start(self, generator: torch.Generator, degrees: Tensor, how: str) -> None:
+    def start(self, generator: torch.Generator, degrees: Tensor, how: str, spread: PartStart | None = None) -> None:
         """A random start: one vector for all nodes ("common"), that and one times log(d + 1), of mean 0 and deviation 1
         ("degree"), or one for each ("random"); 0, what nothing aggregates to, without neighbors.
 
         Gates begin with Xavier's weights for [h, X] together and remember (b_f = 1); the MLP begins at the mean of what
-        it is to say, where its ReLU is not silent.
+        it is to say, where its ReLU is not silent. `spread`: where these nodes are a part of all.
         """
         logs = torch.log1p(degrees.float())
-        count = len(self.table) if how == "random" else 1
-        self.table.copy_(self._random(generator, count, START[how]))
+        mean, std = (logs.mean(), logs.std()) if spread is None else spread.logs
+        if how == "random" and spread is not None:
+            self.table.copy_(spread.draw(lambda count, own: self._random(own, count, START[how])))
+        else:
+            self.table.copy_(self._random(generator, len(self.table) if how == "random" else 1, START[how]))
         if how == "degree":
-            size = (logs - logs.mean()) / logs.std().clamp(min=EPS)
+            size = (logs - mean) / std.clamp(min=EPS)
             self.table.add_(size[:, None] * self._random(generator, 1, START[how]))
         self.table[degrees == 0] = 0
         for gate in (*self.input.chunk(4, dim=1), *self.recurrent.chunk(4, dim=1)):
             xavier_(gate, generator, fan_in=2 * self.dim)
         xavier_(self.degree_weight, generator)
         self.bias[: self.dim] = 1
-        self.degree_bias.fill_(logs.mean())
+        self.degree_bias.fill_(mean)
         for gate in () if self.attribute_input is None else self.attribute_input.chunk(4, dim=1):
             xavier_(gate, generator, fan_in=2 * self.dim)  # rows of attributes are about as long as h may be, 1
 
@@ -288,6 +302,13 @@ class DRNENetwork(nn.Module):
         ever alive.
         """
         near = self.table.detach()[batch.nodes].requires_grad_(self.table.requires_grad)
+        terms = self.terms(batch, near)
+        if near.grad is not None:
+            _grad(self.table)[batch.nodes] += near.grad
+        return terms
+
+    def terms(self, batch: Batch, near: Tensor) -> dict[str, Tensor]:
+        """The same for the vectors of the nodes that the batch reads, whose gradient goes into their `grad`."""
         own = None
         if batch.attributes is not None:
             assert self.attribute_input is not None
@@ -305,8 +326,6 @@ class DRNENetwork(nn.Module):
                     _grad(near)[piece.rows] += 2 * error.detach()
         if projected.requires_grad:
             pass_back([projected], [_grad(held)])
-            if near.requires_grad:
-                _grad(self.table)[batch.nodes] += _grad(near)
         return {"recursive": recursive, "regularization": regular}
 
     def _errors(self, piece: SequencePiece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
@@ -331,6 +350,13 @@ class DRNENetwork(nn.Module):
         else:
             last = _Recurrence.apply(projected, self.recurrent, self.gain, packed, self.cell)  # type: ignore[no-untyped-call]
         return functional.pad(last, (0, 0, 0, count - len(last)))
+
+    @torch.no_grad()
+    def gathered(self, batch: Batch, near: Tensor) -> tuple[Tensor, Tensor]:
+        """Of a batch, the places of its nodes among those that it reads, and what they aggregate to: m, m x k."""
+        projected = self._project(near, batch.ties, None)
+        some = [self._aggregated(projected, x.packed, len(x.rows)) for x in batch.pieces]
+        return torch.cat([x.rows for x in batch.pieces]), torch.cat(some)
 
     @torch.no_grad()
     def aggregate(self, sequences: Sequences, vectors: Tensor) -> Tensor:

@@ -100,13 +100,26 @@ class DVNE(Embedder["DVNENetwork"]):
         "help to find links that are not there yet",
         at_least=1,
     )
+    restart: float = option(
+        0.0,
+        "where above 0, a walk that `reach` allows ends after each step with this probability, as personalised "
+        "PageRank's does, so that j is mostly near; 0: 1 to `reach` steps alike",
+        at_least=0,
+        below=1,
+    )
     attribute_weight: float = option(
         1.0,
         "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
         "(the same mean square length), at 0 attributes are not read",
         at_least=0,
     )
-    lr: float = training("lr", default=0.002, help="learning rate of Adam")
+    widen: bool = option(
+        True,
+        "whether nodes without links, which all have the Gaussian of an empty row, get the largest uncertainty of any "
+        "other node; the chapter leaves them as they are",
+    )
+    optimizer: str = option("adam", "how to descend; the paper uses rmsprop", choices=("adam", "rmsprop"))
+    lr: float = training("lr", default=0.002)
     schedule: str = training("schedule")
     batch_size: int | None = training(
         "batch_size", help="triplets a step; None takes a sixteenth of an epoch's, and at least 64"
@@ -226,11 +239,13 @@ class DVNE(Embedder["DVNENetwork"]):
         count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         rows = joint_rows(data.steps, block, network.first.table)
-        of = batches(rows, triplets, count, network, self.batch_size, dropout=self.dropout, reach=self.reach)
+        of = batches(
+            rows, triplets, count, network, self.batch_size, dropout=self.dropout, walk=(self.reach, self.restart)
+        )
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),
-            [Block(list(network.parameters()), "adam", self.lr)],
+            [Block(list(network.parameters()), self.optimizer, self.lr)],
             self.schedule,
             self.tolerance,
             self.patience,
@@ -261,7 +276,8 @@ class DVNE(Embedder["DVNENetwork"]):
     def _embed(self, data: _Rows) -> Embedding:
         from netfold.models.dvne.batches import widened
 
-        return widened(self._gaussians(data.graph.nodes, data.steps, data.block), data.graph)
+        gaussians = self._gaussians(data.graph.nodes, data.steps, data.block)
+        return widened(gaussians, data.graph) if self.widen else gaussians
 
     def _extend(self, data: _Rows, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
@@ -276,9 +292,10 @@ class DVNE(Embedder["DVNENetwork"]):
         return self._gaussians(graph.nodes.take(new), steps(out, into), data.block_of(new))
 
     def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
-        from netfold.learn.sparse_rows import SparseRows
+        from netfold.embedder.attributes import joint_rows
 
-        rows = SparseRows.from_scipy(data.steps, device=network.device)
+        block = None if data.block is None else network.scaled(data.block)
+        rows = joint_rows(data.steps, block, network.first.table)
         return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
@@ -286,11 +303,18 @@ class DVNE(Embedder["DVNENetwork"]):
 
         return self.network_.embed(steps(links.out, links.into), links.block)
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
         from netfold.models.dvne.batches import steps
 
         rows, near = steps(links.out, links.into), links.either
-        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3), links.block)
+        beside = None if placed is None or links.among is None else (links.among, placed)
+        return self.network_.refine(rows, near, self.embedding_, start, weight, self._generator(3), links.block, beside)
 
     def _weights(self) -> tuple[float, ...]:
         return (1.0,)

@@ -110,14 +110,15 @@ class Triplets:
         k = rank + torch.searchsorted(self.keys, i * n + rank, right=True) - start
         return torch.stack([i, j, k])
 
-    def walked(self, triplets: Tensor, reach: int, generator: torch.Generator) -> Tensor:
+    def walked(self, triplets: Tensor, reach: int, generator: torch.Generator, restart: float = 0.0) -> Tensor:
         """The triplets with j moved on by a walk: it is then 1 to `reach` steps from i, each as likely.
 
-        A step goes to any linked node alike. A walk that ends in i or k is not taken: j stays the neighbor it was.
-        Random numbers are drawn on the generator's device, so that one of the CPU gives the same on all.
+        With `restart` a walk ends after each step with that probability, and after `reach` steps anyhow. A step goes to
+        any linked node alike. A walk that ends in i or k is not taken: j stays the neighbor it was. Random numbers are
+        drawn on the generator's device, so that one of the CPU gives the same on all.
         """
         i, j, k = triplets
-        more = torch.randint(reach, j.shape, generator=generator, device=generator.device).to(j.device)
+        more = _steps_more(reach, restart, j.shape, generator).to(j.device)
         now = j
         for step in range(1, reach):
             uniform = torch.rand(j.shape, dtype=torch.float64, generator=generator, device=generator.device)
@@ -129,6 +130,14 @@ class Triplets:
         count = self.crow[nodes + 1] - self.crow[nodes] - 1
         which = torch.minimum((uniform * count).long(), count - 1)
         return self.near[self.crow[nodes] + which + (which >= self.own[nodes])]
+
+
+def _steps_more(reach: int, restart: float, shape: torch.Size, generator: torch.Generator) -> Tensor:
+    """How many steps a walk makes beyond its first: 0 to reach - 1."""
+    if not restart:
+        return torch.randint(reach, shape, generator=generator, device=generator.device)
+    uniform = torch.rand(shape, dtype=torch.float64, generator=generator, device=generator.device)
+    return (torch.log1p(-uniform) / math.log1p(-restart)).long().clamp(max=reach - 1)
 
 
 _FEW = 1 << 21
@@ -189,15 +198,16 @@ def batches(
     batch_size: int | None,
     *,
     dropout: float = 0.0,
-    reach: int = 1,
+    walk: tuple[int, float] = (1, 0.0),
 ) -> Callable[[torch.Generator], Iterator[Batch]]:
     """The batches of an epoch for a generator: `count` uniform triplets, and each node once to be written.
 
     So L_2 is summed over all nodes alike, those included that no triplet names; where it has no weight, none is
-    written. With `dropout`, that share of the entries, drawn anew each time, is dropped before encoding; with `reach`,
-    a triplet's j may be that many steps from i.
+    written. With `dropout`, that share of the entries, drawn anew each time, is dropped before encoding; with `walk`,
+    a reach and the probability of a restart, a triplet's j may be that many steps from i.
     """
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)
+    reach, restart = walk
     shape = (count if len(triplets) else 0,)
     visits = shape[0] or n  # where there is no triplet, there are still nodes to be written
     steps = step_count(visits, batch_size)
@@ -210,7 +220,7 @@ def batches(
             own = nodes.to(device).sort().values
             noise = normal((len(own), network.dim), generator, device, few=_FEW).to(dtype)
             named = triplets.at(numbers.to(device))
-            named = triplets.walked(named, reach, generator) if reach > 1 else named
+            named = triplets.walked(named, reach, generator, restart) if reach > 1 else named
             batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)
             columns = network.n_links if network.n_attributes else None
             yield _dropped(batch, dropout, dropper, columns) if dropout else batch

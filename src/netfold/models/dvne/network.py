@@ -84,6 +84,11 @@ class _Around:
     weight: float
 
 
+def _rows_of(matrix: sparse.csr_array) -> npt.NDArray[np.int64]:
+    """The row of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
 def _codes(known: Embedding, rows: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     assert known.std is not None
     return np.hstack([known.vectors[rows], known.std[rows]])
@@ -217,11 +222,13 @@ class DVNENetwork(nn.Module):
         weight: float,
         generator: torch.Generator,
         block: Block | None = None,
+        beside: tuple[sparse.csr_array, npt.NDArray[np.float32]] | None = None,
     ) -> npt.NDArray[np.float32]:
         """[μ, σ] of each row that makes its part in the objective least, all else held fixed: m x 2 dim.
 
         Of a node with d links that is, a link: weight (1/d Σ_j E_ij² + repulsion mean_k exp(-E_ik)) + alpha / 2 L_2,
-        j its known neighbors and k some known nodes, the same for all rows. The noise of L_2 is drawn once.
+        j its known neighbors and k some known nodes, the same for all rows. The noise of L_2 is drawn once. `beside`
+        has links with other new nodes (m x k) and where those are (k x 2 dim): these are neighbors too.
         """
         device, found = self.device, []
         some = torch.randperm(len(known), generator=generator)[:_FAR].numpy()
@@ -231,11 +238,13 @@ class DVNENetwork(nn.Module):
         longest = int(np.diff(links.indptr).max(initial=1))
         for part in parts(len(start), max(1, PIECE[device.type] // (4 * longest * self.first.table.shape[1]))):
             near, rows = links[part], self._rows(matrix[part], None if block is None else taken(block, part))
+            of, codes = _rows_of(near), _codes(known, near.indices)
+            if beside is not None:
+                more = beside[0][part]
+                of, codes = np.concatenate([of, _rows_of(more)]), np.concatenate([codes, beside[1][more.indices]])
             terms = _Around(
-                torch.from_numpy(np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))).to(device),
-                torch.from_numpy(_codes(known, near.indices)).to(device),
-                far, rows, noise, weight,
-            )  # fmt: skip
+                torch.from_numpy(of).to(device), torch.from_numpy(codes).to(device), far, rows, noise, weight
+            )
             begin = torch.from_numpy(start[part].copy()).to(device)
             mean, std = begin.chunk(2, dim=1)
             raw = torch.cat([mean, torch.where(std > 1, std - 1, std.log())], dim=1)  # σ = deviation(x), backwards

@@ -281,7 +281,7 @@ class LGPEmbedder(Embedder[P], abstract=True):
     def _embedding(self, graph: Graph, new: npt.NDArray[np.int64], placed: Placed) -> Embedding:
         from netfold.data.embedding import Embedding
 
-        process = self.network_
+        process: Any = getattr(self.network_, "own", self.network_)  # where it is spread over ranks, what all have
         vectors = process.vectors(placed.latent).numpy(force=True)
         std = None
         if placed.variances is not None:

@@ -6,8 +6,9 @@ Around nodes that count as new are their neighbors, and those of these; of many,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,10 @@ from netfold.data.graph import Graph
 from netfold.learn.sparse_rows import SparseRows
 from netfold.learn.walks import Links, random_walks
 
-__all__ = ["Caps", "Surroundings", "links_in", "read_around", "unit_of", "walked_roots"]
+__all__ = [
+    "Caps", "LinkRows", "MatrixRows", "Surroundings", "first_met", "links_in", "read_around", "surroundings",
+    "unit_near", "unit_of", "walk_length", "walked_roots",
+]  # fmt: skip
 
 _WALK = 4
 """A walk goes so many times as many steps as roots are wanted, for it comes by nodes again."""
@@ -47,7 +51,11 @@ def unit_of(matrix: sparse.csr_array) -> float:
     >>> unit_of(sparse.csr_array([[0, 3e20], [3e20, 0]])) == 2.0**68
     True
     """
-    mean = float(matrix.data.mean(dtype=np.float64)) if matrix.nnz else 1.0
+    return unit_near(float(matrix.data.mean(dtype=np.float64)) if matrix.nnz else 1.0)
+
+
+def unit_near(mean: float) -> float:
+    """The power of 2 nearest to a weight."""
     return 2.0 ** max(-126, min(126, round(math.log2(mean))))  # whose inverse is a float32, too
 
 
@@ -95,8 +103,17 @@ def walked_roots(links: Links, count: int, roots: int, generator: torch.Generato
     """
     some = links.degrees.nonzero()[:, 0]
     starts = some[torch.randint(len(some), (count,), generator=generator)]
-    walks = random_walks(links, starts, 1 + _WALK * (roots - 1), generator).numpy()
-    keys = np.arange(count)[:, None] * len(links) + walks
+    return first_met(random_walks(links, starts, walk_length(roots), generator).numpy(), len(links), roots)
+
+
+def walk_length(roots: int) -> int:
+    """How many nodes a walk has that is to meet so many different ones."""
+    return 1 + _WALK * (roots - 1)
+
+
+def first_met(walks: Ints, n: int, roots: int) -> tuple[Ints, Ints]:
+    """The first `roots` of n nodes that each of some walks (a row each) meets: the nodes, and the walk of each."""
+    keys = np.arange(len(walks))[:, None] * n + walks
     first = np.sort(np.unique(keys.ravel(), return_index=True)[1])  # where each walk meets each node first
     group = first // walks.shape[1]
     rank = np.arange(len(group)) - np.searchsorted(group, group)
@@ -116,19 +133,88 @@ def read_around(
 ) -> Surroundings:
     """The surroundings of groups of nodes of a graph, which there count as new; `group` is in increasing order.
 
-    `matrix`: n x n, symmetric, without self-loops. Links among the new nodes of a group are all read. A group without
-    known neighbors is left out. Nodes from `n_known` on are not known, and are read in their own group only.
+    `matrix`: n x n, symmetric, without self-loops. See `surroundings`.
     """
-    n, own = matrix.shape[0], np.sort(group * matrix.shape[0] + new)
-    first = _read(matrix, new, None, generator)
+    rows = MatrixRows(matrix, generator)
+    return surroundings(rows, new, group, caps, n_known=n_known, device=device, dtype=dtype)
+
+
+class LinkRows(Protocol):
+    """The links of n nodes, symmetric, without self-loops, wherever they are."""
+
+    @property
+    def n(self) -> int:
+        """How many nodes there are."""
+        ...
+
+    def counts(self, nodes: Ints) -> Ints:
+        """How many links each of some nodes has."""
+        ...
+
+    def entries(self, nodes: Ints, places: Ints) -> tuple[Ints, Floats]:
+        """Of each node the link at a place: the node that it leads to, and its weight."""
+        ...
+
+    def drawn(self, group: Ints, node: Ints, slot: Ints, step: int) -> Floats:
+        """A random number in [0, 1) for each slot of a node of a group, when links are read so many steps away."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixRows:
+    """Those of a matrix in memory; random numbers come one after another."""
+
+    matrix: sparse.csr_array
+    generator: torch.Generator
+
+    @property
+    def n(self) -> int:
+        """How many nodes there are."""
+        return int(self.matrix.shape[0])
+
+    def counts(self, nodes: Ints) -> Ints:
+        """How many links each of some nodes has."""
+        indptr = self.matrix.indptr
+        return indptr[nodes + 1].astype(np.int64) - indptr[nodes].astype(np.int64)
+
+    def entries(self, nodes: Ints, places: Ints) -> tuple[Ints, Floats]:
+        """Of each node the link at a place: the node that it leads to, and its weight."""
+        at = self.matrix.indptr[nodes].astype(np.int64) + places
+        return self.matrix.indices[at].astype(np.int64), self.matrix.data[at]
+
+    def drawn(self, group: Ints, node: Ints, slot: Ints, step: int) -> Floats:
+        """The next random numbers."""
+        return torch.rand(len(slot), dtype=torch.float64, generator=self.generator).numpy()
+
+
+def surroundings(
+    links: LinkRows,
+    new: Ints,
+    group: Ints,
+    caps: Caps,
+    *,
+    n_known: int | None = None,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Surroundings:
+    """The surroundings of groups of nodes, which count as new; `group` is in increasing order.
+
+    Links among the new nodes of a group are all read. A group without known neighbors is left out. Nodes from `n_known`
+    on are not known, and are read in their own group only. `links` is asked as often, whatever there is to ask for.
+    """
+    n, own = links.n, np.sort(group * links.n + new)
+    first = _read(links, group, new, None, 1)
     inside = _among(own, group[first.at] * n + first.to)
     linked = np.isin(group, group[first.at[~inside]])
     if not linked.all():
-        some = new[linked], group[linked]
-        return read_around(matrix, *some, caps, generator, n_known=n_known, device=device, dtype=dtype)
-    outward = first.where(~inside).thinned(len(new), caps.one_step, generator)
+        stays, place = linked[first.at], np.cumsum(linked) - 1
+        first, inside, new, group = first.where(stays), inside[stays], new[linked], group[linked]
+        first, own = first._replace(at=place[first.at]), np.sort(group * n + new)
+    outward = first.where(~inside).thinned(
+        len(new), caps.one_step, lambda at, slot: links.drawn(group[at], new[at], slot, 1)
+    )
     beside, place = np.unique(group[outward.at] * n + outward.to, return_inverse=True)
-    onward = _read(matrix, beside % n, caps.two_step, generator)
+    onward = _read(links, beside // n, beside % n, caps.two_step, 2)
     others = ~_among(own, (beside // n)[onward.at] * n + onward.to)
     onward = onward.where(others & (onward.to < (n if n_known is None else n_known)))
     between = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
@@ -156,23 +242,28 @@ class _Entries(NamedTuple):
         """Those that are good."""
         return _Entries(self.at[good], self.to[good], self.values[good])
 
-    def thinned(self, rows: int, most: int | None, generator: torch.Generator) -> _Entries:
+    def thinned(self, rows: int, most: int | None, drawn: _Drawn) -> _Entries:
         """At most so many of each row."""
         counts = np.bincount(self.at, minlength=rows)
-        owner, place, times = _picked(counts, most, generator)
+        owner, place, times = _picked(counts, most, drawn)
         entries = (np.cumsum(counts) - counts)[owner] + place
         return _Entries(owner, self.to[entries], self.values[entries] * times)
 
 
-def _read(matrix: sparse.csr_array, rows: Ints, most: int | None, generator: torch.Generator) -> _Entries:
-    """At most so many entries of each of these rows, each row known by its place among them."""
-    starts = matrix.indptr[rows].astype(np.int64)
-    owner, place, times = _picked(matrix.indptr[rows + 1] - starts, most, generator)
-    entries = starts[owner] + place
-    return _Entries(owner, matrix.indices[entries].astype(np.int64), matrix.data[entries] * times)
+_Drawn = Callable[[Ints, Ints], Floats]
+"""From rows and slots in them to random numbers in [0, 1)."""
 
 
-def _picked(counts: Ints, most: int | None, generator: torch.Generator) -> tuple[Ints, Ints, Floats]:
+def _read(links: LinkRows, group: Ints, nodes: Ints, most: int | None, step: int) -> _Entries:
+    """At most so many links of each of these nodes, each node known by its place among them."""
+    owner, place, times = _picked(
+        links.counts(nodes), most, lambda at, slot: links.drawn(group[at], nodes[at], slot, step)
+    )  # fmt: skip
+    to, values = links.entries(nodes[owner], place)
+    return _Entries(owner, to, values * times)
+
+
+def _picked(counts: Ints, most: int | None, uniform: _Drawn) -> tuple[Ints, Ints, Floats]:
     """Which entries of rows of so many are read: the row, the place in it, and how often an entry counts.
 
     Of a row of D > `most` entries one is drawn from each of `most` equal parts, and counts D / most times.
@@ -182,7 +273,7 @@ def _picked(counts: Ints, most: int | None, generator: torch.Generator) -> tuple
     place = (np.arange(len(owner)) - np.repeat(np.cumsum(taken) - taken, taken)).astype(np.float64)
     part = (counts / np.maximum(taken, 1))[owner]
     drawn = np.flatnonzero(part > 1)
-    place[drawn] += torch.rand(len(drawn), dtype=torch.float64, generator=generator).numpy()
+    place[drawn] += uniform(owner[drawn], place[drawn].astype(np.int64))
     return owner, np.minimum((place * part).astype(np.int64), counts[owner] - 1), part
 
 

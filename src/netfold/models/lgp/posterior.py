@@ -5,7 +5,7 @@ All at once, exactly, or component by component from sampled neighborhoods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,9 @@ from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.process import Process
 from netfold.models.lgp.solve import System, posterior_variances, precision, solved
 
-__all__ = ["Arrivals", "Known", "Placed", "arrivals", "grown", "placed_at_once", "placed_by_component"]
+__all__ = [
+    "Arrivals", "Known", "Placed", "arrivals", "arrivals_by", "grown", "placed_at_once", "placed_by_component",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,16 @@ def arrivals(later: sparse.csr_array, new: Ints, known: Ints, fitted: sparse.csr
     `known` has each later row's position there, or -1. Both matrices are symmetric and without self-loops. A link among
     known nodes has the weight that the later graph gives it, where that has it; where not, the fitted one's.
     """
+    return arrivals_by(later, new, known, lambda rows, near: _added(rows, known, near, fitted))
+
+
+def arrivals_by(
+    later: sparse.csr_array,
+    new: Ints,
+    known: Ints,
+    added_to: Callable[[sparse.csr_array, Ints], sparse.csr_array],
+) -> Arrivals:
+    """The same, where `added_to` says what rows of the later graph add to the links of the known nodes `near`."""
     m, place = len(new), np.full(len(known), -1, np.int64)
     place[new] = np.arange(m)
     rows = later[new].tocoo()
@@ -67,8 +79,7 @@ def arrivals(later: sparse.csr_array, new: Ints, known: Ints, fitted: sparse.csr
     rank[order] = np.arange(len(order))
     to_near = sparse.coo_array((rows.data[~inner], (at[~inner], rank[column])), shape=(m, len(beside))).tocsr()
     beside = beside[order]
-    added = _added(later[beside], known, known[beside], fitted)
-    return Arrivals(known[beside], _sorted(to_near), _sorted(among), added)
+    return Arrivals(known[beside], _sorted(to_near), _sorted(among), added_to(later[beside], known[beside]))
 
 
 def _added(rows: sparse.csr_array, known: Ints, near: Ints, fitted: sparse.csr_array) -> sparse.csr_array:
@@ -133,7 +144,7 @@ class Known:
         """The equations of new nodes, exactly, all at once."""
         device, dtype = self.process.device, self.process.latent.dtype
         near = torch.from_numpy(new.near).to(device)
-        weights, latent = _read(self.process, near)
+        weights, latent = self.read(near)
         outward = SparseRows.from_scipy(new.to_near, device=device, dtype=dtype)
         links = sparse.csr_array(sparse.hstack([new.among, new.to_near]))
         links.sort_indices()
@@ -168,15 +179,20 @@ class Known:
         far = rows.matmul(squares * pull) - own * latent
         return ((eta * pull + zeta * far) / diagonal).to(usual), diagonal.to(usual)
 
+    def read(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """a and h of some known nodes, the latter less the prior's mean."""
+        return _read(self.process, nodes)
+
     def _sums(self, near: Tensor, added: sparse.csr_array) -> tuple[Tensor, Tensor]:
         """`mass` and `pull` of some nodes, with what a later graph adds to their links."""
         mass, pull = self.mass[near], self.pull[near]
-        if not added.nnz:
-            return mass, pull
+        return self._with_added(mass, pull, added) if added.nnz else (mass, pull)
+
+    def _with_added(self, mass: Tensor, pull: Tensor, added: sparse.csr_array) -> tuple[Tensor, Tensor]:
         ends, columns = np.unique(added.indices, return_inverse=True)
-        few = sparse.csr_array((added.data, columns, added.indptr), shape=(len(near), len(ends)))
-        more = SparseRows.from_scipy(few, device=near.device, dtype=pull.dtype)
-        weights, latent = _read(self.process, torch.from_numpy(ends.astype(np.int64)).to(near.device))
+        few = sparse.csr_array((added.data, columns, added.indptr), shape=(len(mass), len(ends)))
+        more = SparseRows.from_scipy(few, device=mass.device, dtype=pull.dtype)
+        weights, latent = self.read(torch.from_numpy(ends.astype(np.int64)).to(mass.device))
         more_mass, more_pull = _summed(more, weights, latent)
         return mass + more_mass, pull + more_pull
 

@@ -54,7 +54,10 @@ class Kernel(nn.Module):
         So a start means the same on every graph: whatever its weights, and as Σ_uv (ÂÂ)_uv = Σd², second order has
         zeta / eta times the weight of first order in all, where paths over hubs would otherwise outweigh the links.
         """
-        mean, total, squares = weights.mean(), degrees.sum(), np.square(degrees).sum()
+        self.start_by(eta, zeta, weights.mean(), degrees.sum(), np.square(degrees).sum())
+
+    def start_by(self, eta: float, zeta: float, mean: Any, total: Any, squares: Any) -> None:
+        """The same of the sums: w̄, Σd and Σd²."""
         self.starts.copy_(torch.tensor([eta / mean, zeta * total / (mean * squares)]))
 
     @property
@@ -77,13 +80,15 @@ class Kernel(nn.Module):
         return torch.sigmoid(raw + _START)
 
     @torch.no_grad()
-    def weigh(self, degrees: Tensor, power: float) -> None:
+    def weigh(self, degrees: Tensor, power: float, least: Tensor | None = None) -> None:
         """Let a_v = σ(3) min(1, (d_0 / d_v)^power), d (n) the sums of nodes' links, of which a tenth are up to d_0.
 
-        A neighbor that everybody has says little of a node; a power of 0 is where a starts, the same for all.
+        A neighbor that everybody has says little of a node; a power of 0 is where a starts, the same for all. `least`
+        is d_0, where these are not all nodes.
         """
-        linked = degrees[degrees > 0]
-        least = linked.kthvalue(max(1, len(linked) // 10)).values
+        if least is None:
+            linked = degrees[degrees > 0]
+            least = linked.kthvalue(max(1, len(linked) // 10)).values
         share = (least / torch.maximum(degrees, least)) ** power
         self.raw_weights.copy_(torch.logit(torch.sigmoid(share.new_tensor(_START)) * share)[:, None] - _START)
 
@@ -253,9 +258,12 @@ class Process(nn.Module):
 
     def start(self, vectors: Tensor, generator: torch.Generator, *, mean: bool) -> None:
         """h as the given vectors, g as the identity; with `mean`, the prior's is that of the vectors."""
+        self.start_around(vectors, vectors.double().mean(dim=0) if mean else self.mean, generator)
+
+    def start_around(self, vectors: Tensor, mean: Tensor, generator: torch.Generator) -> None:
+        """The same with a mean that is known."""
         with torch.no_grad():
-            if mean:
-                self.mean.copy_(vectors.double().mean(dim=0))
+            self.mean.copy_(mean)
             self.latent.copy_(vectors - self.mean)
         self.g.start(generator)
 
@@ -281,10 +289,11 @@ class Process(nn.Module):
         """What all nodes share: eta, zeta and g."""
         return [self.kernel.raw_eta, self.kernel.raw_zeta, *self.g.parameters()]
 
-    def system(self, around: Surroundings) -> System:
-        """The equations of the nodes that count as new."""
-        latent = take_rows(self.latent, around.known)
-        weights = self.kernel.weights(take_rows(self.kernel.raw_weights, around.known))
+    def system(self, around: Surroundings, read: tuple[Tensor, Tensor] | None = None) -> System:
+        """The equations of the nodes that count as new; `read`: h and raw weights of the known ones, if they are."""
+        if read is None:
+            read = take_rows(self.latent, around.known), take_rows(self.kernel.raw_weights, around.known)
+        latent, weights = read[0], self.kernel.weights(read[1])
         ones = weights.new_ones(around.size, weights.shape[1])
         return System(
             around.links,
@@ -300,9 +309,9 @@ class Process(nn.Module):
         moved: Tensor = self.g(latent)
         return self.mean + (moved if self.scale == 1 else self.scale * moved)
 
-    def forward(self, around: Surroundings) -> Tensor:
+    def forward(self, around: Surroundings, read: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """f of the nodes that count as new, by those around them: m x d."""
-        system = self.system(around)
+        system = self.system(around, read)
         if not around.alone:
             return self.vectors(solved(system))
         wide = system.precise()

@@ -245,24 +245,27 @@ def _needs_grad(system: System) -> bool:
 
 
 @torch.no_grad()
-def posterior_variances(system: System, generator: torch.Generator) -> Tensor:
+def posterior_variances(system: System, generator: torch.Generator, among: tuple[Tensor, int] | None = None) -> Tensor:
     """The diagonal of M_**⁻¹: the variances of new nodes' latent states, given the known ones: m x 1 or m x s.
 
     Exactly for few nodes. For many by Hutchinson's estimate, the mean of v ∘ M_**⁻¹ v over 32 vectors v of random
-    signs, kept within what is known: a variance is at least 1 / M_ii, and at most the prior's 1.
+    signs, kept within what is known: a variance is at least 1 / M_ii, and at most the prior's 1. Where these nodes are
+    some of more, among which they have no others to do with, `among` has their places and how many there are: what they
+    get is then what they would get with all.
     """
     wide = system.precise()
     if wide is not system:
-        return posterior_variances(wide, generator).to(system.pull.dtype)
+        return posterior_variances(wide, generator, among).to(system.pull.dtype)
     if len(system) < 2:
         return 1 / system.diagonal()
-    if len(system) ** 3 * system.widest() <= _WORK:
+    places, count = (slice(None), len(system)) if among is None else among
+    if count**3 * system.widest() <= _WORK:
         exact = [np.diag(np.linalg.inv(m.toarray())) for m in matrices_of(system)]
         return torch.from_numpy(np.stack(exact, axis=1)).to(system.pull)
     diagonal = system.diagonal()
     total = torch.zeros_like(diagonal)
     for _ in range(_PROBES):
-        signs = torch.randint(2, (len(system), 1), generator=generator).to(system.pull) * 2 - 1
+        signs = torch.randint(2, (count, 1), generator=generator)[places].to(system.pull) * 2 - 1
         right = signs.expand_as(diagonal)
         total += right * conjugate_gradients(system.times, right, diagonal)[0]
     return torch.minimum(torch.maximum(total / _PROBES, 1 / diagonal), torch.ones_like(diagonal))

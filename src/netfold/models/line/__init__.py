@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.embedder.settling import NodeCodes
@@ -75,7 +77,8 @@ class LINE(Embedder["LINENetwork"]):
     lr: float = skipgram("lr", default=0.3)
     schedule: str = skipgram("schedule")
     batch_size: int | None = skipgram(
-        "batch_size", help="links a step; None: 4,096, and half as many as nodes where those are above 100,000"
+        "batch_size",
+        help="links a step, of all ranks together; None: 4,096, and where nodes are above 100,000 half as many",
     )
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
@@ -83,16 +86,61 @@ class LINE(Embedder["LINENetwork"]):
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
+        self._check_halves()
+        return super()._read(graph, embedding, later=later)
+
+    def _check_halves(self) -> None:
         if self.order == "both" and self.dim % 2:
             raise InputError(f"dim={self.dim} does not halve; order='both' needs an even one, or take order='second'")
-        return super()._read(graph, embedding, later=later)
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         """Two tables and the vectors, 12 a width; of links and of a step's rows as measured, up to 100,000 nodes."""
         from netfold.learn.skipgram import batch_by_size
 
-        step = self.batch_size or batch_by_size(4096, nodes, 2)
+        step = (self.batch_size or batch_by_size(4096, nodes * ranks, 2)) // ranks
         return nodes * (12 * self.dim + 64) + 34 * arcs + 73 * self.dim * step
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        from netfold.cluster.skipgram import expected_traffic
+        from netfold.learn.skipgram import batch_by_size
+
+        step = self.batch_size or batch_by_size(4096, len(degrees), 2)
+        steps = math.ceil((self.samples or max(_LEAST, int(degrees.sum()))) / step)
+        first = {"first": self.dim, "second": 0, "both": self.dim // 2}[self.order]
+        second = {"first": 0, "second": self.dim, "both": self.dim // 2}[self.order]
+        near, far = 8 * (first + 2 * second), 8 * (first + second)
+        return expected_traffic(degrees, step / ranks, steps, ranks, near, far)
+
+    def _unspread(self, *, directed: bool = False) -> str:
+        return ""
+
+    def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
+        from netfold.cluster.skipgram import both_degrees, link_steps, rank_start
+        from netfold.cluster.walks import RankLinks, RankNoise
+        from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
+        from netfold.learn.training import Block
+        from netfold.models.line.sharded import ShardedLINE
+
+        self._check_halves()
+        own = self._network({"n_nodes": graph.m}).to(graph.ranks.device)
+        network, degrees = ShardedLINE(own, graph), both_degrees(graph)
+        if not resumed and (self.init or ("spectral" if is_large(graph.n_nodes) else "none")) == "none":
+            network.start(self._generator, degrees > 0)
+        elif not resumed:
+            wide = 1 + max(own.first.shape[1], own.second.shape[1])
+            own.start_from(
+                *rank_start(graph, degrees, self._generator, dim=wide, window=1, n_negatives=self.n_negatives)
+            )
+        steps, of = link_steps(
+            RankLinks(graph),
+            RankNoise(graph, degrees),
+            self._generator,
+            samples=self.samples or max(_LEAST, graph.folder.n_arcs),
+            n_negatives=self.n_negatives,
+            batch_size=self.batch_size or batch_by_size(4096, graph.n_nodes, 2),
+        )
+        block = Block(own.tables, "row_adagrad", self.lr, {"prior": PRIOR})
+        return Problem(network, of, [block], self.schedule, self.tolerance, self.patience, steps)
 
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False

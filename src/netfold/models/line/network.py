@@ -9,7 +9,7 @@ from netfold.learn.draws import TABLE, uniform
 from netfold.learn.layers import take_rows
 from netfold.learn.skipgram import PairBatch
 
-__all__ = ["LINENetwork"]
+__all__ = ["LINENetwork", "line_terms"]
 
 
 class LINENetwork(nn.Module):
@@ -49,14 +49,12 @@ class LINENetwork(nn.Module):
 
     def loss(self, batch: PairBatch) -> dict[str, Tensor]:
         """The objectives of the orders, whose parameters have nothing in common, over a batch of links."""
-        terms: dict[str, Tensor] = {}
-        if self.first.shape[1]:
-            ends = take_rows(self.first, batch.context_nodes)
-            terms |= {f"first_{name}": term for name, term in batch.terms(ends[: len(batch.nodes)], ends).items()}
-        if self.second.shape[1]:
-            ends, contexts = take_rows(self.second, batch.nodes), take_rows(self.contexts, batch.context_nodes)
-            terms |= {f"second_{name}": term for name, term in batch.terms(ends, contexts).items()}
-        return terms
+        first = take_rows(self.first, batch.context_nodes) if self.first.shape[1] else None
+        if not self.second.shape[1]:
+            return line_terms(batch, first, None, None)
+        return line_terms(
+            batch, first, take_rows(self.second, batch.nodes), take_rows(self.contexts, batch.context_nodes)
+        )
 
     def codes(self, nodes: Tensor) -> Tensor:
         """The vectors of distinct nodes as `embed` has them, with their gradients: m x (d₁ + d₂)."""
@@ -72,3 +70,18 @@ class LINENetwork(nn.Module):
     def device(self) -> torch.device:
         """Where it is."""
         return self.first.device
+
+
+def line_terms(
+    batch: PairBatch, first: Tensor | None, second: Tensor | None, contexts: Tensor | None
+) -> dict[str, Tensor]:
+    """The objectives for rows of a batch: `first` and `contexts` of its context nodes, `second` of its nodes.
+
+    An order that is not asked for has None.
+    """
+    terms: dict[str, Tensor] = {}
+    if first is not None:
+        terms |= {f"first_{name}": term for name, term in batch.terms(first[: len(batch.nodes)], first).items()}
+    if second is not None and contexts is not None:
+        terms |= {f"second_{name}": term for name, term in batch.terms(second, contexts).items()}
+    return terms

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
+    from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
     from netfold.data.graph import Graph
     from netfold.embedder.settling import NodeCodes
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from netfold.models.node2vec.network import Node2VecNetwork
 
 __all__ = ["Node2Vec"]
+
+_MOST_ROUNDS = 64
+"""How often a step of a walk over ranks is proposed, in expectation, at most: as many times as q or 1/q."""
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
@@ -64,12 +69,61 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         "and 0.03 above 100,000 nodes, where a step meets half of them and more would undo a good start",
     )
     schedule: str = skipgram("schedule")
-    batch_size: int | None = skipgram("batch_size")
+    batch_size: int | None = skipgram(
+        "batch_size",
+        help="walks a step, of all ranks together; None: 64, and where nodes are above 100,000 as many as meet half "
+        "of them",
+    )
     tolerance: float = skipgram("tolerance")
     patience: int = skipgram("patience")
     held_out: float = skipgram("held_out")
 
     # ---------------------------------------------------------------- what an Embedder asks
+
+    def _unspread(self, *, directed: bool = False) -> str:
+        if not 1 / _MOST_ROUNDS <= self.q <= _MOST_ROUNDS:
+            return f"with q={self.q:g} most steps of a walk would be refused, and each asks other ranks again"
+        return "held_out asks for pairs of nodes that different ranks have" if self.held_out else ""
+
+    def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
+        from netfold.cluster.skipgram import expected_traffic
+        from netfold.learn.skipgram import batch_by_size
+
+        walks = self.walks * int((degrees > 0).sum())
+        steps = math.ceil(walks / (self.batch_size or batch_by_size(64, len(degrees), 2 * self.length)))
+        nodes = walks * self.length / steps / ranks
+        walked = 24 * (1 - 1 / ranks) * walks * (self.length - 1) / ranks
+        return walked + expected_traffic(degrees, nodes, steps, ranks, 16 * self.dim, 8 * self.dim)
+
+    def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
+        from netfold.cluster.skipgram import both_degrees, rank_start, walk_steps
+        from netfold.cluster.walks import RankLinks, RankNoise
+        from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
+        from netfold.learn.training import Block
+        from netfold.models.node2vec.sharded import ShardedNode2Vec
+
+        own = self._network({"n_nodes": graph.m}).to(graph.ranks.device)
+        network, degrees = ShardedNode2Vec(own, graph), both_degrees(graph)
+        if not resumed and self.init == "none":
+            network.start(self._generator, degrees > 0)
+        elif not resumed:
+            facts = {"dim": self.dim, "window": self.window, "n_negatives": self.n_negatives}
+            own.start_from(*rank_start(graph, degrees, self._generator, **facts))
+        steps, of = walk_steps(
+            RankLinks(graph),
+            RankNoise(graph, degrees),
+            self._generator,
+            walks=self.walks,
+            length=self.length,
+            window=self.window,
+            n_negatives=self.n_negatives,
+            batch_size=self.batch_size or batch_by_size(64, graph.n_nodes, 2 * self.length),
+            p=self.p,
+            q=self.q,
+        )
+        lr = self.lr or (0.03 if is_large(graph.n_nodes) else 0.1)
+        block = Block([own.vectors, own.contexts], "row_adagrad", lr, {"prior": PRIOR})
+        return Problem(network, of, [block], self.schedule, self.tolerance, self.patience, steps)
 
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
@@ -126,9 +180,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         vectors, contexts = spectral_start(
             matrix, self.dim, self.window, self.n_negatives, self._generator(0), network.device
         )
-        with torch.no_grad():
-            network.vectors.copy_(vectors)
-            network.contexts.copy_(contexts)
+        network.start_from(vectors, contexts)
 
     def _codes(self, network: Node2VecNetwork, data: Input) -> NodeCodes:
         from netfold.learn.layers import take_rows

@@ -27,6 +27,12 @@ class Node2VecNetwork(nn.Module):
         drawn = uniform((n, dim), generator, self.device, dtype=torch.float32, few=TABLE)
         self.vectors.copy_((drawn - 0.5) / dim * linked[:, None])
 
+    @torch.no_grad()
+    def start_from(self, vectors: Tensor, contexts: Tensor) -> None:
+        """Both tables as they are."""
+        self.vectors.copy_(vectors)
+        self.contexts.copy_(contexts)
+
     def loss(self, batch: Windows) -> dict[str, Tensor]:
         """The objective over a batch of walks: `contexts` and `negatives`."""
         return batch.terms(take_rows(self.vectors, batch.nodes), take_rows(self.contexts, batch.context_nodes))

@@ -95,7 +95,7 @@ class SDNE(Embedder["SDNENetwork"]):
         at_least=0,
     )
     attribute_beta: float = option(
-        1.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1
+        3.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1
     )
     row_damping: float = option(
         0.0,
@@ -379,22 +379,34 @@ class SDNE(Embedder["SDNENetwork"]):
         return Embedding(graph.nodes.take(new), self.network_.embed(rows, data.block_of(new)))
 
     def _codes(self, network: SDNENetwork, data: Input) -> NodeCodes:
-        from netfold.learn.sparse_rows import SparseRows
+        from netfold.embedder.attributes import joint_rows
 
-        rows = SparseRows.from_scipy(network.weighed(data.graph.adjacency), device=network.device)
+        block = None if data.block is None else network.scaled(data.block)
+        rows = joint_rows(network.weighed(data.graph.adjacency), block, network.first.table)
         return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:
         return self.network_.embed(links.out, links.block)
 
-    def _refine(self, links: KnownLinks, start: npt.NDArray[np.float32], weight: float) -> npt.NDArray[np.float32]:
+    def _refine(
+        self,
+        links: KnownLinks,
+        start: npt.NDArray[np.float32],
+        weight: float,
+        placed: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
+        from netfold.models.sdne.network import Neighbors
+
         if self.output == "sigmoid":
             raise InputError("how='refine' needs output='linear', whose zeros have a sum; give how='encode' or 'mean'")
         network = self.network_
         near = network.weighed(links.out)
         near = near + (near if links.into is None else network.weighed(links.into))  # M + Mᵀ, as in training
+        neighbors = Neighbors.of(near, self.embedding_.vectors)
+        if placed is not None and links.among is not None:
+            neighbors = neighbors.with_placed(links.among, placed, links.either)
         pulls = weight * (self.alpha or 1.0)
-        return network.refine(network.weighed(links.out), near, self.embedding_.vectors, start, pulls, links.block)
+        return network.refine(network.weighed(links.out), neighbors, start, pulls, links.block)
 
     def _weights(self) -> tuple[float, ...]:
         return () if self.output == "sigmoid" else (1.0, 3.0, 10.0, 30.0)

@@ -160,6 +160,10 @@ class RowChunk:
     """Whether these nodes are of the batch B, and not only neighbors of it."""
     beside: Beside | None = None
     """Their attributes, where they have any; `rows` and `seen` have them as their last columns."""
+    of_links: Tensor | None = None
+    """Which entries of `rows` are links; None where all are."""
+    of_attributes: Tensor | None = None
+    """Which entries of `rows` are attributes; None where none is."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -289,7 +293,10 @@ def _chunks(
             continue
         more = beside(taken(block, part), gaps, n, dtype=dtype, device=device)
         own = own if more.dense is None else DenseBeside.beside(own, more.dense)
-        chunks.append(RowChunk(rows, own, near, 1.0, decoded, more))
+        apart: tuple[Tensor | None, Tensor | None] = (None, None)
+        if more.dense is None and decoded:  # as positions: the gradient of a mask is sorted on a GPU, every time
+            apart = (rows.col < n).nonzero()[:, 0], (rows.col >= n).nonzero()[:, 0]
+        chunks.append(RowChunk(rows, own, near, 1.0, decoded, more, *apart))
     return chunks
 
 

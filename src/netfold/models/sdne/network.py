@@ -31,7 +31,38 @@ from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks,
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
 from netfold.models.sdne.batches import Beside, Damping, RowBatch, RowChunk, beside, gaps_of, in_units
 
-__all__ = ["SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
+__all__ = ["Neighbors", "SDNENetwork", "start_from_dbn", "start_from_svd", "start_network"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neighbors:
+    """What the neighbors of m nodes say of where these are."""
+
+    sums: npt.NDArray[np.float64]
+    """m: Σ_j l_j, the weights of their links"""
+    pull: npt.NDArray[np.float64]
+    """m x dim: Σ_j l_j y_j"""
+    reach: float
+    """How far known vectors are spread: the length of a first step."""
+
+    @staticmethod
+    def of(links: sparse.csr_array, known: npt.NDArray[np.float32]) -> Neighbors:
+        """By links with known nodes, m x n, as the objective weighs them, and their vectors, n x dim."""
+        reach = float(known[: 1 << 14].std()) or 1.0
+        return Neighbors(np.asarray(links.sum(axis=1)), np.asarray(links @ known), reach)
+
+    def with_placed(
+        self, among: sparse.csr_array, placed: npt.NDArray[np.float32], links: sparse.csr_array
+    ) -> Neighbors:
+        """And by those with other new nodes (m x k), which are where they were placed (k x dim).
+
+        A link with one of these weighs as a node's links with known ones (m x n, as the graph has them) do on average.
+        """
+        own = np.asarray(links.sum(axis=1))
+        unit = sparse.diags_array(self.sums / np.where(own > 0, own, 1))
+        also = sparse.csr_array(unit @ among)
+        sums, pull = self.sums + np.asarray(also.sum(axis=1)), self.pull + np.asarray(also @ placed)
+        return dataclasses.replace(self, sums=sums, pull=pull)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -125,7 +156,7 @@ class SDNENetwork(nn.Module):
             part, hidden = y.new_zeros(()), None
             if chunk.decoded:
                 hidden, outputs = self._decoded(chunk.rows, y)
-                part = self._second_order(chunk.rows, hidden, outputs, batch.columns, held)
+                part = self._second_order(chunk, hidden, outputs, batch.columns, held)
             second = second + part.detach()
             if hidden is not None and chunk.beside is not None:
                 more = self._beside(chunk, hidden, outputs, batch.gaps, held[3:])
@@ -174,24 +205,25 @@ class SDNENetwork(nn.Module):
         if more.dense is not None:
             errors = (self.last.dense(hidden, slice(self.n_links, None)) - more.dense).square()
             return (errors * _dense_weights(more, beta)).sum()
-        own = chunk.rows.col >= self.n_links
+        assert chunk.of_attributes is not None
+        own, values = (x.index_select(0, chunk.of_attributes) for x in (outputs, chunk.rows.values))
         total = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
-        total = total + losses.second_order_correction(outputs[own], chunk.rows.values[own], beta)
+        total = total + losses.second_order_correction(own, values, beta)
         for i in range(len(gaps)):
             a, b, c = gram[3 * i + 3 : 3 * i + 6]
             total = total - self.last.energy(hidden[more.gaps[i]], (a, b, c))
         return total if more.unknown is None else total - self.last.at(more.unknown, hidden).square().sum()
 
     def _second_order(
-        self, rows: SparseRows, hidden: Tensor, outputs: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]
+        self, chunk: RowChunk, hidden: Tensor, outputs: Tensor, columns: Tensor | None, gram: tuple[Tensor, ...]
     ) -> Tensor:
         """‖(X̂ - X) ⊙ B‖² of a chunk's links: the squares of all x̂, and at the non-zeros what they should be."""
+        rows = chunk.rows
         if self.output == "linear":
             squares = self.last.energy(hidden, (gram[0], gram[1], gram[2]))
             values = rows.values
-            if self.n_attributes and not self.dense:
-                own = rows.col < self.n_links
-                outputs, values = outputs[own], values[own]
+            if chunk.of_links is not None:
+                outputs, values = (x.index_select(0, chunk.of_links) for x in (outputs, values))
             return squares + losses.second_order_correction(outputs, values, self.beta)
         scale = 1.0 if columns is None else rows.width / len(columns)
         squares = scale * self.last.sigmoid_energy(hidden, columns)
@@ -239,22 +271,20 @@ class SDNENetwork(nn.Module):
     def refine(
         self,
         matrix: sparse.csr_array,
-        links: sparse.csr_array,
-        known: npt.NDArray[np.float32],
+        neighbors: Neighbors,
         start: npt.NDArray[np.float32],
         weight: float,
         block: Block | None = None,
     ) -> npt.NDArray[np.float32]:
         """y of each row x that makes ‖(x̂(y) - x) ⊙ B‖² + weight Σ_j l_j ‖y - y_j‖² least, all else held fixed: m x dim.
 
-        `matrix` has the rows as the network reads them, `links` the weights l of known neighbors (both m x n), `known`
-        the vectors y_j (n x dim). Exact where the decoder is one linear layer; else some steps from `start`. A step
-        costs O(nnz h + m h²): the zeros are in the Gram matrix of the last layer, which is made once. With `block`, the
-        rows go on with what is known of the nodes beside their links.
+        `matrix` has the rows as the network reads them (m x n), `neighbors` what l and y_j say. Exact where the decoder
+        is one linear layer; else some steps from `start`. A step costs O(nnz h + m h²): the zeros are in the Gram
+        matrix of the last layer, which is made once. With `block`, the rows go on with what is known of the nodes
+        beside their links.
         """
         device, found = self.device, []
-        reach = float(known[: 1 << 14].std()) or 1.0
-        sums, pull = (torch.from_numpy(np.asarray(x, np.float32)).to(device) for x in (links.sum(1), links @ known))
+        sums, pull = (torch.from_numpy(x.astype(np.float32)).to(device) for x in (neighbors.sums, neighbors.pull))
         own = None if block is None or not self.n_attributes else self.scaled(block)
         gaps = [] if own is None else gaps_of(own, self.n_links)
         for part in parts(len(start), self.chunk_rows()):
@@ -269,9 +299,8 @@ class SDNENetwork(nn.Module):
             with torch.no_grad():
                 exact = self._exact(terms) if not len(self.decoder.weights) and more is None else None
             begin = torch.from_numpy(start[part]).to(device)
-            found.append(
-                descended(functools.partial(self._slope, terms=terms), begin, reach) if exact is None else exact
-            )
+            slope = functools.partial(self._slope, terms=terms)
+            found.append(descended(slope, begin, neighbors.reach) if exact is None else exact)
         refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
         return refined
 

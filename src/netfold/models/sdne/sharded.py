@@ -162,7 +162,8 @@ class ShardedSDNE(nn.Module):
         reach = self.rows.matmul(self.exchange, v).abs().amax(1) if len(v) else v.new_zeros(0)
         largest = ranks.most(float(reach.max()) if len(reach) else 0.0)
         reach = reach[reach > 1e-6 * largest]
-        scale = 0.5 / self._quantile(reach, 0.9, largest)
+        count = int(ranks.sum_(torch.tensor([len(reach)], dtype=torch.float64)))
+        scale = 0.5 / ranks.smallest(reach, max(1, int(0.9 * count)))
         network.first.table.mul_(0.1)
         network.last.table.mul_(0.1)
         network.first.table[:, :rank] = scale * v
@@ -185,16 +186,6 @@ class ShardedSDNE(nn.Module):
         turn = turn[:, order] * (squares[order] > 1e-10 * squares.max())
         leading: Tensor = basis @ turn.to(basis)
         return leading
-
-    def _quantile(self, values: Tensor, share: float, largest: float) -> float:
-        """The k-th smallest of all ranks' values, by halving: none of them leaves its rank."""
-        count = int(self._ranks.sum_(torch.tensor([len(values)], dtype=torch.float64)))
-        k, low, high = max(1, int(share * count)), 0.0, largest
-        for _ in range(60):
-            middle = (low + high) / 2
-            below = self._ranks.sum_(torch.tensor([float((values <= middle).sum())], dtype=torch.float64))
-            low, high = (low, middle) if float(below) >= k else (middle, high)
-        return high
 
     # ---------------------------------------------------------------- the loss
 
@@ -381,16 +372,9 @@ class ShardedSDNE(nn.Module):
 
     def _reduce_layers(self) -> None:
         """Sum the gradients of what every rank has, in one go."""
-        if self._ranks.size == 1:
-            return
-        grads = [x.grad for x in self._layers() if x.grad is not None]
-        flat = self._ranks.sum_(torch.cat([x.flatten() for x in grads]))
-        start = 0
-        for grad in grads:
-            grad.copy_(flat[start : start + grad.numel()].view_as(grad))
-            start += grad.numel()
+        self._ranks.sum_together_([x.grad for x in self._layers() if x.grad is not None])
 
-    def _regularization(self) -> float:
+    def _regularization(self) -> Tensor:
         """nu ½ Σ ‖W‖², the layers between counted by rank 0; its gradient, nu W, is added here."""
         network, nu = self.own, self.own.nu
         shared = [*network.encoder.weights, *network.decoder.weights]
@@ -399,7 +383,8 @@ class ShardedSDNE(nn.Module):
             assert w.grad is not None
             w.grad.add_(w, alpha=nu)
         counted = [*own, *shared] if self._ranks.first else own
-        return nu * 0.5 * sum(_squares(w) for w in counted)
+        squares = sum((_squares(w) for w in counted), torch.zeros((), dtype=torch.float64, device=own[0].device))
+        return nu * 0.5 * squares
 
     @torch.no_grad()
     def embed(self) -> npt.NDArray[np.float32]:
@@ -416,10 +401,14 @@ class ShardedSDNE(nn.Module):
         return size * ((2 * h + 1) * there + (2 * h + 1) * back + vectors)
 
 
-def _squares(w: Tensor) -> float:
-    """Σ w², some rows at a time, in float64."""
-    step = max(1, (1 << 20) // max(1, w.shape[-1]))
-    return sum(float(part.double().square().sum()) for part in torch.split(w, step))
+_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 26}
+"""Numbers that are squared at a time: what stays in a cache, or is worth a launch."""
+
+
+def _squares(w: Tensor) -> Tensor:
+    """Σ w², some rows at a time, in float64; a GPU is not waited for."""
+    step = max(1, _AT_ONCE[w.device.type] // max(1, w.shape[-1]))
+    return sum((part.double().square().sum() for part in torch.split(w, step)), w.new_zeros((), dtype=torch.float64))
 
 
 def _powers(sums: npt.NDArray[np.float64], p: float) -> npt.NDArray[np.float64]:

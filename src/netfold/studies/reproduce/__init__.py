@@ -50,10 +50,10 @@ from netfold.studies.reproduce.table import (
 )
 
 __all__ = [
-    "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "folder_of_tables", "is_installed",
-    "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables", "record",
-    "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps", "with_recorded",
-    "write_page", "write_run",
+    "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "baselines_alone", "folder_of_tables", "is_installed",
+    "joined_runs", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables",
+    "record", "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps",
+    "with_recorded", "write_page", "write_run",
 ]  # fmt: skip
 
 _MeasuredRows = Mapping[tuple[int, str], Measured]
@@ -112,7 +112,13 @@ def _averaged(table: Table, row: Row, own: list[Measured], beside: list[Measured
         baselines={name: means for name, values in cheap.items() if (means := _means(values))},
         seeds=_values(figures),
         baseline_seeds={name: by_seed for name, values in cheap.items() if (by_seed := _values(values))},
+        training=_trained([x.training for x in own]),
     )
+
+
+def _trained(seeds: list[Mapping[str, float]]) -> dict[str, float]:
+    """Epochs and last objective, means over seeds."""
+    return {name: _rounded(statistics.fmean(x[name] for x in seeds)) for name in seeds[0]}
 
 
 def _values(figures: Mapping[str, list[float]]) -> dict[str, tuple[float, ...]]:
@@ -145,21 +151,44 @@ def with_baselines(table: Table, how: Run) -> Recorded:
     For tasks whose baselines are the same for all models of a width. Baselines that were recorded and that are not
     measured any more stay as they were.
     """
-    task = task_named(table.task.name)
-    if table.recorded is None or task.baselines != "shared" or task.refits:
-        raise InputError(f"the baselines of {table.name!r} cannot be measured without its models; run the table")
+    _check_shared(table)
+    if table.recorded is None:
+        raise InputError(f"the baselines of {table.name!r} cannot be measured without its models, and none is recorded")
     start, rows = time.perf_counter(), dict(table.recorded.rows)
     source = sources(table, quick=False)
-    by_source: dict[str, list[Mapping[str, Mapping[str, float]]]] = {}
-    for seed in table.recorded.seeds:
-        for name, figures in measured_baselines(table, how, seed):
-            by_source.setdefault(name, []).append(figures)
+    by_source = _baselines_of(table, how, table.recorded.seeds)
     for row in table.rows:
         if table.recorded_for(row) is not None:
             rows[row.name] = _beside(table, rows[row.name], by_source[source[row.name]])
     spent = round(time.perf_counter() - start, 1)
     how.say(f"{table.name}: baselines of {len(table.recorded.seeds)} seeds in {spent} s")
     return dataclasses.replace(table.recorded, rows=rows)
+
+
+def baselines_alone(table: Table, how: Run) -> Recorded:
+    """A run of the cheap baselines alone, whose rows have no figures of models: `merged` puts them beside those."""
+    _check_shared(table)
+    start, source = time.perf_counter(), sources(table, quick=False)
+    by_source = _baselines_of(table, how, how.seeds)
+    empty = {row.name: RecordedRow(table.settings(row), {}) for row in table.rows}
+    rows = {row.name: _beside(table, empty[row.name], by_source[source[row.name]]) for row in table.rows}
+    seconds, today = round(time.perf_counter() - start, 1), datetime.date.today().isoformat()
+    return Recorded(today, machine("cpu"), version(), tuple(how.seeds), seconds, rows)
+
+
+def _check_shared(table: Table) -> None:
+    task = task_named(table.task.name)
+    if task.baselines != "shared" or task.refits:
+        raise InputError(f"the baselines of {table.name!r} cannot be measured without its models; run the table")
+
+
+def _baselines_of(table: Table, how: Run, seeds: Sequence[int]) -> dict[str, list[Mapping[str, Mapping[str, float]]]]:
+    """For each row that has baselines of its own, what they are for each seed."""
+    by_source: dict[str, list[Mapping[str, Mapping[str, float]]]] = {}
+    for seed in seeds:
+        for name, figures in measured_baselines(table, how, seed):
+            by_source.setdefault(name, []).append(figures)
+    return by_source
 
 
 def _beside(table: Table, row: RecordedRow, seeds: list[Mapping[str, Mapping[str, float]]]) -> RecordedRow:
@@ -244,6 +273,52 @@ def write_run(table: Table, run: Recorded, path: Path) -> None:
         part.write_text(text, encoding="utf-8")
 
 
+def joined_runs(runs: Sequence[Recorded]) -> Recorded:
+    """Runs of the same rows, each for other seeds, as one run of all these seeds.
+
+    Figures are those that every run has; when and where it was is said of the last.
+    """
+    ordered = sorted(runs, key=lambda run: run.seeds)
+    seeds = tuple(seed for run in ordered for seed in run.seeds)
+    first, last = ordered[0], max(runs, key=lambda run: run.date)
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"two of these runs are of the same seed; their seeds are {', '.join(map(str, seeds))}")
+    alike = [{name: row.settings for name, row in run.rows.items()} for run in ordered]
+    if any(x != alike[0] for x in alike):
+        raise InputError("these runs are not of the same rows, set alike; merge them one by one")
+    if len(runs) == 1:
+        return first
+    rows = {name: _joined_row([run.rows[name] for run in ordered], ordered) for name in first.rows}
+    return dataclasses.replace(last, seeds=seeds, seconds=round(sum(run.seconds for run in runs), 1), rows=rows)
+
+
+def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> RecordedRow:
+    counts = [len(run.seeds) for run in runs]
+
+    def column(parts: Sequence[tuple[Mapping[str, float], SeedValues]]) -> dict[str, list[float]]:
+        """Each figure's values, seed by seed; of a part that did not keep them, its mean for each."""
+        known = [name for name in parts[0][0] if all(name in mean for mean, _ in parts)]
+        each = {name: zip(parts, counts, strict=True) for name in known}
+        return {
+            name: [x for (mean, values), n in pairs for x in values.get(name, (mean[name],) * n)]
+            for name, pairs in each.items()
+        }
+
+    figures = column([(row.mean, row.seeds) for row in rows])
+    names = [name for name in rows[0].baselines if all(name in row.baselines for row in rows)]
+    cheap = {x: column([(row.baselines[x], row.baseline_seeds.get(x, {})) for row in rows]) for x in names}
+    known = [dict(row.training) for row in rows]
+    return RecordedRow(
+        rows[0].settings,
+        _means(figures),
+        {figure: _rounded(statistics.stdev(values)) for figure, values in figures.items()},
+        {name: _means(values) for name, values in cheap.items()},
+        _values(figures),
+        {name: _values(values) for name, values in cheap.items()},
+        training={x: _rounded(statistics.fmean(row[x] for row in known)) for x in known[0] if all(known)},
+    )
+
+
 def merged(table: Table, run: Recorded) -> Recorded:
     """What was recorded with the rows of another run in the place of their own; rows that it has not stay.
 
@@ -256,14 +331,43 @@ def merged(table: Table, run: Recorded) -> Recorded:
             raise InputError(f"{table.path} has no row {name!r}, of which this is a run")
         if recorded.settings != table.settings(by_name[name]):
             raise InputError(f"{table.path}: row {name!r} is set otherwise than it was in this run; run it again")
-    if table.recorded is None or set(run.rows) == set(by_name):
+    alone = not all(row.mean for row in run.rows.values())
+    if table.recorded is None and alone:
+        raise InputError(
+            f"nothing is recorded of {table.name!r} that baselines could stand beside; merge its models first"
+        )
+    if table.recorded is None:
         return run
     seeds = ", ".join(map(str, run.seeds))
     words = f"Run on {run.date} with netfold {run.version} and seeds {seeds} on {run.machine}"
-    new = {name: dataclasses.replace(row, run=words) for name, row in run.rows.items()}
+    known = {name: row for name, row in run.rows.items() if row.mean or table.recorded_for(by_name[name])}
+    new = {name: _taken_in(table, row, by_name[name], words) for name, row in known.items()}
+    if set(new) == set(by_name) and not alone:
+        return dataclasses.replace(run, rows={name: dataclasses.replace(row, run="") for name, row in new.items()})
     rows = {name: x for name, x in (dict(table.recorded.rows) | new).items() if name in by_name}
     ordered = {row.name: rows[row.name] for row in table.rows if row.name in rows}
     return dataclasses.replace(table.recorded, rows=with_gaps(table, ordered))
+
+
+def _taken_in(table: Table, new: RecordedRow, row: Row, words: str) -> RecordedRow:
+    """A row of a run: one of models alone has the baselines that its protocol has in the table, one of baselines alone
+    the figures that it had."""
+    old = table.recorded_for(row)
+    if not new.mean and old is not None:
+        both = {**old.baselines, **new.baselines}
+        return dataclasses.replace(old, baselines=both, baseline_seeds={**old.baseline_seeds, **new.baseline_seeds})
+    new = dataclasses.replace(new, run=words)
+    beside = _with_same_baselines(table, row)
+    if new.baselines or beside is None:
+        return new
+    return dataclasses.replace(new, baselines=beside.baselines, baseline_seeds=beside.baseline_seeds)
+
+
+def _with_same_baselines(table: Table, row: Row) -> RecordedRow | None:
+    """What was recorded of a row that has the same baselines, and where they were kept seed by seed if any has that."""
+    source = sources(table, quick=False)
+    alike = [x for x in map(table.recorded_for, (r for r in table.rows if source[r.name] == source[row.name])) if x]
+    return max((x for x in alike if x.baselines), key=lambda x: len(x.baseline_seeds), default=None)
 
 
 def with_recorded(path: Path, text: str, run: Recorded) -> str:
@@ -313,6 +417,7 @@ def _row(name: str, row: RecordedRow) -> list[str]:
     lines += [f"sd = {_cells(row.sd)}"] if row.sd else []
     lines += [f"seeds = {_lists(row.seeds)}"] if row.seeds else []
     lines += [f"run = {_text(row.run)}"] if row.run else []
+    lines += [f"training = {_cells(row.training)}"] if row.training else []
     if row.baselines:
         lines += ["", f"[{where}.baselines]"]
         lines += [f"{_key(baseline)} = {_cells(cells)}" for baseline, cells in row.baselines.items()]

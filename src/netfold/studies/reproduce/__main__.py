@@ -12,7 +12,7 @@ from pathlib import Path
 
 from netfold.errors import InputError, TrainingError
 from netfold.io.files import check_writable
-from netfold.studies.reproduce import Run, Table, folder_of_tables, lines, run, table_named, write_run
+from netfold.studies.reproduce import Run, Table, baselines_alone, folder_of_tables, lines, run, table_named, write_run
 
 __all__ = ["run_table"]
 
@@ -25,8 +25,11 @@ def run_table(arguments: list[str] | None = None) -> int:
         if asked.record is not None:
             check_writable(Path(asked.record), force=True)
         seeds = asked.seed or range(asked.seeds)
-        how = Run(seeds, quick=asked.quick, device=asked.device, jobs=asked.jobs, limit=asked.limit, say=_say)
-        result = run(table, how)
+        how = Run(
+            seeds, quick=asked.quick, device=asked.device, jobs=asked.jobs, limit=asked.limit, say=_say,
+            baselines=not asked.models_only,
+        )  # fmt: skip
+        result = baselines_alone(table, how) if asked.baselines_only else run(table, how)
     except (InputError, OSError) as e:
         _say(f"netfold: {e}")
         return 2
@@ -64,6 +67,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--row", action="append", metavar="NAME", help="only this row; can be repeated")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="how many runs to average: 0 to N - 1")
     parser.add_argument("--seed", type=int, action="append", metavar="S", help="this seed alone; can be repeated")
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument(
+        "--models-only", action="store_true", help="no baselines: --merge takes those that the table has"
+    )
+    alone.add_argument(
+        "--baselines-only", action="store_true", help="no models: --merge puts the baselines beside what was recorded"
+    )
     parser.add_argument("--quick", action="store_true", help="less training and less evaluation")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes side by side")

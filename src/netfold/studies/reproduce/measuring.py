@@ -78,7 +78,7 @@ def _baselines(table: Table, row: Row, *, quick: bool) -> str:
         return key(arguments, table.bases[row.base].model, table.bases[row.base].config)
     if task_named(table.task.name).split == "nodes":
         return key(arguments, row.model, row.config)
-    return key(arguments, _width(row, table.quick.config if quick else {}))
+    return key(arguments, _width(row, table.quick_config(row.model) if quick else {}))
 
 
 def _width(row: Row, changed: Mapping[str, Any]) -> int:
@@ -102,6 +102,8 @@ class Run:
     """Whether fits show theirs; where there are several processes, none does."""
     jobs: int = 1
     """Processes that run at a time; 1 is this one."""
+    baselines: bool = True
+    """Whether cheap baselines are measured beside the models; without, the table's own stay when the run is merged."""
     limit: float | None = None
     """Seconds after which the seeds that are not done are given up; where there is a limit, this process runs none."""
 
@@ -120,6 +122,8 @@ class Measured:
 
     figures: Mapping[str, float]
     baselines: Cells
+    training: Mapping[str, float] = field(default_factory=dict)
+    """Epochs, and the objective of the last one, where a model was trained for this row."""
 
 
 def measured(table: Table, rows: Sequence[Row], how: Run, seed: int) -> Iterator[tuple[str, Measured]]:
@@ -128,7 +132,8 @@ def measured(table: Table, rows: Sequence[Row], how: Run, seed: int) -> Iterator
     shared = _loaded(table.data, _Fits(table, how, seed))
     source = sources(table, quick=how.quick)
     for row in rows:
-        yield row.name, _of_row(table, row, how, shared, baselines=source[row.name] == row.name)
+        beside = how.baselines and source[row.name] == row.name
+        yield row.name, _of_row(table, row, how, shared, baselines=beside)
 
 
 def measured_baselines(table: Table, how: Run, seed: int) -> Iterator[tuple[str, Cells]]:
@@ -179,7 +184,7 @@ class _Fits:
         self, row: Row, model: str, config: Mapping[str, Any], graph: Any, base: Any = None
     ) -> tuple[Any, float]:
         """A model fitted to a graph, and to the vectors of the row's base; and the processor time of that."""
-        quick = self.table.quick.config if self.how.quick else {}
+        quick = self.table.quick_config(model) if self.how.quick else {}
         options = {**config, **quick, "seed": self.seed, "device": self.how.device}
         name = key(model, options, graph.fingerprint, "" if base is None else row.base)
         if name not in self.fitted:
@@ -239,7 +244,7 @@ def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: boo
     result = fitted.evaluate(baselines=baselines)
     _check_result(table, result, quick=how.quick)
     beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
-    return Measured({**_plain(result.figures), COST: fitted.cost}, beside)
+    return Measured({**_plain(result.figures), COST: fitted.cost}, beside, fitted.training)
 
 
 def _case(table: Table, shared: _Shared, arguments: dict[str, Any]) -> Case:
@@ -261,13 +266,22 @@ class FittedRow:
 
     evaluate: Callable[..., Result]
     cost: float
+    training: Mapping[str, float] = field(default_factory=dict)
+
+
+def _training(model: Any) -> dict[str, float]:
+    """Epochs and last objective of a model that was trained; of one that was computed nothing."""
+    history = getattr(model, "history_", [])
+    if not history or "objective" not in history[-1]:
+        return {}
+    return {"epochs": float(len(history)), "objective": float(history[-1]["objective"])}
 
 
 def _entered(table: Table, row: Row, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
     if row.base:
         return _entry_of_base(row, table.bases[row.base], question, fit)
     model, cost = fit(row.model, row.config, question.graph)
-    return FittedRow(partial(question.evaluate, model), cost)
+    return FittedRow(partial(question.evaluate, model), cost, _training(model))
 
 
 def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tuple[Any, float]]) -> FittedRow:
@@ -292,7 +306,7 @@ def _entry_of_base(row: Row, base: Base, question: Case, fit: Callable[..., tupl
     if row.model in WAYS:
         return FittedRow(partial(question.evaluate, row.model, base=known), 0.0)
     model, cost = fit(row.model, row.config, split.known, known)
-    return FittedRow(partial(question.evaluate, model), cost)
+    return FittedRow(partial(question.evaluate, model), cost, _training(model))
 
 
 def _check_result(table: Table, result: Result, *, quick: bool) -> None:

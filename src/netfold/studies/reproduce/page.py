@@ -181,7 +181,7 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     ours = _beside_ways(table, row, recorded)
     cheap = ranked_baselines(ours, figure, smaller=smaller)
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
-    seeds = len(table.recorded.seeds) if table.recorded else 0
+    seeds = len(ours.seeds.get(figure, ())) or (len(table.recorded.seeds) if table.recorded else 0)
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
     older = "" if ours.baseline_seeds or row.base else "*"
     return [
@@ -244,8 +244,16 @@ def _settings(table: Table) -> str:
         scored = "".join(f"; {name} {_words(value)}" for name, value in row.task.items())
         guess = f" Guessed, as the paper is silent: {row.guess}." if row.guess else ""
         of = f" of {row.base}" if row.base else ""
-        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}")
+        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}{_trained(table.recorded_for(row))}")
     return "\n".join(said) + "\n"
+
+
+def _trained(recorded: RecordedRow | None) -> str:
+    """How long a row's model was trained, and what its objective was then."""
+    known = recorded.training if recorded else {}
+    if not known:
+        return ""
+    return f" Trained for {known['epochs']:,.0f} epochs, to an objective of {known['objective']:.4g}."
 
 
 def _set(of: Row | Base) -> str:

@@ -79,11 +79,12 @@ def _workers(count: int, table: Table, how: Run) -> Iterator[_Workers]:
 
     spawn, processes = multiprocessing.get_context("spawn"), {}
     threads = min(max(1, cores() // how.jobs), torch.get_num_threads())
+    asked = {"quick": how.quick, "device": how.device, "baselines": how.baselines}
     try:
         with _environment(threads), _deaf_to_interrupts():
             for _ in range(count):
                 ours, theirs = spawn.Pipe()
-                process = spawn.Process(target=_work, args=(theirs, table, how.quick, how.device, threads), daemon=True)
+                process = spawn.Process(target=_work, args=(theirs, table, asked, threads), daemon=True)
                 process.start()
                 theirs.close()  # so that its end is heard of
                 processes[ours] = process
@@ -182,13 +183,13 @@ def _ended(code: int, table: Table, unit: _Unit | None) -> Exception:
 # -------------------------------------------------------------------- a process
 
 
-def _work(pipe: Any, table: Table, quick: bool, device: str, threads: int) -> None:
+def _work(pipe: Any, table: Table, asked: dict[str, Any], threads: int) -> None:
     """Measure the units that come, until this process is ended."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     import torch
 
     torch.set_num_threads(threads)
-    how = Run(quick=quick, device=device, say=lambda line: pipe.send(("said", line)))
+    how = Run(**asked, say=lambda line: pipe.send(("said", line)))
     pipe.send(("ready", None))
     while True:
         pipe.send(_outcome(table, how, pipe.recv()))

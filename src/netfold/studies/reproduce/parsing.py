@@ -294,6 +294,7 @@ def _recorded_row(section: Section) -> RecordedRow:
         section.lists("seeds"),
         {name: beside.lists(name) for name in beside.names()},
         section.text("run", ""),
+        section.numbers("training"),
     )
     section.end()
     return row
@@ -321,6 +322,19 @@ def _check(table: Table) -> None:
             _check_way(table, row)
     for name, base in table.bases.items():
         _check_model(table, f"base {name!r}", base)
+    _check_quick(table)
+
+
+def _check_quick(table: Table) -> None:
+    """An option of `--quick` is one of some model's; others have nothing to do with it."""
+    from netfold.models import MODELS
+
+    named = [row.model for row in table.rows] + [base.model for base in table.bases.values()]
+    models = [model for model in named if model in MODELS]
+    known = {name for model in models for name in table.quick_config(model)}
+    for name in table.quick.config if models else ():
+        if name not in known:
+            raise InputError(f"{table.path}: [quick]: no model of this table has the option {name!r}; leave it out")
 
 
 def _check_way(table: Table, row: Row) -> None:
@@ -356,7 +370,7 @@ def _check_model(table: Table, what: str, of: Row | Base) -> None:
     if cls is None:
         return
     try:
-        cls(**config_from_json(cls, {**of.config, **table.quick.config}))
+        cls(**config_from_json(cls, {**of.config, **table.quick_config(of.model)}))
         cls(**config_from_json(cls, of.config))
     except InputError as e:
         raise InputError(f"{table.path}: {what}: {e}") from None

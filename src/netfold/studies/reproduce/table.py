@@ -162,6 +162,8 @@ class RecordedRow:
     """Those of each baseline, on the same seeds."""
     run: str = ""
     """When and where it was run, where that is not what the table says of all rows."""
+    training: Mapping[str, float] = field(default_factory=dict)
+    """Epochs and the objective of the last one, means over seeds; empty for rows of before they were kept."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,14 @@ class Table:
     def smaller(self, figure: str) -> bool:
         """Whether less of a figure is better."""
         return figure == COST or figure in self.smaller_is_better
+
+    def quick_config(self, model: str) -> dict[str, Any]:
+        """What `--quick` changes in the options of a model: those that it has."""
+        from netfold.embedder.options import options
+        from netfold.models import MODELS
+
+        known = {option.name for option in options(MODELS[model])}
+        return {name: value for name, value in self.quick.config.items() if name in known}
 
     def settings(self, row: Row) -> str:
         """A short hash of all that moves the row's figures: a figure recorded under another one is out of date."""

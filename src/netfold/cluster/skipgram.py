@@ -1,0 +1,402 @@
+"""Skip-gram over ranks: what is drawn and walked, and the rows that a step brings and takes back.
+
+A rank owns the rows of its nodes in every table, and the links that leave them. A step is one global batch: of every
+part its share, drawn by whoever owns the part. Each rank asks the owners of the nodes that its own share names for
+their rows, and gives the gradients back to them, who add up what all ranks send. Random numbers are of a part, an
+epoch and a place (`uniform_at`), and things are drawn by whole numbers, so that batches do not depend on how many ranks
+there are; sums of gradients do, by rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from netfold.cluster.columns import RankColumns
+from netfold.cluster.exchange import RankGraph, RankRows, row_sums
+from netfold.cluster.walks import Floats, Ints, Lookup, RankLinks, RankNoise, part_masses
+from netfold.learn.draws import uniform_at
+from netfold.learn.skipgram import (
+    DRAWN,
+    GROUP,
+    Against,
+    PairBatch,
+    Read,
+    Windows,
+    add_at,
+    center_weights,
+    is_large,
+    places_of,
+)
+from netfold.learn.solvers import leading_eigenpairs
+from netfold.learn.starts import LARGE_ROUNDS, spectral_rows, with_offsets
+
+__all__ = ["Portions", "RankSkipGram", "both_degrees", "expected_traffic", "link_steps", "rank_start", "walk_steps"]
+
+Streams = Callable[..., torch.Generator]
+"""From a stream of numbers (what for, part, epoch) to a generator: `Embedder._generator`."""
+_BATCHES, _NOISE, _SUBSPACE = 10, 11, 12
+_AT_ONCE = {"cpu": 1 << 18, "cuda": 1 << 23}
+"""Nodes of all ranks' batches that are drawn or walked together, where a step has fewer; a GPU wants many."""
+_CHUNK = 1 << 14
+"""Rows of the matrix that are multiplied at a time."""
+
+
+# -------------------------------------------------------------------- an epoch's draws
+
+
+@dataclass(frozen=True, eq=False)
+class Portions:
+    """How many draws of an epoch each part has, and in which of its steps."""
+
+    counts: Ints
+    """Of every part."""
+    steps: int
+
+    @staticmethod
+    def by_mass(masses: Floats, draws: int, batch_size: int) -> Portions:
+        """So many draws, in proportion to the parts' masses, in steps of about `batch_size`."""
+        ends = np.floor(np.cumsum(masses) / np.sum(masses) * draws).astype(np.int64)
+        ends[-1] = draws
+        return Portions(np.diff(ends, prepend=0), math.ceil(draws / batch_size))
+
+    def of(self, parts: range, steps: range) -> Ints:
+        """Draws of some parts in some steps: steps x parts. What does not divide falls to other steps for each part."""
+        before = (np.cumsum(self.counts) - self.counts) % self.steps
+        own, ahead = self.counts[parts.start : parts.stop], before[parts.start : parts.stop]
+        ends = (np.arange(steps.start, steps.stop + 1)[:, None] * own + ahead) // self.steps
+        return np.diff(ends, axis=0)
+
+    def chunks(self, nodes: int, device: str = "cpu") -> Iterator[range]:
+        """The steps, as many together as have about `_AT_ONCE` nodes, a draw having so many: the same on every rank."""
+        most = max(1, int(_AT_ONCE[device] * self.steps // max(1, nodes * int(self.counts.sum()))))
+        for start in range(0, self.steps, most):
+            yield range(start, min(self.steps, start + most))
+
+
+class _Counter:
+    """Numbers the draws of each own part in an epoch."""
+
+    def __init__(self, graph: RankGraph, draw: Streams, epoch: int, kind: int):
+        self._graph = graph
+        keys = [
+            int(torch.randint(1 << 62, (), generator=draw(_BATCHES, kind, p, epoch))) for p in graph.parts
+        ]  # of a part and an epoch, never of a rank
+        self._keys, self._done = np.array(keys, np.int64), np.zeros(len(keys), np.int64)
+
+    def next(self, counts: Ints) -> tuple[Ints, Tensor, Tensor]:
+        """For counts (steps x own parts), step by step and part by part: own part, key and number of each draw."""
+        before = self._done + np.cumsum(counts, axis=0) - counts
+        self._done = self._done + counts.sum(axis=0)
+        flat = counts.ravel()
+        part = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), flat)
+        within = np.arange(len(part)) - np.repeat(np.cumsum(flat) - flat, flat)
+        places, device = np.repeat(before.ravel(), flat) + within, self._graph.ranks.device
+        return part, torch.from_numpy(self._keys[part]).to(device), torch.from_numpy(places).to(device)
+
+
+# -------------------------------------------------------------------- batches
+
+
+def link_steps(
+    links: RankLinks, noise: RankNoise, draw: Streams, *, samples: int, n_negatives: int, batch_size: int
+) -> tuple[int, Callable[[int], Iterator[PairBatch]]]:
+    """How many steps an epoch of `samples` links has, and its batches: this rank's share in each."""
+    graph = links.graph
+    portions = Portions.by_mass(links.masses(), samples, batch_size)
+
+    def of(epoch: int) -> Iterator[PairBatch]:
+        counter, negatives = _Counter(graph, draw, epoch, 0), _Counter(graph, draw, epoch, 1)
+        for steps in portions.chunks(2, graph.ranks.device.type):
+            counts = portions.of(graph.parts, steps)
+            part, keys, places = counter.next(counts)
+            pairs = links.of_parts(part, uniform_at(keys, places))
+            drawn = _groups(noise, negatives, counts)
+            for own, groups, row in _by_step(counts):
+                nodes, met = torch.unique(pairs[:, own], return_inverse=True)
+                alone, against = _against(nodes, met[0], torch.ones(len(met[0])), row, drawn[groups], n_negatives)
+                yield PairBatch(nodes, alone, met, against)
+
+    return portions.steps, of
+
+
+def walk_steps(
+    links: RankLinks,
+    noise: RankNoise,
+    draw: Streams,
+    *,
+    walks: int,
+    length: int,
+    window: int,
+    n_negatives: int,
+    batch_size: int,
+    p: float = 1.0,
+    q: float = 1.0,
+) -> tuple[int, Callable[[int], Iterator[Windows]]]:
+    """How many steps an epoch has in which `walks` walks leave each node with links, and its batches of them."""
+    graph = links.graph
+    linked = [np.flatnonzero(np.diff(graph.rows(k).indptr)) + own.start + graph.first for k, own in graph.by_part()]
+    counts_of = walks * part_masses(graph, [np.ones(len(nodes)) for nodes in linked]).astype(np.int64)
+    portions = Portions(counts_of, math.ceil(int(counts_of.sum()) / batch_size))
+    links.prepare()
+
+    def of(epoch: int) -> Iterator[Windows]:
+        counter, negatives = _Counter(graph, draw, epoch, 0), _Counter(graph, draw, epoch, 1)
+        order = [
+            nodes[_order(walks, len(nodes), draw, part, epoch)] for part, nodes in zip(graph.parts, linked, strict=True)
+        ]
+        starts = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *order])).to(graph.ranks.device)
+        first = np.cumsum([0, *map(len, order)])[:-1]
+        for steps in portions.chunks(length, graph.ranks.device.type):
+            counts = portions.of(graph.parts, steps)
+            part, keys, places = counter.next(counts)
+            at = torch.from_numpy(first[part] if len(part) else part).to(places.device)
+            walked = links.walks(starts[at + places], keys, places, length, p=p, q=q)
+            drawn = _groups(noise, negatives, counts * length)
+            for own, groups, row in _by_step(counts, length):
+                yield _windows(walked[own], row * length, drawn[groups], window, n_negatives)
+
+    return portions.steps, of
+
+
+def _order(walks: int, count: int, draw: Streams, part: int, epoch: int) -> Ints:
+    """The nodes of a part in random order, each so many times."""
+    shuffled: Ints = torch.randperm(walks * count, generator=draw(_BATCHES, 2, part, epoch)).numpy() % max(1, count)
+    return shuffled
+
+
+def _windows(walks: Tensor, counts: Ints, drawn: Tensor, window: int, n_negatives: int) -> Windows:
+    there = walks >= 0
+    nodes, places = torch.unique(walks[there], return_inverse=True)
+    met = torch.full_like(walks, -1)
+    met[there] = places
+    weights = center_weights(walks, window).flatten()
+    alone, against = _against(nodes, met.clamp(min=0).flatten(), weights, counts, drawn, n_negatives)
+    return Windows(nodes, alone, met, window, against)
+
+
+def _groups(noise: RankNoise, counter: _Counter, counts: Ints) -> Tensor:
+    """Nodes against the centers of each step and part (steps x parts), `GROUP` of which share a group: g x S."""
+    _, keys, places = counter.next(-(-counts // GROUP))
+    return noise.draw(keys, places)
+
+
+def _by_step(counts: Ints, width: int = 1) -> Iterator[tuple[slice, slice, Ints]]:
+    """For each step its draws, its groups (a draw having `width` centers), and its counts by part."""
+    draws = np.cumsum([0, *counts.sum(axis=1)])
+    groups = np.cumsum([0, *(-(-counts * width // GROUP)).sum(axis=1)])
+    for t, row in enumerate(counts):
+        yield slice(int(draws[t]), int(draws[t + 1])), slice(int(groups[t]), int(groups[t + 1])), row
+
+
+def _against(
+    nodes: Tensor, centers: Tensor, weights: Tensor, counts: Ints, drawn: Tensor, n_negatives: int
+) -> tuple[Tensor, Against]:
+    """Centers in groups, none of which is of two parts; `counts` has those of each part. And nodes drawn alone."""
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    groups = -(-counts // GROUP)
+    at = np.repeat(np.cumsum(groups) - groups, counts) * GROUP + within
+    place = torch.from_numpy(at).to(centers.device)
+    alone, against = places_of(nodes, drawn)
+    size = len(drawn) * GROUP
+    grouped = centers.new_zeros(size).index_copy_(0, place, centers)
+    weighed = torch.zeros(size, device=centers.device).index_copy_(0, place, weights.to(centers.device))
+    shape = (len(drawn), GROUP)
+    return alone, Against(grouped.view(shape), weighed.view(shape) * (n_negatives / DRAWN), against)
+
+
+# -------------------------------------------------------------------- a step
+
+
+class RankSkipGram(nn.Module):
+    """A network of tables that are spread over ranks; `own` has this rank's rows, in one process all of them."""
+
+    facts: dict[str, float] = {}  # noqa: RUF012
+
+    def __init__(self, own: nn.Module, graph: RankGraph):
+        super().__init__()
+        self.own, self._graph, self._ranks = own, graph, graph.ranks
+
+    @property
+    def spread(self) -> tuple[str, ...]:
+        """What has a row for each own node."""
+        return tuple(f"own.{name}" for name, _ in self.own.named_parameters())
+
+    def near(self) -> list[nn.Parameter]:
+        """Tables whose rows are read at the nodes of a batch."""
+        raise NotImplementedError
+
+    def far(self) -> list[nn.Parameter]:
+        """Those of them that are read at nodes drawn alone, too."""
+        raise NotImplementedError
+
+    def terms(self, batch: Any, rows: list[Tensor]) -> dict[str, Tensor]:
+        """The loss for rows of the tables of `near()`, those of `far()` at context nodes, others at a batch's nodes."""
+        raise NotImplementedError
+
+    def loss(self, batch: Read) -> dict[str, Tensor]:
+        """The terms of a step over all ranks, and the gradients at the own rows."""
+        near, far = self.near(), self.far()
+        around, alone = (Lookup(self._graph, x, ordered=True) for x in (batch.nodes, batch.drawn_alone))
+        there = dict(zip(map(id, near), _brought(around, near), strict=True))
+        drawn = dict(zip(map(id, far), _brought(alone, far), strict=True))
+        rows = [torch.cat([there[id(x)], drawn[id(x)]]) if id(x) in drawn else there[id(x)] for x in near]
+        for x in rows:
+            x.requires_grad_()
+        terms = self.terms(batch, rows)
+        torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+        grads = {
+            id(table): torch.zeros_like(x) if x.grad is None else x.grad for table, x in zip(near, rows, strict=True)
+        }
+        self._give(around, alone, grads, len(batch.nodes))
+        sums = self._ranks.sum_(torch.stack([x.detach().double() for x in terms.values()]))
+        return dict(zip(terms, sums, strict=True))
+
+    def _give(self, around: Lookup, alone: Lookup, grads: dict[int, Tensor], count: int) -> None:
+        """Gradients to the owners of rows, who add up what all ranks send; the first `count` are of nodes met."""
+        near, far = self.near(), self.far()
+        of_near = _taken(around, [grads[id(x)][:count] for x in near])
+        of_far = dict(zip(map(id, far), _taken(alone, [grads[id(x)][count:] for x in far]), strict=True))
+        both = _Summed(torch.cat([around.here, alone.here]), self._ranks.size == 1)
+        met = _Summed(around.here, self._ranks.size == 1)
+        for table, rows in zip(near, of_near, strict=True):
+            if id(table) in of_far:
+                table.grad = both.sparse(table, torch.cat([rows, of_far[id(table)]]))
+            else:
+                table.grad = met.sparse(table, rows)
+
+
+def _brought(lookup: Lookup, tables: list[nn.Parameter]) -> list[Tensor]:
+    """Rows of tables from their owners, in one message: side by side."""
+    own = [table.detach().index_select(0, lookup.here) for table in tables]
+    if lookup.alone:
+        return own
+    return [x.contiguous() for x in torch.split(lookup.back(torch.cat(own, dim=1)), _widths(own), dim=1)]
+
+
+def _taken(lookup: Lookup, grads: list[Tensor]) -> list[Tensor]:
+    """Gradients to the owners of rows, in one message."""
+    if lookup.alone:
+        return grads
+    return list(torch.split(lookup.there(torch.cat(grads, dim=1)), _widths(grads), dim=1))
+
+
+def _widths(rows: list[Tensor]) -> list[int]:
+    return [x.shape[1] for x in rows]
+
+
+class _Summed:
+    """Rows that several ranks sent for some own rows, added up."""
+
+    def __init__(self, index: Tensor, distinct: bool):
+        self._nodes: Tensor = index
+        self._at: Tensor | None = None
+        if not distinct:
+            self._nodes, self._at = torch.unique(index, return_inverse=True)
+
+    def sparse(self, table: Tensor, rows: Tensor) -> Tensor:
+        """As a gradient of a table that holds some rows."""
+        if self._at is not None:
+            sums = rows.new_zeros(len(self._nodes), table.shape[1])
+            add_at(sums, self._at, rows.contiguous())
+            rows = sums
+        return torch.sparse_coo_tensor(self._nodes[None], rows, table.shape, is_coalesced=True, check_invariants=False)
+
+
+# -------------------------------------------------------------------- where training begins
+
+
+@torch.no_grad()
+def rank_start(
+    graph: RankGraph, degrees: Floats, draw: Streams, *, dim: int, window: int, n_negatives: int
+) -> tuple[Tensor, Tensor]:
+    """Vectors and contexts of the own nodes (m x dim): `netfold.learn.starts.spectral_start`, over ranks."""
+    ranks, n = graph.ranks, graph.n_nodes
+    like = torch.empty(0, dtype=torch.float64 if n <= 1000 else torch.float32, device=ranks.device)
+    roots = np.zeros(graph.m)
+    roots[degrees > 0] = 1 / np.sqrt(degrees[degrees > 0])
+    whole = float(ranks.sum_(torch.tensor([degrees.sum()], dtype=torch.float64)))
+    first = torch.zeros(graph.m, dim, device=ranks.device)
+    rank = min(dim - 1, n - 1)
+    if rank:
+        rows = RankRows(graph, _CHUNK, dtype=like.dtype, device=ranks.device)
+        exchange = rows.exchange()
+        at = rows.at_columns(exchange, torch.from_numpy(roots))
+        rows.weighed(lambda part, start: _scaled(part, roots[start : start + part.shape[0]], at))
+        top = torch.from_numpy(np.sqrt(degrees / whole)).to(like)
+
+        def times(x: Tensor) -> Tensor:
+            y = rows.matmul(exchange, x.contiguous())
+            if graph.folder.directed:
+                rows.add_transposed(exchange, x.contiguous(), y)
+            return y - torch.outer(top, ranks.sum_(top @ x))
+
+        columns = RankColumns(graph, lambda part, number: draw(_SUBSPACE, part, number), like)
+        values, vectors = _leading(times, columns, n, rank, like)
+        scale = torch.from_numpy(roots * math.sqrt(whole)).to(ranks.device)
+        first[:, 1 : rank + 1] = spectral_rows(values, vectors.to(values), scale, window)
+    noise = torch.zeros_like(first)
+    for p, own in graph.by_part():
+        drawn = torch.rand(own.stop - own.start, dim, generator=draw(_NOISE, p))
+        noise[own] = ((drawn - 0.5) / dim).to(noise)
+    return with_offsets(first, torch.from_numpy(degrees > 0).to(ranks.device), noise, n_negatives)
+
+
+def _scaled(rows: Any, of_rows: Floats, at: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Any:
+    """D^-½ A D^-½ of some rows."""
+    from scipy import sparse
+
+    data = np.repeat(of_rows, np.diff(rows.indptr)) * rows.data.astype(np.float64) * at(rows.indices)
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _leading(
+    times: Callable[[Tensor], Tensor], columns: RankColumns, n: int, rank: int, like: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The leading eigenpairs: as `spectral_start` takes them, some rounds of small graphs, and of large ones until
+    they have converged."""
+    if is_large(n):
+        pairs = leading_eigenpairs(times, n, rank, None, upper=True, rounds=LARGE_ROUNDS, like=like, columns=columns)
+        return pairs.values.to(pairs.vectors), pairs.vectors
+    basis = columns.orthonormal(columns.random(min(rank + 10, n)))
+    for _ in range(6):
+        once = times(basis)
+        basis = columns.orthonormal(once + times(once))
+    small = columns.inner(basis, times(basis)).double().cpu()
+    values, turn = torch.linalg.eigh((small + small.T) / 2)
+    order = torch.argsort(values, descending=True)[:rank]
+    return values[order].to(basis), basis @ turn[:, order].to(basis)
+
+
+def expected_traffic(degrees: Any, nodes: float, steps: float, ranks: int, near: int, far: int) -> float:
+    """Bytes that a rank sends in an epoch of so many steps, in each of which its links or walks come by so many nodes.
+
+    `near` and `far` are the bytes of a node's rows and their gradients, of one that was met and of one drawn alone. As
+    if each were met by chance, in proportion to its degree: walks come by the same nodes more often than that.
+    """
+    d = np.asarray(degrees, np.float64)
+    apart, share, mass = 1 - 1 / ranks, d / d.sum(), d**0.75 / (d**0.75).sum()
+    drawn = nodes * DRAWN / GROUP
+    unmet = np.exp(-nodes * share)
+    rows = near * (1 - unmet).sum() + far * (unmet * (1 - np.exp(-drawn * mass))).sum()
+    names = 8 * (2 - unmet - unmet * np.exp(-drawn * mass)).sum() + 24 * drawn
+    return float(steps * apart * (rows + names))
+
+
+def both_degrees(graph: RankGraph) -> Floats:
+    """Of each own node the weight of its links, in both directions where the graph is directed: m."""
+    own = np.concatenate([np.zeros(0), *(row_sums(graph.rows(p)) for p in graph.parts)])
+    if not graph.folder.directed:
+        return own
+    rows = RankRows(graph, _CHUNK, dtype=torch.float64, device=torch.device("cpu"), resident=False)
+    back = torch.zeros(graph.m, 1, dtype=torch.float64)
+    rows.add_transposed(rows.exchange(), torch.ones_like(back), back)
+    both: Floats = own + back[:, 0].numpy()
+    return both

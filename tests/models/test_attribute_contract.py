@@ -1,0 +1,59 @@
+"""What every model that reads attributes keeps to: no dense n x m, and how a graph without them is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import netfold as nf
+from allocations import Allocations
+from attributed import attributed, cold, linked_groups
+from netfold.data.attributes import Attributes, Column
+from netfold.errors import InputError
+
+MODELS = {
+    "SDNE": lambda: nf.SDNE(dim=4, hidden=(8,), epochs=2),
+    "DVNE": lambda: nf.DVNE(dim=4, hidden=8, epochs=1),
+    "DRNE": lambda: nf.DRNE(dim=4, epochs=1),
+    "Node2VecPlus": lambda: nf.Node2VecPlus(dim=4, epochs=1, length=5, window=2),
+    "Spectral, smoothed": lambda: nf.Spectral(dim=4, matrix="smoothed"),
+    "Spectral, attributes": lambda: nf.Spectral(dim=4, matrix="attributes"),
+}
+every = pytest.mark.parametrize("name", MODELS)
+
+
+@every
+def test_no_dense_array_of_nodes_times_attributes_is_made(name: str) -> None:
+    n, words = 300, 6000
+    matrix = sparse.random_array((n, words), density=0.001, rng=np.random.default_rng(0)).tocsr()
+    missing = np.arange(n) % 5 == 6
+    graph = attributed(
+        linked_groups(n), Attributes((Column("words", "words", matrix, tuple(map(str, range(words))), missing),))
+    )
+    with Allocations() as seen:
+        model = MODELS[name]().fit(graph, progress=False)
+        model.transform(cold(graph, [1], ["z"]))
+    assert seen.numbers < n * words / 5
+
+
+@every
+def test_a_later_graph_without_attributes_is_refused_in_one_sentence(name: str) -> None:
+    model = MODELS[name]().fit(linked_groups(), progress=False)
+    with pytest.raises(InputError) as refused:
+        model.transform(nf.Graph.from_edges([(0, "z"), ("z", 1)]))
+    said = str(refused.value)
+    assert "fitted with attributes ('words') and the graph has none; give them" in said
+    assert "graph.with_attributes(...) or --attributes FILE" in said and "\n" not in said
+
+
+def test_a_hypergraph_without_attributes_is_refused_in_the_same_words() -> None:
+    def whole(pairs: list[tuple[str, str]]) -> nf.Hypergraph:
+        types = {node: {"u": "user", "f": "film"}[node[0]] for pair in pairs for node in pair}
+        return nf.Hypergraph.from_named([{"user": u, "film": f} for u, f in pairs], node_types=types)
+
+    known = whole(sorted({(f"u{i % 5}", f"f{i % 7}") for i in range(30)}))
+    genres = {f"f{i}": {"genre": ["drama" if i % 2 else "crime"]} for i in range(7)}
+    model = nf.DHNE(dim=4, epochs=1).fit(known.with_attributes({"film": genres}), progress=False)
+    with pytest.raises(InputError, match=r"fitted with attributes \('film.genre'\) and the graph has none; give them"):
+        model.transform(whole([("u0", "f new"), ("u1", "f new")]))
