@@ -298,19 +298,22 @@ def _verdict(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -
 
 
 def _ranks(by: dict[tuple[str, str], Cells], budgets: list[str]) -> str:
-    """Mean ranks of each method, and of `auto` where that method ran; `auto` among all but other budgets."""
-    places: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+    """Mean ranks of each method, and of `auto` where that method ran; `auto` among all but other budgets.
+
+    A rank is among what ran with the same seed; ranks of seeds are averaged first, then those of data and tasks.
+    """
+    places: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for key, rows in by.items():
-        means = {name: _mean(some) for name, some in rows.items()}
-        for name, mean in means.items():
-            rivals = [x for other, x in means.items() if other != name and not other.startswith("auto")]
-            places[name][key] = 1 + sum(x > mean for x in rivals)
+        for name, some in rows.items():
+            rivals = [x for other, x in rows.items() if other != name and not other.startswith("auto")]
+            ranks = [1 + sum(x[k]["test"] > cell["test"] for x in rivals if k in x) for k, cell in some.items()]
+            places[name][key] = float(np.mean(ranks))
     head = ["method", "mean rank", "over", *(f"{x}, there" for x in budgets)]
     lines = [head, ["---"] * len(head)]
-    for name, some in sorted(places.items(), key=lambda x: float(np.mean(list(x[1].values())))):
-        there = [[places[x][key] for key in some if key in places[x]] for x in budgets]
+    for name, some_places in sorted(places.items(), key=lambda x: float(np.mean(list(x[1].values())))):
+        there = [[places[x][key] for key in some_places if key in places[x]] for x in budgets]
         beside = [f"{np.mean(x):.2f}" if x else "" for x in there]
-        lines.append([name, f"{np.mean(list(some.values())):.2f}", str(len(some)), *beside])
+        lines.append([name, f"{np.mean(list(some_places.values())):.2f}", str(len(some_places)), *beside])
     return "\n".join(f"| {' | '.join(x)} |" for x in lines)
 
 
@@ -354,7 +357,9 @@ def main() -> None:
     parser.add_argument("--budget", nargs="*", default=["10"], help="CPU seconds of auto, several")
     parser.add_argument("--data", nargs="*", help="data sets; all where not said")
     parser.add_argument("--task", nargs="*")
+    parser.add_argument("--cell", nargs="*", help="DATA:TASK, in this order")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seed", type=int, nargs="*", help="these alone")
     parser.add_argument("--only", nargs="*", help="methods whose names begin so")
     parser.add_argument("--skip", nargs="*", default=[], help="methods whose names begin so")
     parser.add_argument("--limit", type=float, default=300, help="CPU seconds of a cell")
@@ -368,8 +373,8 @@ def main() -> None:
         return
     warm_up()
     done = {(x["data"], x["task"], x["seed"], x["method"]) for x in cells}
-    for seed in range(args.seeds):
-        for data, task in CELLS:
+    for seed in args.seed if args.seed is not None else range(args.seeds):
+        for data, task in [tuple(x.split(":")) for x in args.cell] if args.cell else CELLS:
             if (args.data and data not in args.data) or (args.task and task not in args.task):
                 continue
             if seed and data in LARGE:

@@ -2,6 +2,7 @@
 
     python benchmarks/costs/large_graphs.py --nodes 100000 [--models line,dvne] [--device cuda] [--options JSON]
     python benchmarks/costs/large_graphs.py --nodes 1000000 --models drne --device cuda --json FILE --profile FILE
+    python benchmarks/costs/large_graphs.py --nodes 10000 --base HEAD~5
 
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the
@@ -9,7 +10,8 @@ CPU: the faster of the second and third epoch, the seconds before the first (imp
 the peak memory of the process, or of the GPU. Seconds are those of the CPU, or of the clock with a GPU, where the
 device is started before and "before" is that of a second fit: the first loads and compiles what torch needs, once.
 With `--json` a line is appended for every model; with `--profile` a file tells where a second fit's time went, by the
-parts of `nf.profile` and, of its last epoch, by torch's operations.
+parts of `nf.profile` and, of some batches, by torch's operations. With `--base` the same is measured of a commit's
+source and of this one, in turn, twice each; the less of two counts, and what takes over 1.2 times the base is named.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +32,11 @@ from meter import Meter
 
 import netfold as nf
 
-EPOCHS, DEGREE, WATCHED = 3, 5, 12
+EPOCHS, DEGREE = 3, 5
+WATCHED = 12
+"""Batches whose operations are listed by a profile."""
+SLOWER = 1.2
+"""What `--base` names is slower by more than this."""
 
 
 def measure(name: str, nodes: int, device: str, options: dict[str, Any], profile: str | None) -> None:
@@ -108,31 +115,69 @@ def main() -> None:
     parser.add_argument("--options", default="{}", help="of the models, JSON")
     parser.add_argument("--json", help="a file to append a line to for every model")
     parser.add_argument("--profile", help="a file for where the time went, of one model")
+    parser.add_argument("--base", help="a commit to compare with, measured in turn with this tree")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         measure(asked.child, asked.nodes, asked.device, json.loads(asked.options), asked.profile)
         return
+    if asked.base:
+        slower = compare(asked)
+        sys.exit(f"slower than {SLOWER} times: {', '.join(slower)}" if slower else 0)
     print(
         "| model | dim | nodes | edges | s/epoch | s before | peak GiB |\n| --- | --- | --- | --- | --- | --- | --- |"
     )
     for name in asked.models.split(","):
-        command = [sys.executable, __file__, "--child", name, "--nodes", str(asked.nodes), "--device", asked.device,
-                   "--options", asked.options]  # fmt: skip
-        command += ["--profile", asked.profile] if asked.profile else []
-        threads = {} if asked.device == "cuda" else {"OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads})
+        done = _run(name, asked)
         print(_row(name, done), flush=True)
         if asked.json and not done.returncode:
             with Path(asked.json).open("a") as file:
-                record = json.loads(done.stdout.strip().splitlines()[-1])
-                file.write(json.dumps({"date": time.strftime("%Y-%m-%d %H:%M"), **record}) + "\n")
+                file.write(json.dumps({"date": time.strftime("%Y-%m-%d %H:%M"), **_said(done)}) + "\n")
+
+
+def _run(name: str, asked: argparse.Namespace, source: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """One model in a process of its own, of another tree's source where that is given."""
+    command = [sys.executable, __file__, "--child", name, "--nodes", str(asked.nodes), "--device", asked.device,
+               "--options", asked.options]  # fmt: skip
+    command += ["--profile", asked.profile] if asked.profile else []
+    more = {} if asked.device == "cuda" else {"OMP_NUM_THREADS": "1"}
+    more |= {} if source is None else {"PYTHONPATH": str(source)}
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **more})
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return said
+
+
+def compare(asked: argparse.Namespace) -> list[str]:
+    """Print each model's epoch by a commit's source and by this one; those that are slower by more than a fifth."""
+    root, slower = Path(__file__).parents[2], []
+    print(f"| model | s/epoch at {asked.base} | now | ratio | s before | now |\n" + "| --- " * 6 + "|")
+    with tempfile.TemporaryDirectory(prefix="netfold-base-") as folder:
+        git = ["git", "-C", str(root), "worktree"]
+        subprocess.run([*git, "add", "--detach", folder, asked.base], check=True, capture_output=True)
+        try:
+            for name in asked.models.split(","):
+                runs = [_run(name, asked, tree / "src") for _ in range(2) for tree in (Path(folder), root)]
+                failed = [run for run in runs if run.returncode]
+                if failed:
+                    print(_row(name, failed[0]), flush=True)
+                    continue
+                epochs, before = ([[_said(r)[x] for r in runs[i::2]] for i in range(2)] for x in ("epoch", "before"))
+                base, now = map(min, epochs)
+                cells = base, now, now / base, *map(min, before)
+                print(f"| {name} | {' | '.join(f'{x:.3g}' for x in cells)} |", flush=True)
+                slower += [name] if now > SLOWER * base else []
+        finally:
+            subprocess.run([*git, "remove", "--force", folder], check=True, capture_output=True)
+    return slower
 
 
 def _row(name: str, done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode:
         return f"| {name} | failed: {done.stderr.strip().splitlines()[-1]} |"
-    x = json.loads(done.stdout.strip().splitlines()[-1])
+    x = _said(done)
     peak = x["peak_gib"] if x["gpu_gib"] is None else x["gpu_gib"]
     sizes = f"{x['dim']} | {x['nodes']:,} | {x['edges']:,}"
     return f"| {name} | {sizes} | {x['epoch']:.3g} | {x['before']:.3g} | {peak:.2f} |"

@@ -4,6 +4,9 @@ The server is a process of its own, on loopback; its clients are another (keep-a
 of JSON: CPU milliseconds of the server for a request of `nearest` with an index at 16 and 64 clients, and the latencies
 that the clients saw; seconds until it is ready (1M x 128 of `--ready` nodes); a mixed load with reloads in it, and the
 memory before, at its largest and after. Latencies are worth something on an idle core alone: the load is printed.
+
+`--place 300000 --model SDNE` measures instead what `/place` runs: CPU milliseconds to place one new node with five
+links by a model of so many nodes (communities of 500, 12 links a node), in each way that the model has.
 """
 
 from __future__ import annotations
@@ -74,7 +77,9 @@ def request(route: str, body: Any) -> bytes:
     return f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
 
 
-async def client(port: int, requests: list[bytes], until: float, took: list[float], statuses: dict[int, int]) -> None:
+async def client(
+    port: int, requests: list[bytes], until: float, took: list[float], statuses: dict[int, int], pause: float = 0
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for i in range(1_000_000_000):
         if time.monotonic() > until:
@@ -87,14 +92,19 @@ async def client(port: int, requests: list[bytes], until: float, took: list[floa
         took.append(time.perf_counter() - start)
         status = int(head.split()[1])
         statuses[status] = statuses.get(status, 0) + 1
+        if pause:
+            await asyncio.sleep(pause)
     writer.close()
 
 
-async def load(port: int, clients: int, seconds: float, requests: list[list[bytes]]) -> tuple[Any, dict[int, int]]:
+async def load(
+    port: int, clients: int, seconds: float, requests: list[list[bytes]], pause: float = 0
+) -> tuple[Any, dict[int, int]]:
     took: list[float] = []
     statuses: dict[int, int] = {}
     until = time.monotonic() + seconds
-    await asyncio.gather(*(client(port, requests[i % len(requests)], until, took, statuses) for i in range(clients)))
+    own = [requests[i % len(requests)] for i in range(clients)]
+    await asyncio.gather(*(client(port, x, until, took, statuses, pause) for x in own))
     return np.array(took), statuses
 
 
@@ -123,17 +133,25 @@ def requests_of(n: int, mixed: bool) -> list[list[bytes]]:
     return several
 
 
-def cost(port: int, pid: int, n: int, clients: int, seconds: float) -> None:
+def cost(port: int, pid: int, n: int, clients: int, seconds: float, pause: float = 0) -> None:
+    """Clients that ask as soon as they are answered or, with a `pause`, so much later."""
     asyncio.run(load(port, clients, 1, requests_of(n, mixed=False)))
     best: dict[str, Any] = {}
     for _ in range(5):  # the quickest of five: others use this machine too
         before = cpu(pid)
-        took, statuses = asyncio.run(load(port, clients, seconds / 5, requests_of(n, mixed=False)))
+        took, statuses = asyncio.run(load(port, clients, seconds / 5, requests_of(n, mixed=False), pause))
         each = 1000 * (cpu(pid) - before) / len(took)
         if not best or each < best["cpu_ms"]:
             p50, p99 = (round(1000 * float(np.quantile(took, q)), 1) for q in (0.5, 0.99))
-            best = {"cpu_ms": round(each, 3), "p50_ms": p50, "p99_ms": p99, "statuses": statuses}
-    print(json.dumps({"clients": clients, "nodes": n, **best, "load": os.getloadavg()[0]}), flush=True)
+            best = {
+                "cpu_ms": round(each, 3),
+                "a_second": round(len(took) / (seconds / 5)),
+                "p50_ms": p50,
+                "p99_ms": p99,
+                "statuses": statuses,
+            }
+    facts = {"clients": clients, "nodes": n, **({"pause_ms": 1000 * pause} if pause else {}), **best}
+    print(json.dumps({**facts, "load": os.getloadavg()[0]}), flush=True)
 
 
 def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
@@ -164,13 +182,52 @@ def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
     print(json.dumps({**facts, "samples_mib": samples[:: max(1, len(samples) // 20)]}), flush=True)
 
 
+def placing(n: int, name: str) -> None:
+    """What one new node costs, in each way to place it; the fit is short, which does not change that."""
+    from search import communities
+
+    graph = communities(n)
+    if name == "DepthLGP":
+        rng = np.random.default_rng(1)
+        known = nf.Embedding(graph.nodes, rng.normal(size=(n, DIM)).astype(np.float32))
+        model: Any = nf.DepthLGP(epochs=1).fit(graph, known, progress=False)
+    else:
+        short = {} if name == "Spectral" else {"epochs": 1}
+        model = getattr(nf, name)(dim=DIM, **short).fit(graph, progress=False)
+    print(json.dumps({"model": name, "nodes": n, "fitted_cpu_s": round(time.process_time(), 1)}), flush=True)
+    rng = np.random.default_rng(2)
+    for how in (None, "encode", "refine", "mean"):
+        took = []
+        try:
+            for i in range(60):
+                edges = [(-1 - i, int(x)) for x in rng.choice(n, 5, replace=False)]
+                start = time.process_time()
+                model.transform(nf.Graph.from_edges(edges), **({} if how is None else {"how": how}))
+                took.append(1000 * (time.process_time() - start))
+        except (nf.InputError, TypeError) as e:
+            print(json.dumps({"model": name, "how": how, "refused": str(e)}), flush=True)
+            continue
+        facts = {
+            "cpu_ms": round(float(np.median(took[10:])), 2),
+            "least": round(min(took), 2),
+            "first": round(took[0], 1),
+        }
+        chosen = str(getattr(model, "placing_", ""))[:120] if how is None else ""
+        print(json.dumps({"model": name, "how": how, **facts, "chosen": chosen}), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=120, help="of the mixed load")
     parser.add_argument("--reloads", type=int, default=20)
     parser.add_argument("--ready", type=int, default=1_000_000, help="nodes of the model whose start is timed; 0: none")
+    parser.add_argument("--place", type=int, default=0, help="nodes of the model that places a new one; nothing else")
+    parser.add_argument("--model", default="SDNE", choices=("SDNE", "DepthLGP", "Spectral", "DVNE", "DRNE"))
     args = parser.parse_args()
+    if args.place:
+        placing(args.place, args.model)
+        return
     with tempfile.TemporaryDirectory() as folder:
         embedding = nf.Embedding([f"node {i}" for i in range(args.nodes)], vectors(args.nodes))
         embedding.save(f"{folder}/m.npz")
@@ -179,6 +236,7 @@ def main() -> None:
             print(json.dumps({"nodes": args.nodes, "ready_s": round(ready, 2)}), flush=True)
             for clients in (16, 64):
                 cost(port, pid, args.nodes, clients, 15)
+            cost(port, pid, args.nodes, 16, 15, pause=0.02)
             steady(port, pid, args.nodes, args.seconds, args.reloads)
         if args.ready:
             nf.Embedding([f"node {i}" for i in range(args.ready)], vectors(args.ready)).save(f"{folder}/large.npz")

@@ -144,7 +144,19 @@ STUDIES = {
         "epochs=40",
     ),
     "dhne": Study(
-        agreeing({"dim": 16, "epochs": 20}),
+        agreeing(
+            {
+                "dim": 16,
+                "epochs": 20,
+                "hidden": 0,
+                "products": 0,
+                "nu": 0.0,
+                "replaced": 1.1,
+                "scale": "log",
+                "dropout": 0.0,
+                "lr": 0.01,
+            }
+        ),
         {"alpha": (0, 0.1, 1, 10, 100), "n_negatives": (1, 2, 5, 10), "dim": (2, 4, 8, 16, 32)},
         "dim=16, epochs=20",
     ),

@@ -75,6 +75,21 @@ SEARCHES = {
         {"epochs": (10, 40, 300), "beta": (2.0, 5.0, 10.0), "alpha": (0.0, 0.2)},
         "itself", {"score": "dot"},
     ),
+    "grqc-vectors-both": Search(
+        "sdne-grqc", "sdne", {"tolerance": 0.0, "hidden": [], "dim": 128},
+        {"epochs": (60, 100, 150), "beta": (5.0, 10.0, 20.0), "alpha": (0.5, 1.0, 2.0)},
+        "itself", {"score": "dot"},
+    ),
+    "grqc-vectors-more": Search(
+        "sdne-grqc", "sdne", {"tolerance": 0.0, "hidden": []},
+        {"dim": (256, 512), "epochs": (100, 200), "beta": (10.0,), "alpha": (1.0, 3.0)},
+        "itself", {"score": "dot"},
+    ),
+    "grqc-vectors-512": Search(
+        "sdne-grqc", "sdne", {"tolerance": 0.0, "hidden": [], "dim": 512},
+        {"epochs": (100, 60), "beta": (10.0, 5.0), "alpha": (2.0, 4.0, 1.0)},
+        "itself", {"score": "dot"},
+    ),
     "grqc-links": Search(
         "sdne-grqc-links", "sdne", LINKS,
         {"overlap": (1.0, 4.0), "beta": (10.0, 5.0, 2.0, 20.0)},

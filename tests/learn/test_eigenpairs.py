@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 from netfold.learn import solvers
-from netfold.learn.solvers import leading_eigenpairs, signs
+from netfold.learn.solvers import leading_eigenpairs, ridge_columns, signs
 from netfold.learn.sparse_rows import SparseRows
 
 
@@ -112,3 +112,20 @@ def test_signs_are_settled_by_the_largest_entry(iterated):
 def test_the_same_seed_gives_the_same_bits(iterated):
     once, again = (solved(random_symmetric(300), 8, dtype=torch.float32) for _ in range(2))
     assert once.vectors.numpy().tobytes() == again.vectors.numpy().tobytes()
+
+
+# -------------------------------------------------------------------- ridge regressions
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_ridge_columns_against_a_dense_solution_for_each(width):
+    rng, n, beta, ridge = np.random.default_rng(0), 60, 10.0, 1e-2
+    matrix = sparse.csc_array(sparse.random_array((n, n), density=0.15, rng=rng))
+    hidden = torch.from_numpy(rng.normal(size=(n, width)))
+    table, bias = ridge_columns(hidden, matrix, beta, ridge)
+    wide, x = np.hstack([hidden.numpy(), np.ones((n, 1))]), matrix.toarray()
+    for j in range(n):
+        weights = np.where(x[:, j] != 0, beta**2, 1.0)
+        system = wide.T @ (weights[:, None] * wide) + np.diag([ridge] * width + [0.0])
+        exact = np.linalg.solve(system, wide.T @ (weights * x[:, j]))
+        assert np.append(table[j].numpy(), bias[j]) == pytest.approx(exact, rel=1e-5, abs=1e-7)

@@ -158,6 +158,34 @@ def test_every_option_changes_what_is_learned(changed):
     assert not np.allclose(plain.score(edges), other.score(edges))
 
 
+@pytest.mark.parametrize(("few", "wanted"), [(62, (120, 16, 0.3, "binary", 0.003)), (61, (20, 64, 10.0, "log", 0.01))])
+def test_what_is_none_is_by_the_number_of_hyperedges(few, wanted, monkeypatch, tmp_path):
+    monkeypatch.setattr("netfold.models.dhne._FEW", few)
+    names, whole = ("epochs", "hidden", "nu", "scale", "lr"), triples()  # which has 61
+    assert all(getattr(DHNE(), name) is None for name in names)
+    written = DHNE(dim=8).resolved(whole)
+    assert tuple(getattr(written, name) for name in names) == wanted
+    assert written.get_params() | dict.fromkeys(names) == DHNE(dim=8).get_params()
+    assert DHNE()._epochs(DHNE()._read(whole)) == wanted[0]
+    model = DHNE(dim=8, epochs=2).fit(whole, progress=False)
+    same = written.set_params(epochs=2).fit(whole, progress=False)
+    assert len(model.history_) == 2 and np.array_equal(model.embedding_.vectors, same.embedding_.vectors)
+    assert DHNE(nu=1.0, epochs=2).resolved(whole).nu == 1.0, "what was set stays"
+    model.save(tmp_path / "m.netfold")
+    again = nf.load(tmp_path / "m.netfold")
+    assert again.nu is None and np.array_equal(again.score(whole.edges), model.score(whole.edges))
+
+
+def test_a_file_from_before_defaults_were_by_size_is_read_as_it_was(tmp_path):
+    model = fit(triples(), hidden=0)  # None meant the sum of the widths
+    object.__setattr__(model, "hidden", None)
+    del model.graph_facts_["n_hyperedges"]
+    model.save(tmp_path / "m.netfold")
+    again = nf.load(tmp_path / "m.netfold")
+    assert again.hidden is None and again.network_.similarity(0).width == 24
+    assert np.array_equal(again.score(triples().edges), model.score(triples().edges))
+
+
 def test_alpha_weighs_the_reconstruction():
     one, two = (fit(triples(), epochs=1, lr=1e-9, alpha=x).history_[0] for x in (0.5, 1.0))
     assert two["second_order"] == pytest.approx(2 * one["second_order"], rel=1e-4)
@@ -216,7 +244,7 @@ def test_what_cannot_be_embedded_is_refused_in_one_sentence(bad, message):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"negatives": "zipf"}, {"replaced": 0.5}, {"scale": "row"}, {"dropout": 1.0}, {"n_negatives": -1}, {"hidden": 0}],
+    [{"negatives": "zipf"}, {"replaced": 0.5}, {"scale": "row"}, {"dropout": 1.0}, {"n_negatives": -1}, {"hidden": -1}],
 )
 def test_options_that_are_not_allowed_are_refused(bad):
     (name,) = bad

@@ -10,6 +10,7 @@ import torch
 
 import netfold as nf
 from attributed import dense_columns, sparse_columns
+from dhne_models import CHAPTERS
 from dhne_networks import DIM, gradient, mixed
 from netfold.data.attributes import Attributes, Column
 from netfold.data.hypergraph import Hypergraph
@@ -132,7 +133,7 @@ def watched(seed: int = 0) -> Hypergraph:
 
 
 def fit(whole, **changed) -> DHNE:
-    return DHNE(**{"dim": 8, "epochs": 4, "batch_size": 32} | changed).fit(whole, progress=False)
+    return DHNE(**{**CHAPTERS, "dim": 8, "epochs": 4, "batch_size": 32} | changed).fit(whole, progress=False)
 
 
 def test_a_weight_of_0_and_attributes_of_all_zeros_are_the_model_of_tuples_to_the_bit():

@@ -132,7 +132,7 @@ def test_no_block_of_nodes_by_nodes_or_by_edges_is_made():
         [(tuple("abc"), tuple("abc"), rows)], nodes=range(3 * n), node_types=["a"] * n + ["b"] * n + ["c"] * n
     )
     with Allocations() as seen:
-        model = DHNE(dim=dim, hidden=8, epochs=1).fit(hypergraph, progress=False)
+        model = DHNE(dim=dim, hidden=8, products=0, epochs=1).fit(hypergraph, progress=False)
         model.complete((0, n, None))
         model.score(rows[:100].tolist())
     # the largest there may be: L of a piece of tuples, 7 random numbers a tuple, a table, all of A's non-zeros

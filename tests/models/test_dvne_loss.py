@@ -220,22 +220,3 @@ def test_a_hub_of_thousands_of_links_is_no_trouble():
     graph = Graph.from_scipy(sparse.csr_array(links + links.T))
     model = DVNE(dim=4, hidden=8, epochs=2).fit(graph, progress=False)
     assert np.isfinite(model.embedding_.coordinates).all()
-
-
-# -------------------------------------------------------------------- all rows, or some
-
-
-def test_a_batch_that_reads_all_rows_has_the_loss_and_the_gradients_of_one_that_picks_them(monkeypatch):
-    graph = random_graph()
-    triplets = Triplets.of(links(graph, directed=False, weights=False, loops="all"))
-    given = {}
-    for reads_all in (False, True):
-        monkeypatch.setattr("netfold.models.dvne.batches._reads_all", lambda *_, answer=reads_all: answer)
-        network = make_network()
-        of = batches(rows_of(graph), triplets, 12, network, 5)
-        terms = [network.loss(batch) for batch in of(torch.Generator().manual_seed(3))]
-        losses_of = [float(sum(x.values())) for x in terms]
-        given[reads_all] = losses_of, [p.grad.clone() for p in network.parameters()]
-    assert given[True][0] == pytest.approx(given[False][0], rel=1e-12)
-    for one, other in zip(given[True][1], given[False][1], strict=True):
-        assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)

@@ -128,6 +128,30 @@ def test_ties_go_to_the_cheaper_and_it_is_said(monkeypatch: pytest.MonkeyPatch, 
     assert isinstance(auto(GRAPH, budget="6 trials", progress=False), nf.SDNE)
 
 
+def test_who_waited_on_the_first_level_begins_on_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, POOR, COSTLY)
+    stub(monkeypatch, lambda model: {"Node2Vec": 0.6}.get(type(model).__name__, 0.8 if model.dim == 8 else 0.5))
+    monkeypatch.setattr(racing, "_SHARES", (0.01, 0.75, 1.0))  # after one trial the first level is over
+    best = auto(GRAPH, budget="9 trials", progress=False)
+    assert isinstance(best, nf.SDNE) and best.dim == 8
+    assert {x.epochs for x in best.trials_.rows if "dim=8, epochs=18" in x.candidate} >= {2}, "with what all begin with"
+    best = auto(GRAPH, budget="1 trials", progress=False)
+    assert isinstance(best, nf.Node2Vec)
+    assert {x.why for x in best.trials_.rows if x.figure is None} == {"the budget was spent before its turn"}
+
+
+def test_one_that_was_measured_on_fewer_parts_must_be_ahead_by_more_than_the_error() -> None:
+    def run(figure: float, parts: int) -> racing.Trying:
+        noise = 0.02 * np.random.default_rng(int(1000 * figure)).normal(size=10)
+        measured = {str(k): Measurement(figure, figure + noise) for k in range(parts)}
+        return racing.Trying(racing.Candidate(nf.Spectral(), 0, ""), None, 10, measured)
+
+    sure, once, far = run(0.70, 5), run(0.71, 1), run(0.95, 1)
+    assert racing._surest([once, sure]) is sure, "by chance"
+    assert racing._surest([far, once, sure]) is far
+    assert racing._surest([run(0.71, 5), sure]).parts["0"].figure == 0.71, "of as many parts the better one"
+
+
 def test_more_epochs_only_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, COSTLY, CHEAP)
     stub(monkeypatch, lambda model: 0.5 if isinstance(model, nf.Node2Vec) else 0.9 - 0.01 * len(model.history_))
@@ -229,10 +253,24 @@ def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
 ) -> None:
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
+    monkeypatch.setattr(starting, "_SPLIT", 500)
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s")
     assert {x.nodes for x in best.trials_.rows} == {60} and "within a part of 60 nodes" in best.trials_.on
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint and best.trials_.value is not None
     assert "models are compared on a part of 60 nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["link", "classify", "new-nodes"])
+def test_the_figure_is_of_all_of_the_graph_where_that_can_be_paid(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
+    little(monkeypatch)
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
+    assert {x.nodes for x in best.trials_.rows} == {60}, "candidates are compared on a part all the same"
+    assert "within a part" not in best.trials_.on and best.trials_.value is not None
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
+    monkeypatch.setattr(racing, "_MARGIN", 0.0)  # nothing can be paid
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
+    assert ("within a part of 60 nodes" in best.trials_.on) == (task != "classify"), "classes need no fit of their own"
 
 
 def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:

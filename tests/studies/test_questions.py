@@ -77,6 +77,34 @@ def test_new_nodes_of_the_outer_part_are_in_no_inner_graph() -> None:
     assert links.figure == "AUC" and 0 < links.outer(N).measure(model, None).figure <= 1
 
 
+def test_turns_hold_out_the_outer_part_share_by_share() -> None:
+    """Together they are the outer part; each is learned without its own share and with the others."""
+    asked = questions(GRAPH, "link")
+    held, turns = edges(GRAPH) - edges(asked.outer(N).graph), asked.turns(3)
+    shares = [edges(GRAPH) - edges(part.graph) for part in turns]
+    assert len(turns) == 3 and set.union(*shares) == held and sum(map(len, shares)) == len(held)
+    assert asked.turns(1000) and all(len(edges(GRAPH) - edges(x.graph)) >= 10 for x in asked.turns(1000))
+    ring = nf.Graph.from_edges([(i, (i + k) % 300) for i in range(300) for k in (1, 2)])
+    new = questions(ring, "new-nodes")
+    gone = [set(ring.nodes) - set(part.graph.nodes) for part in new.turns(3)]
+    assert [len(x) for x in gone] == [10, 10, 10] and set.union(*gone) == set(ring.nodes) - set(
+        new.outer(300).graph.nodes
+    )
+    assert new.turns(1) == [] and questions(GRAPH, "near").turns(3) == []
+
+
+def test_turns_learn_from_the_classes_of_the_others() -> None:
+    """A classifier that knows the nodes of the outer part but for a share finds what it could not without them."""
+    n = 200
+    graph = nf.Graph.from_edges([(i, (i + 1) % n) for i in range(n)])
+    vectors = nf.Embedding(graph.nodes, np.eye(n)[np.arange(n) // 2].astype(np.float32))
+    asked = questions(graph, "classify", {i: f"c{(i // 2) % 2}" for i in range(n)})
+    at_once = asked.outer(n).measure(vectors, None).figure
+    in_turn = np.mean([part.measure(vectors, None).figure for part in asked.turns(4)])
+    assert len(asked.turns(4)) == 4 and in_turn > at_once, "of more pairs of like nodes one is known"
+    assert questions(graph, "cluster", {i: i % 2 for i in range(n)}).turns(4) == [], "which learns from no class"
+
+
 def test_hyperedges_of_the_outer_part_are_not_learned_from() -> None:
     whole = tags()
     asked = questions(whole, "tuples")

@@ -161,6 +161,12 @@ def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp
         succeed("reproduce", "--merge", file, "--tables", tiny.path.parent)
     known = read_table(tiny.path).recorded
     assert known is not None
+    bare = {name: dataclasses.replace(row, baselines={}, baseline_seeds={}) for name, row in known.rows.items()}
+    first = {"vectors": read_run(cheap)[1].rows["vectors"]}
+    table = record(tiny, dataclasses.replace(known, rows=bare))
+    alike = merged(table, dataclasses.replace(read_run(cheap)[1], rows=first)).rows[DECODER].baselines
+    assert alike == {} or alike == whole.rows[DECODER].baselines  # those of a row go to all that have the same
+    assert bool(alike) == (reproduce.measuring.sources(tiny, quick=False)[DECODER] == "vectors")
     for name, row in whole.rows.items():
         assert known.rows[name].baselines == row.baselines and known.rows[name].seeds == row.seeds
         assert known.rows[name].baseline_seeds == row.baseline_seeds
@@ -180,3 +186,15 @@ def test_quick_changes_what_a_model_has(tiny: reproduce.Table) -> None:
     text = tiny.path.read_text().split("[quick]")[0] + "[quick]\nconfig = { no_option = 3 }\n"
     with pytest.raises(InputError, match="no model of this table has the option 'no_option'"):
         reproduce.parsing.parse(tiny.path, text)
+
+
+def test_rows_of_cheap_models_are_what_others_have_to_beat(tiny: reproduce.Table) -> None:
+    known = record(tiny, run(tiny, Run(seeds=(0, 1))))
+    assert known.recorded is not None
+    better = dataclasses.replace(known.recorded.rows["vectors"], mean={"MAP": 0.99}, seeds={"MAP": (0.99, 0.99)})
+    cheap = dataclasses.replace(known.rows[0], name="roles of heat", model="graphwave", config={})
+    table = dataclasses.replace(known, rows=(*known.rows, cheap))
+    rows = {**known.recorded.rows, cheap.name: dataclasses.replace(better, settings=table.settings(cheap))}
+    page = reproduce.page([dataclasses.replace(table, recorded=dataclasses.replace(known.recorded, rows=rows))])
+    line = next(x for x in page.splitlines() if x.startswith("| [tiny]"))
+    assert "roles of heat: 0.9900" in line and "the cheap one" in line

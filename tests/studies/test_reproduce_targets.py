@@ -15,6 +15,7 @@ def test_the_targets_are_those_that_were_set() -> None:
         ("attributes-cora-links", "SDNE, links and words"): {"AUC": 0.95},
         ("attributes-cora-cold", "SDNE, links and words"): {"micro-F1": 0.74, "AUC": 0.85},
         ("sdne-grqc", "vectors"): {"MAP": 0.88},
+        ("sdne-grqc", "vectors, one ranking"): {"precision@10000": 0.95},
         ("sdne-grqc", "decoder"): {"MAP": 0.99},
         ("sdne-grqc", "decoder, one ranking"): {
             "precision@1000": 1.0,
@@ -35,6 +36,7 @@ def test_the_targets_are_those_that_were_set() -> None:
             "macro-F1@90%": 0.28,
         },
         ("sdne-newsgroups", "SDNE"): {"KL": 0.68},
+        ("sdne-newsgroups", "100 dimensions"): {"KL": 0.68},
         ("block-model", "SDNE"): {"accuracy@50%": 0.975, COST: 30},
         ("drne-jazz", "DRNE"): {
             "closeness MSE/mean": 0.00191,

@@ -22,6 +22,9 @@ import netfold as nf
 RENAMED = {"pretrain": "init", "start": "init", "negatives": "n_negatives", "noise": "negatives", "seeds": "roots"}
 """Options that older commits know by the first name."""
 
+_CHAPTERS = {"hidden": 0, "products": 0, "nu": 0.0, "replaced": 1.1, "scale": "log", "dropout": 0.0, "lr": 0.01}
+"""DHNE as the chapter has it, which was its default."""
+
 MODELS: dict[str, list[dict[str, Any]]] = {
     "sdne": [
         {"dim": 6, "hidden": (12,), "epochs": 12},
@@ -36,9 +39,11 @@ MODELS: dict[str, list[dict[str, Any]]] = {
         {"dim": 6, "epochs": 6, "start": "common", "rounds": 2, "vectors": "all"},
     ],
     "dhne": [
-        {"dim": 6, "epochs": 8, "batch_size": 16},
-        {"dim": 6, "epochs": 4, "products": 3, "noise": "degree", "hold_out": False, "scale": "column", "nu": 1e-3},
-        {"dim": 6, "epochs": 4, "hidden": 7, "dropout": 0.2, "replaced": 1.5, "negatives": 2, "scale": "binary"},
+        _CHAPTERS | {"dim": 6, "epochs": 8, "batch_size": 16},
+        _CHAPTERS
+        | {"dim": 6, "epochs": 4, "products": 3, "noise": "degree", "hold_out": False, "scale": "column", "nu": 1e-3},
+        _CHAPTERS
+        | {"dim": 6, "epochs": 4, "hidden": 7, "dropout": 0.2, "replaced": 1.5, "negatives": 2, "scale": "binary"},
     ],
     "dvne": [
         {"dim": 6, "hidden": 12, "epochs": 10},

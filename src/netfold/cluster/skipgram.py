@@ -43,8 +43,8 @@ __all__ = ["Portions", "RankSkipGram", "both_degrees", "expected_traffic", "link
 Streams = Callable[..., torch.Generator]
 """From a stream of numbers (what for, part, epoch) to a generator: `Embedder._generator`."""
 _BATCHES, _NOISE, _SUBSPACE = 10, 11, 12
-_AT_ONCE = 1 << 18
-"""Nodes of all ranks' batches that are drawn or walked together, where a step has fewer."""
+_AT_ONCE = {"cpu": 1 << 18, "cuda": 1 << 23}
+"""Nodes of all ranks' batches that are drawn or walked together, where a step has fewer; a GPU wants many."""
 _CHUNK = 1 << 14
 """Rows of the matrix that are multiplied at a time."""
 
@@ -74,9 +74,9 @@ class Portions:
         ends = (np.arange(steps.start, steps.stop + 1)[:, None] * own + ahead) // self.steps
         return np.diff(ends, axis=0)
 
-    def chunks(self, nodes: int) -> Iterator[range]:
+    def chunks(self, nodes: int, device: str = "cpu") -> Iterator[range]:
         """The steps, as many together as have about `_AT_ONCE` nodes, a draw having so many: the same on every rank."""
-        most = max(1, int(_AT_ONCE * self.steps // max(1, nodes * int(self.counts.sum()))))
+        most = max(1, int(_AT_ONCE[device] * self.steps // max(1, nodes * int(self.counts.sum()))))
         for start in range(0, self.steps, most):
             yield range(start, min(self.steps, start + most))
 
@@ -114,7 +114,7 @@ def link_steps(
 
     def of(epoch: int) -> Iterator[PairBatch]:
         counter, negatives = _Counter(graph, draw, epoch, 0), _Counter(graph, draw, epoch, 1)
-        for steps in portions.chunks(2):
+        for steps in portions.chunks(2, graph.ranks.device.type):
             counts = portions.of(graph.parts, steps)
             part, keys, places = counter.next(counts)
             pairs = links.of_parts(part, uniform_at(keys, places))
@@ -154,7 +154,7 @@ def walk_steps(
         ]
         starts = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *order])).to(graph.ranks.device)
         first = np.cumsum([0, *map(len, order)])[:-1]
-        for steps in portions.chunks(length):
+        for steps in portions.chunks(length, graph.ranks.device.type):
             counts = portions.of(graph.parts, steps)
             part, keys, places = counter.next(counts)
             at = torch.from_numpy(first[part] if len(part) else part).to(places.device)

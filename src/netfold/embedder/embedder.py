@@ -211,7 +211,7 @@ class Embedder(Configured, Generic[N]):
             problem.network,  # type: ignore[arg-type]
             problem.batches,
             problem.blocks,
-            epochs=self.epochs if enough else 0,
+            epochs=self._epochs(data) if enough else 0,
             schedule=problem.schedule,
             tolerance=problem.tolerance if looks is None else 0.0,
             patience=problem.patience,
@@ -226,11 +226,19 @@ class Embedder(Configured, Generic[N]):
         if looks is not None:
             self.graph_facts_ = self.graph_facts_ | {"held_out": {str(epoch): auc for epoch, auc in looks.items()}}
 
+    def _epochs(self, data: Any) -> int:
+        """How many passes over what was read, at most."""
+        return self.epochs
+
+    def resolved(self, graph: Any) -> Embedder[Any]:
+        """A model whose options that are chosen by the size of a graph are written out; itself where none is."""
+        return self
+
     def _enough(self, data: Any, device: torch.device, bar: Progress) -> tuple[int, dict[int, float] | None]:
         """After how many epochs training ends; with the AUC of held-out links by epochs, where those say so."""
         share: float = getattr(self, "held_out", 0.0)
         if not share or not self.epochs:
-            return self.epochs, None
+            return self._epochs(data), None
         from netfold.embedder.stopping import best_epochs
         from netfold.learn.profile import part
 
@@ -772,7 +780,7 @@ def device_named(name: str) -> torch.device:
     return torch.device(name)
 
 
-_LATER = ("held_out", "attribute_weight", "attribute_beta")
+_LATER = ("held_out", "attribute_weight", "attribute_beta", "decoder")
 """Options that checkpoints of before do not have: their defaults leave what those were trained to as it was."""
 
 _SMALL = 20_000

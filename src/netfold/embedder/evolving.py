@@ -390,12 +390,14 @@ class Evolving:
 
     def _known_of(self, today: Graph | None) -> set[Any]:
         """Those nodes of today of which the model reads something beside links."""
+        import numpy as np
+
         from netfold.embedder.attributes import later_attribute_rows
 
         rows = None if today is None else later_attribute_rows(self.model, today)
         if today is None or rows is None:
             return set()
-        return {x for x, known in zip(today.nodes, rows.block.known.any(axis=1).tolist(), strict=True) if known}
+        return {today.nodes[i] for i in np.flatnonzero(rows.block.known.any(axis=1)).tolist()}
 
     def _reads_out(self) -> bool:
         """Whether the way that was chosen reads the links that leave a node alone."""

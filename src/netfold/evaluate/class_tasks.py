@@ -222,7 +222,7 @@ def _propagated_over(graph: Graph) -> dict[str, sparse.csr_array]:
     have the same sum of weights. The second is left out of a graph of more than 20,000 nodes."""
     if graph.attributes is None:
         return {}
-    own = sparse.csr_array(links(graph, directed=False, weights=True, loops="drop"), dtype=np.float64)
+    own = links(graph, directed=False, weights=True, loops="drop").astype(np.float64)
     if graph.n_nodes > _MOST_NODES:
         return {PROPAGATION: own}
     x = Scaling.fit(graph.attributes).block(graph.attributes).values

@@ -227,12 +227,14 @@ class _Passed(torch.autograd.Function):
         return None, *ctx.grads
 
 
+@torch.enable_grad()
 def slope_of(output: Tensor, grad: Tensor, at: Tensor) -> Tensor:
     """As `torch.autograd.grad(output, at, grad)` (see `pass_back`): the gradient at what the output was made of."""
     (slope,) = torch.autograd.grad(_apply(_Passed, [grad], output), at)
     return slope
 
 
+@torch.enable_grad()
 def pass_back(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> None:
     """As `torch.autograd.backward(outputs, grads)`, which loads sympy to see whether their shapes agree."""
     _apply(_Passed, grads, *outputs).backward()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Linear algebra over tensors: conjugate gradients, and subspace iteration for singular and eigenvectors.
+"""Linear algebra over tensors: conjugate gradients, subspace iteration for singular and eigenvectors, and ridges.
 
 `leading_eigenpairs` goes on until its residuals say that it has converged; `truncated_svd` and `leading_eigenvectors`
 go a fixed number of rounds, which is enough for where training begins.
@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from netfold.learn.draws import TABLE, normal
-from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.sparse_rows import PIECE, SparseRows
 
 __all__ = [
     "ColumnBlocks",
@@ -24,6 +26,7 @@ __all__ = [
     "leading_eigenpairs",
     "leading_eigenvectors",
     "orthonormal",
+    "ridge_columns",
     "signs",
     "truncated_svd",
 ]
@@ -421,3 +424,42 @@ def descended(gradient: Callable[[Tensor], Tensor], start: Tensor, reach: float,
         lr = 0.05 * reach * (1 + math.cos(math.pi * t / steps)) / (1 - 0.9 ** (t + 1))
         x.sub_(lr * mean / (square / (1 - 0.999 ** (t + 1))).sqrt().add_(1e-12))
     return x
+
+
+# -------------------------------------------------------------------- ridge regressions that share a Gram matrix
+
+
+def ridge_columns(hidden: Tensor, columns: sparse.csc_array, beta: float, ridge: float) -> tuple[Tensor, Tensor]:
+    """The table W (n x h) and bias b (n) that ‖(H Wᵀ + b - X) ⊙ B‖² + ridge ‖W‖² is least for; B is beta at non-zeros.
+
+    `hidden` is H (m x h), `columns` X (m x n, sorted). With H̃ = [H, 1], column j solves
+    (G + (beta² - 1) H̃_jᵀ H̃_j) w̃_j = beta² H̃_jᵀ x_j, where H̃_j are the d rows of its non-zeros and G = H̃ᵀH̃ + ridge is
+    shared by all. Where d < h it does by Woodbury's identity, with P = H̃ G⁻¹:
+    w̃_j = beta² P_jᵀ (I + (beta² - 1) P_j H̃_jᵀ)⁻¹ x_j.
+    O(m h² + Σ_j min(d_j, h)² (d_j + h)); columns of one d are solved together.
+    """
+    wide = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], dim=1)
+    width, more = wide.shape[1], beta**2 - 1
+    exact = wide.double()
+    gram = exact.t() @ exact
+    least = 1e-9 * float(gram.diagonal().mean())  # where hidden units are copies of others
+    gram.diagonal().add_(torch.tensor([ridge + least] * (width - 1) + [least], dtype=gram.dtype, device=gram.device))
+    through = torch.cholesky_solve(exact.t(), torch.linalg.cholesky(gram)).t().to(hidden.dtype)
+    out, degrees = hidden.new_zeros(columns.shape[1], width), np.diff(columns.indptr)
+    for d in np.unique(degrees[degrees > 0]).tolist():
+        mine = np.flatnonzero(degrees == d)
+        for part in np.array_split(mine, math.ceil(len(mine) * max(d, width) * width / PIECE[hidden.device.type])):
+            entries = columns.indptr[part][:, None] + np.arange(d)
+            at = torch.from_numpy(columns.indices[entries].astype(np.int64)).to(hidden.device)
+            x = torch.from_numpy(columns.data[entries]).to(hidden)[:, :, None]
+            h = wide[at]
+            if d < width:
+                p = through[at]
+                system = torch.bmm(p, h.transpose(1, 2)).mul_(more)
+                system.diagonal(dim1=1, dim2=2).add_(1)
+                solution = torch.bmm(p.transpose(1, 2), torch.linalg.solve(system, x))
+            else:
+                system = torch.bmm(h.transpose(1, 2), h).double().mul_(more).add_(gram)
+                solution = torch.linalg.solve(system, torch.bmm(h.transpose(1, 2), x).double()).to(hidden.dtype)
+            out[torch.from_numpy(part).to(hidden.device)] = beta**2 * solution[:, :, 0]
+    return out[:, :-1], out[:, -1]

@@ -107,6 +107,13 @@ def dhne() -> Example:
     split = nf.evaluate.split_hyperedges(nf.datasets.planted_triples(**sizes), 0.2)
     known, test = split.train, split.test
     options: dict[str, Any] = {"dim": 32, "hidden": 32, "batch_size": 64, "schedule": "constant", "scale": "column"}
+    options |= {
+        "products": 0,
+        "nu": 0.0,
+        "replaced": 1.1,
+        "dropout": 0.0,
+        "lr": 0.01,
+    }  # no pair to be found: the chapter's
     model = nf.DHNE(**options, epochs=25, hold_out=False).fit(known, progress=False)
     result = nf.evaluate.hyperedges(model, test, known=known)
     user, item, tag = (test.nodes[i] for i in test.kinds[0].rows[0])

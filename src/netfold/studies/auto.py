@@ -12,14 +12,14 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 from netfold.errors import InputError
-from netfold.evaluate.task import Task, task_named
+from netfold.evaluate.task import task_named
 from netfold.models import MODELS
 from netfold.studies.choose import neighborhood
 from netfold.studies.choose.facts import facts_of, in_words, stand_in
 from netfold.studies.choose.rules import Entrant, entrants
 from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Budget, BudgetClock, bytes_of
-from netfold.studies.questions import check_question, questions
+from netfold.studies.questions import SAMPLED, check_question, questions
 from netfold.studies.race import SIZES, WARM_UP, Candidate, LiveTable, Race, probe_cost, with_epochs
 
 __all__ = ["auto", "raced"]
@@ -31,6 +31,9 @@ _AMPLE = 10
 _PART, _LEAST = 0.05, 2000
 """The share of a budget that a fit of the cheapest model to the part that is asked may cost, where it is not; and the
 nodes of that part, at least."""
+_SPLIT = 1_000_000
+"""Edges, above which that part is taken first, and what is held out is held out of it alone: to split all of them would
+take seconds."""
 
 
 def auto(
@@ -76,43 +79,45 @@ def raced(
     known = task_named(task)
     check_question(known, data, classes)
     facts = facts_of(data, seed=seed)
-    some = _candidates(entrants(known.name, facts), seed)
+    some = _candidates(entrants(known.name, facts), data, seed)
     if not some:
         raise InputError(f"there is no model to race for {known.name} on {data!r}")
     say = LiveTable(progress)
     fit_with_base(with_epochs(some[0].model, 0), stand_in(data, WARM_UP, seed))
-    part = _part(some, data, clock, known, seed)
-    if part is not data:
-        say(f"{clock.budget} are little for {data!r}: models are compared on a part of {part.n_nodes:,} nodes")
+    size = _size(some, data, clock)
+    if size < data.n_nodes:
+        say(f"{clock.budget} are little for {data!r}: models are compared on a part of {size:,} nodes")
+    apart = data.n_edges > _SPLIT or known.name not in SAMPLED
+    part = neighborhood(data, size, seed) if apart else data
     gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
     try:
         inside = classes if part is data or classes is None else _inside(classes, part)
-        race = Race(questions(part, known, inside, seed), some, clock, limit, seed, say, data)
+        race = Race(questions(part, known, inside, seed), some, clock, limit, seed, say, data, size)
         race.run()
         return race.finish()
     finally:
         gc.unfreeze()
 
 
-def _part(some: list[Candidate], data: Any, clock: BudgetClock, task: Task, seed: int) -> Any:
-    """What candidates are compared on: the data, or a part where to split and fit all of it would take the budget.
+def _size(some: list[Candidate], data: Any, clock: BudgetClock) -> int:
+    """The nodes that candidates are compared on: all, or fewer where to fit all of them would take the budget.
 
     Refuses a budget in which not even the cheapest can be fitted, before a large graph is taken apart.
     """
-    if not clock.timed or data.n_nodes <= SIZES[0]:
-        return data
+    n: int = data.n_nodes
+    if not clock.timed or n <= SIZES[0]:
+        return n
     cheapest = some[0]
     cheapest.cost = probe_cost(cheapest.model, stand_in(data, _PROBED, 0), clock)
-    needed = cheapest.cost.of(min(1, cheapest.model.epochs), data.n_nodes)[0]
+    needed = cheapest.cost.of(min(1, cheapest.model.epochs), n)[0]
     if needed > clock.left():
         raise InputError(
             f"a budget of {clock.budget} is too little for {data!r}: the cheapest model, {cheapest.name}, is estimated "
             f"to take about {in_words(needed)}; give at least {math.ceil(2 * needed)}s"
         )
     if _AMPLE * needed <= clock.left():
-        return data
-    nodes = int(data.n_nodes * _PART * clock.left() / needed)
-    return neighborhood(data, min(max(nodes, _LEAST), SIZES[1]), seed)
+        return n
+    return min(n, max(int(n * _PART * clock.left() / needed), _LEAST), SIZES[1])
 
 
 def _inside(classes: Mapping[Any, Any], part: Any) -> dict[Any, Any]:
@@ -121,11 +126,11 @@ def _inside(classes: Mapping[Any, Any], part: Any) -> dict[Any, Any]:
     return {node: classes[node] for node, at in zip(nodes, part.nodes.find(nodes), strict=True) if at >= 0}
 
 
-def _candidates(some: Iterable[Entrant], seed: int) -> list[Candidate]:
+def _candidates(some: Iterable[Entrant], data: Any, seed: int) -> list[Candidate]:
     made = []
     for place, x in enumerate(some):
         known = {o.name for o in options(MODELS[x.model])}
         if set(x.settings) <= known:
-            model = model_named(x.model, **x.settings, seed=seed)
+            model = model_named(x.model, **x.settings, seed=seed).resolved(data)
             made.append(Candidate(model, place, f"{x.model} {x.settings.get('matrix', '')}"))
     return made

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from netfold.data.checks import Floats, Ints
-from netfold.data.edges import edge_pairs
+from netfold.data.edges import edge_pairs, without_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.statistics import area_under_curve
@@ -35,6 +35,7 @@ from netfold.studies.choose import neighborhood
 __all__ = [
     "FOLDS",
     "GROUPS",
+    "SAMPLED",
     "Measurement",
     "Part",
     "Questions",
@@ -55,6 +56,8 @@ _MOST_PAIRS = 20_000
 """Held-out edges that are asked about, at most."""
 _DECODED = 500_000_000
 """Entries of rows that a decoder writes, above which it is not tried."""
+_SHARE = 10
+"""Things that are asked together, at least, where what is held out is held out in turns."""
 _RANKED = 1000
 """Nodes from which others are ranked, in a part."""
 
@@ -156,6 +159,9 @@ class Questions:
     """What the outer part is, in words."""
     smaller: bool = False
     """Whether less is better; figures are then negative inside, so that more is."""
+    turns: Callable[[int], list[Part]] = lambda count: []
+    """The outer part in so many shares, each held out alone, so that a model of the rest has nearly all of the data;
+    fewer shares where they would be small, and none where it makes no difference or two would be."""
 
 
 def questions(
@@ -201,6 +207,13 @@ def _share(count: int, noun: str) -> float:
     return max(wanted, 2.0) / count
 
 
+def _shares(held: Any, count: int) -> list[Any]:
+    """What is held out, in random shares of at least `_SHARE` each; none where there is not enough for two."""
+    count = max(0, min(count, len(held) // _SHARE))
+    order = np.random.default_rng(len(held)).permutation(len(held))
+    return [held[np.sort(order[k::count])] for k in range(count)] if count > 1 else []
+
+
 # -------------------------------------------------------------------- links
 
 
@@ -220,8 +233,12 @@ def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         split = EdgeSplit(train, at[(at >= 0).all(axis=1)], graph.subgraph(graph.positions(train.nodes)), {})
         return Part("outer", split.train, _links_measure(split, seed))
 
+    def turns(count: int) -> list[Part]:
+        splits = [EdgeSplit(without_pairs(graph, x), x, graph, {}) for x in _shares(outer_split.test, count)]
+        return [Part(f"turn {k}", x.train, _links_measure(x, seed + k)) for k, x in enumerate(splits)]
+
     held = f"{len(outer_split.test):,} edges that no candidate was chosen by, after a fit to the others"
-    return Questions(task, "AUC", graph, inner, outer, False, held)
+    return Questions(task, "AUC", graph, inner, outer, False, held, turns=turns)
 
 
 def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
@@ -288,8 +305,17 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     def outer(nodes: int) -> Part:
         return part("outer", nodes, rest, held, 10 * most)
 
+    def turns(count: int) -> list[Part]:
+        shares = [] if task.name == "clustering" else _shares(held, count)
+        others = [np.concatenate([rest, np.setdiff1d(held, x)]) for x in shares]
+        return [
+            part(f"turn {k}", graph.n_nodes, learned, x, 10 * most)
+            for k, (learned, x) in enumerate(zip(others, shares, strict=True))
+        ]
+
     figure = {"classification": "micro-F1", "roles": "accuracy", "clustering": "NMI"}[task.name]
-    return Questions(task, figure, graph, inner, outer, True, f"{len(held):,} nodes whose classes chose nothing")
+    words = f"{len(held):,} nodes whose classes chose nothing"
+    return Questions(task, figure, graph, inner, outer, True, words, turns=turns)
 
 
 def _ask_classes(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
@@ -359,8 +385,14 @@ def _of_new_nodes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
         kept = np.delete(np.arange(some.n_nodes), new)
         return part("outer", some, NodeSplit(some.subgraph(kept), some, new, {}), seed)
 
+    def turns(count: int) -> list[Part]:
+        shares = _shares(whole_split.new, count)
+        others = [np.setdiff1d(np.arange(graph.n_nodes), x) for x in shares]
+        splits = [NodeSplit(graph.subgraph(x), graph, new, {}) for x, new in zip(others, shares, strict=True)]
+        return [part(f"turn {k}", graph, x, seed + k) for k, x in enumerate(splits)]
+
     held = f"{len(whole_split.new):,} nodes that no candidate was chosen by, as new ones after a fit to the others"
-    return Questions(task, "AUC" if known is None else "micro-F1", graph, inner, outer, False, held)
+    return Questions(task, "AUC" if known is None else "micro-F1", graph, inner, outer, False, held, turns=turns)
 
 
 def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | None], Measurement]:
@@ -511,3 +543,5 @@ _MAKERS: dict[str, Callable[[Task, Any, Any, int], Questions]] = {
     "cold-start": _of_new_nodes,
     "hyperedges": _of_tuples,
 }
+SAMPLED = ("link-prediction", "reconstruction", "classification", "clustering", "roles", "out-of-sample")
+"""Tasks whose outer part can be of a part of the graph: a large one need not be made small before it is split."""

@@ -24,12 +24,14 @@ __all__ = ["SCORED", "SIZES", "WARM_UP", "Candidate", "FitCost", "LiveTable", "R
 
 _EPOCHS = (1 / 9, 1 / 3, 1.0)
 """The share of its epochs that a candidate has on each level; those that do badly on one do not reach the next."""
-_FOLDS = {True: (1, 3, FOLDS), False: (1, 1, 3)}
+_FOLDS = {True: (1, 3, FOLDS), False: (1, 2, FOLDS)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
 SIZES = (10_000, 40_000, sys.maxsize)
 """Nodes of the part of the graph that it is fitted to, at most."""
-_SHARES = (0.45, 0.75, 1.0)
-"""The share of the budget that may be spent when a level ends."""
+_SHARES = (0.45, 0.75, 0.85)
+"""The share of the budget that may be spent when a level ends; the rest is for the fits that say the figure."""
+_TURNS = 10
+"""In so many shares, at most, what chose nothing is held out in turn, where the winner is fitted soon."""
 WARM_UP = 60
 """Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
 _PROBED, _SMALL = 2400, 200_000
@@ -42,7 +44,9 @@ _SECOND = 1.0
 """CPU seconds below which nothing is costly."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
-_MARGIN, _LITTLE = 0.95, 0.01
+_MARGIN, _LITTLE = 0.95, 0.02
+_FIRST, _MORE = 0.05, 4.0
+"""The share of a budget that a first fit of unknown cost must be given; how much more a last measurement costs."""
 _LEVEL = 0.01
 """A difference above this is one, however uncertain."""
 SCORED = ("link-prediction", "reconstruction", "out-of-sample")
@@ -178,11 +182,13 @@ class Race:
         seed: int,
         say: LiveTable,
         data: Any = None,
+        most: int = sys.maxsize,
     ) -> None:
-        """`data` are what the winner is fitted to, where the questions are of a part of it."""
+        """`data` are what the winner is fitted to, where the questions are of a part of it; `most` nodes are those of
+        a trial."""
         self._asked, self._candidates, self._clock, self._memory, self._say = asked, some, clock, memory, say
         self._data = asked.whole if data is None else data
-        self._seed, self._whole, self._part_size = seed, self._data.n_nodes, asked.whole.n_nodes
+        self._seed, self._whole, self._part_size = seed, self._data.n_nodes, min(most, asked.whole.n_nodes)
         self._parts: dict[tuple[int, int], Part] = {}
         self._rows: list[Trial] = []
         self._asking = 0.0
@@ -192,6 +198,8 @@ class Race:
         """Whether anything was, so that what training needs is loaded."""
         self._ended = ""
         """Why the race ended before it was over."""
+        self._within_part = False
+        """Whether the figure that is said is of a part of the data alone."""
 
     def run(self) -> None:
         """Race until there is one left, the budget is spent, or Ctrl-C."""
@@ -206,16 +214,25 @@ class Race:
     def _race(self) -> None:
         alive = list(self._candidates)
         for level in range(len(_EPOCHS)):
+            waiting = []
             for candidate in alive:
-                if self._clock.left(_SHARES[level]) <= 0 and any(x.runs for x in self._candidates):
-                    self._drop(candidate, level, "the budget was spent before its turn")
+                begun = any(x.runs for x in self._candidates)
+                if begun and min(self._left_on(level), self._share() - self._unknown(candidate)) <= 0:
+                    waiting.append(candidate)
                 elif candidate.why == "":
                     self._try(candidate, level)
+            never = [x for x in waiting if not x.runs]  # their turn comes on the next level, if anything is left then
+            last = level == len(_EPOCHS) - 1
+            for candidate in waiting if last else [x for x in waiting if x.runs]:
+                self._drop(candidate, level, "the budget was spent before its turn")
             alive = self._survivors(alive)
-            if self._decided(alive):
+            if last or self._decided(alive + never):
                 return
-            if level < len(_EPOCHS) - 1:
-                alive += self._joined(alive)
+            alive += self._joined(alive) + never
+
+    def _left_on(self, level: int) -> float:
+        """Of the budget, for a level; trials are not needed for the last fits."""
+        return self._clock.left(_SHARES[level] if self._clock.timed or level < len(_SHARES) - 1 else 1.0)
 
     def _drop(self, candidate: Candidate, level: int, why: str) -> None:
         """What was never measured has a row that says why."""
@@ -226,7 +243,7 @@ class Race:
             self._ended = self._ended or "the budget was spent"
 
     def _try(self, candidate: Candidate, level: int) -> None:
-        nodes = min(SIZES[level], self._part_size)
+        nodes, level = min(SIZES[level], self._part_size), level if candidate.runs else 0  # who waited begins as all do
         try:
             wanted = _FOLDS[self._asked.fits_whole][level]
             folds, epochs = wanted, self._affordable(candidate, level, nodes, wanted)
@@ -279,12 +296,13 @@ class Race:
         fits = 1 if self._asked.fits_whole else folds
         trial = fits * candidate.cost.of(epochs, nodes)[0] + folds * self._asking
         last = max(self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes), self._leaders_fits())
-        return trial <= self._clock.left(_SHARES[level]) and trial + last <= _MARGIN * self._clock.left()
+        return trial <= self._left_on(level) and trial + last <= _MARGIN * self._clock.left()
 
     def _last_fits(self, seconds: float, nodes: int) -> float:
         """Of the outer part and of everything; one where models are fitted to everything, none where one was."""
         if self._asked.fits_whole:
-            return 0.0 if nodes >= self._whole else seconds * (1 + self._part_share)
+            apart = self._part_share if self._asked.whole is not self._data else 0.0
+            return 0.0 if nodes >= self._whole else seconds * (1 + apart)
         return seconds * (1 + (self._part_share or 1.0))
 
     @property
@@ -325,7 +343,13 @@ class Race:
         """How long a fit may take: after it, the leader can still be fitted; and this one as often, should it win."""
         if not self._clock.timed:
             return math.inf
-        return (_MARGIN * self._clock.left() - self._leaders_fits()) / (1 if self._asked.fits_whole else 3)
+        left = _MARGIN * self._clock.left() - self._leaders_fits()
+        return left if self._asked.fits_whole else (left - 2 * self._asking) / 3
+
+    def _unknown(self, candidate: Candidate) -> float:
+        """What a first fit that is trained must be given at least: what comes before its epochs cannot be cut short."""
+        timed = self._clock.timed and candidate.trained and candidate.cost is None
+        return _FIRST * self._clock.budget.amount if timed else 0.0
 
     def _leaders_fits(self) -> float:
         """What the last fits of whoever leads are estimated to cost."""
@@ -428,30 +452,52 @@ class Race:
     def finish(self) -> Embedder:
         """The winner, measured on what chose nothing, and fitted to everything."""
         run, reason = self._winner()
-        value, model = None, None
-        outer = self._asked.outer(self._part_size)
-        if self._asked.fits_whole or not self._interrupted:
-            fitted = run.fitted if run.fitted and run.nodes >= self._part_size else None
-            inside = fitted or self._last(run, outer.graph, self._outer_share())
-            value = self._outer(outer, inside, run)
-            model = inside if self._asked.fits_whole and self._part_size == self._whole else None
+        model = run.fitted if run.fitted and run.nodes >= self._whole else None
+        parts: list[Part] = []
+        if self._asked.fits_whole and self._asked.whole is self._data:
+            model = model or self._last(run, self._data, 1.0)
+            parts = self._asked.turns(self._asks()) or [self._asked.outer(self._whole)]
+        elif self._asked.fits_whole or not self._interrupted:
+            parts = self._outer_parts(run)
+        values = self._outer(parts, run, model)
         model = model or self._last(run, self._data, 1.0)
         if self._asked.task.name in SCORED and run.score:
             model.pair_score_ = run.score
-        model.trials_ = self._trials(run, reason, value)
+        model.trials_ = self._trials(run, reason, parts, values)
         return model
 
-    def _outer_share(self) -> float:
-        """Of what is left of the budget, for the fit that is measured: all, where it is also the last one."""
-        if self._part_share:
-            return self._part_share
-        return 1.0 if self._asked.fits_whole else 0.5
+    def _asks(self) -> int:
+        """In how many turns what is fitted can be measured; each learns from more than an inner part does."""
+        if not self._clock.timed or not self._asking:
+            return _TURNS
+        return min(_TURNS, int(self._clock.left() / (_MORE * self._asking)))
 
-    def _outer(self, outer: Part, model: Embedder, run: Trying) -> Measurement | None:
-        try:
-            return outer.measure(model, run.score or None)
-        except InputError:  # too little is held out to say anything
-            return None
+    def _outer_parts(self, run: Trying) -> list[Part]:
+        """What chose nothing, in as many turns as fits can be paid, so that each lacks little of the data; at once,
+        where one can be paid; and within a part of the data where none."""
+        whole, cost = self._asked.whole, run.candidate.cost
+        if whole is not self._data:
+            self._within_part = True
+            return [self._asked.outer(self._part_size)]
+        fits = 1 if run.candidate.trained else _TURNS
+        if self._clock.timed and cost is not None:
+            each = cost.of(run.epochs or 0, self._whole)[0] + self._asking
+            fits = int(_MARGIN * self._clock.left() / max(each, 1e-9)) - 1  # the last one is of everything
+        turns = self._asked.turns(min(fits, _TURNS)) if fits > 1 else []
+        self._within_part = fits < 1 and bool(self._part_share)
+        return turns or [self._asked.outer(self._part_size if self._within_part else self._whole)]
+
+    def _outer(self, parts: list[Part], run: Trying, model: Embedder | None) -> dict[str, Measurement]:
+        """The figure on each, after a fit to the rest of the data or, where all are fitted, of the model that is."""
+        values = {}
+        for place, part in enumerate(parts):
+            fitted = model or (run.fitted if run.nodes >= self._part_size else None)
+            share = self._part_share if self._within_part else 1 / (1 + len(parts) - place)
+            try:
+                values[part.key] = part.measure(fitted or self._last(run, part.graph, share), run.score or None)
+            except InputError:  # too little is held out to say anything
+                continue
+        return values
 
     def _last(self, run: Trying, graph: Any, share: float) -> Embedder:
         """A fit with the winner's epochs, which ends where the share of what is left ends, or is all that is left."""
@@ -464,32 +510,35 @@ class Race:
         runs = self._payable(ranked)
         if not runs:
             raise InputError(self._nothing())
-        best = runs[0]
-        if best is not ranked[0]:
+        best = _surest(runs)
+        if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
         cheapest = min(level, key=lambda run: (self._price(run), runs.index(run)))
         ended = f" ({self._ended})" if self._ended else ""
-        if cheapest.candidate is best.candidate:
+        first = best if best.candidate is not cheapest.candidate else runs[0]
+        if cheapest.candidate is first.candidate:
             count = len({run.candidate for run in runs})
             return cheapest, f"the best of {count} on inner parts{ended}"
-        gap, error = difference(best.parts, cheapest.parts)
-        words = f"level with {self._called(best)}, which is ahead by {gap:.4f} ± {error:.4f}"
-        return cheapest, f"{words} and costs {_times(best.cpu, cheapest.cpu)} as much{ended}"
+        gap, error = difference(first.parts, cheapest.parts)
+        words = f"level with {self._called(first)}, which is ahead by {gap:.4f} ± {error:.4f}"
+        return cheapest, f"{words} and costs {_times(first.cpu, cheapest.cpu)} as much{ended}"
 
     def _payable(self, runs: list[Trying]) -> list[Trying]:
-        """Those whose last fits are estimated to end in time; the cheapest, where none is. A fit that is trained ends
-        in time in any case, as it is cut short."""
+        """Those whose last fits are estimated to end in time, or nearly; the cheapest, where none is."""
         if not self._clock.timed or self._interrupted:
             return runs
         prices = {id(run): self._finish_cost(run) for run in runs}
-        left = self._clock.left()
-        some = [run for run in runs if run.candidate.trained or prices[id(run)] <= left]
+        left = max(self._clock.left(), 0.0) + (1 - _MARGIN) * self._clock.budget.amount
+        some = [run for run in runs if prices[id(run)] <= left]
         return some if some or not runs else [min(runs, key=lambda run: prices[id(run)])]
 
     def _finish_cost(self, run: Trying) -> float:
         cost = run.candidate.cost
-        return self._last_fits(cost.of(run.epochs or 0, self._whole)[0], run.nodes) if cost is not None else 0.0
+        if cost is None:
+            return 0.0
+        asking = 0.0 if self._asked.fits_whole else self._asking
+        return self._last_fits(cost.of(run.epochs or 0, self._whole)[0], run.nodes) + asking
 
     def _price(self, run: Trying) -> float:
         """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""
@@ -508,16 +557,31 @@ class Race:
         first = next((x.why for x in self._candidates if x.why), "no candidate could be measured")
         return f"nothing could be fitted within {self._clock.budget}: {self._candidates[0].name}: {first}"
 
-    def _trials(self, run: Trying, reason: str, value: Measurement | None) -> Trials:
+    def _trials(self, run: Trying, reason: str, parts: list[Part], values: dict[str, Measurement]) -> Trials:
         sign = -1 if self._asked.smaller else 1
-        figure = None if value is None or not math.isfinite(value.figure) else sign * value.figure
-        deviation = None if value is None or not math.isfinite(value.deviation) else value.deviation
+        measured, error = figure_of(values) if values else (math.nan, math.nan)
+        figure = sign * measured if math.isfinite(measured) else None
+        deviation = error if math.isfinite(error) else None
         spent = round(self._clock.spent(), 3)
-        within = f", within a part of {self._part_size:,} nodes" if self._part_share else ""
+        within = f", in {len(parts)} turns" if len(parts) > 1 else ""
+        if self._within_part:
+            within = f", within a part of {self._part_size:,} nodes"
         return Trials(
             self._asked.task.name, self._asked.figure, str(self._clock.budget), tuple(self._rows), self._called(run),
             reason, figure, deviation, self._asked.note + within, self._asked.smaller, spent,
         )  # fmt: skip
+
+
+def _surest(runs: list[Trying]) -> Trying:
+    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than the
+    standard error of that: of many that are looked at once, one is ahead by chance."""
+    most = max(len(run.parts) for run in runs)
+    best = next(run for run in runs if len(run.parts) == most)
+    for run in runs:
+        gap, error = difference(run.parts, best.parts)
+        if run is best or (math.isfinite(error) and gap > error):
+            return run
+    return best
 
 
 def _is_level(best: Trying, run: Trying) -> bool:

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DHNE"]
 
+_FEW = 10_000
+"""Hyperedges, between the sets that settings were chosen on: GPS has 1,436, MovieLens 46,412."""
+_BY_SIZE: dict[str, tuple[Any, Any]] = {
+    "epochs": (120, 20), "hidden": (16, 64), "nu": (0.3, 10.0), "scale": ("binary", "log"), "lr": (0.003, 0.01),
+}  # fmt: skip
+"""Options that are None: what they are with fewer hyperedges than that, and with as many or more."""
 _CLEARLY = 0.01
 """By how much more of the hidden tuples a way must tell from others than the encoder does."""
 
@@ -81,7 +87,8 @@ class _Counted(Input["Hypergraph"]):
 
         Where counts are read, how many pairs of nodes have any.
         """
-        facts = {"fingerprint": self.graph.fingerprint, "n_nodes": self.graph.n_nodes, **self.schema.facts()}
+        sizes = {"n_nodes": self.graph.n_nodes, "n_hyperedges": self.graph.n_edges}
+        facts = {"fingerprint": self.graph.fingerprint, **sizes, **self.schema.facts()}
         if self.pairs:
             facts["pairs"] = sum(counts.nnz for counts in self.counts) // 2
         if self.attributes is None:
@@ -141,12 +148,21 @@ class DHNE(Embedder["DHNENetwork"]):
     reads: ClassVar[str] = "hypergraph"
 
     dim: int = option(64, "numbers per node: the width of the embedding, the same for all types", at_least=1)
-    epochs: int = option(60, "passes over all hyperedges, at most", at_least=0)
+    epochs: int | None = option(  # type: ignore[assignment]
+        None,
+        "passes over all hyperedges, at most; None takes 120 with fewer than 10,000 hyperedges and 20 with more",
+        type=int,
+        at_least=0,
+    )
     hidden: int | None = option(
-        None, "width of L, a tuple's layer; None takes the sum of its nodes' widths", type=int, at_least=1
+        None,
+        "width of L, a tuple's layer; 0 takes the sum of its nodes' widths, None 16 with fewer than 10,000 hyperedges "
+        "and 64 with more",
+        type=int,
+        at_least=0,
     )
     products: int = option(
-        0,
+        64,
         "how many sums of products of a tuple's nodes, two by two, the similarity takes beside L; 0 is the chapter's",
         at_least=0,
     )
@@ -159,7 +175,12 @@ class DHNE(Embedder["DHNENetwork"]):
         "tanh", "σ of the encoder and of L; the chapter prints sigmoid", choices=("tanh", "sigmoid")
     )
     alpha: float = option(1.0, "weight of L_2, the reconstruction of rows of A", at_least=0)
-    nu: float = option(0.0, "weight of L_reg, half the squared weights", at_least=0)
+    nu: float | None = option(
+        None,
+        "weight of L_reg, half the squared weights; None takes 0.3 with fewer than 10,000 hyperedges and 10 with more",
+        type=float,
+        at_least=0,
+    )
     n_negatives: int = option(5, "tuples drawn for each hyperedge that are none", at_least=0, was="negatives")
     negatives: str = option(
         "uniform",
@@ -168,15 +189,17 @@ class DHNE(Embedder["DHNENetwork"]):
         was="noise",
     )
     replaced: float = option(
-        1.1,
+        1.5,
         "positions that get another node, on average: 1.1 is one, and two in a tenth of the cases",
         at_least=1,
         below=1000,
     )
-    scale: str = option(
-        "log",
+    scale: str | None = option(
+        None,
         "how counts become what a sigmoid can write: column divides by the largest of the column (in rows of one "
-        "type), log does so with log(1 + count), binary takes 1 for all",
+        "type), log does so with log(1 + count), binary takes 1 for all; None is binary with fewer than 10,000 "
+        "hyperedges and log with more",
+        type=str,
         choices=("column", "log", "binary"),
     )
     row_damping: float = option(
@@ -191,7 +214,7 @@ class DHNE(Embedder["DHNENetwork"]):
         "will see those of hyperedges that are not known yet",
     )
     dropout: float = option(
-        0.0,
+        0.3,
         "share of a row's entries dropped before encoding, drawn anew each step, which the decoder must write all the "
         "same",
         at_least=0,
@@ -204,7 +227,9 @@ class DHNE(Embedder["DHNENetwork"]):
         at_least=0,
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
-    lr: float = training("lr")
+    lr: float | None = training(
+        "lr", default=None, help="learning rate; None takes 0.003 with fewer than 10,000 hyperedges and 0.01 with more"
+    )
     schedule: str = training("schedule")
     batch_size: int | None = training(
         "batch_size",
@@ -248,7 +273,20 @@ class DHNE(Embedder["DHNENetwork"]):
         check_at_least_one(k=k)
         return self._scorer(later).complete(partial, k, kind, exclude)
 
+    def resolved(self, graph: Any) -> DHNE:
+        """With what stands in the place of None for a hypergraph of so many hyperedges."""
+        return DHNE(**self.get_params() | self._by_size(self._read(graph).graph.n_edges))
+
+    def _by_size(self, hyperedges: int) -> dict[str, Any]:
+        """What options are that depend on the number of hyperedges, those that were set as they are."""
+        own = {name: getattr(self, name) for name in _BY_SIZE}
+        return {name: _BY_SIZE[name][hyperedges >= _FEW] if own[name] is None else own[name] for name in own}
+
     # ---------------------------------------------------------------- what an Embedder asks
+
+    def _epochs(self, data: Input[Any]) -> int:
+        epochs: int = self._by_size(data.graph.n_edges)["epochs"]
+        return epochs
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
         from netfold.data.hypergraph import Hypergraph
@@ -318,7 +356,8 @@ class DHNE(Embedder["DHNENetwork"]):
             hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
             dropout=self.dropout,
         )
-        blocks = [Block(list(network.parameters()), self.optimizer, self.lr)]
+        lr = self._by_size(data.graph.n_edges)["lr"]
+        blocks = [Block(list(network.parameters()), self.optimizer, lr)]
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),
@@ -342,15 +381,18 @@ class DHNE(Embedder["DHNENetwork"]):
             _check_columns(facts["attribute_columns"], len(schema.types), len(widths))
             more = {"attribute_columns": facts["attribute_columns"], "attribute_widths": widths}
             more |= {"attribute_weight": self.attribute_weight}
+        sized = self._by_size(facts.get("n_hyperedges", 0))
+        if "n_hyperedges" not in facts:  # a file of before options were by size, in which None meant the sum
+            sized["hidden"] = self.hidden
         network = DHNENetwork(
             schema,
             dim=self.dim,
-            hidden=self.hidden,
+            hidden=sized["hidden"],
             activation=self.activation,
-            scale=self.scale,
+            scale=sized["scale"],
             row_damping=self.row_damping,
             alpha=self.alpha,
-            nu=self.nu,
+            nu=sized["nu"],
             products=self.products,
             pairs=_pairs_of(facts) if self.counts else None,
             **more,

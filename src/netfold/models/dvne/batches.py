@@ -16,7 +16,6 @@ from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
 from netfold.learn.draws import normal
-from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = ["Batch", "NodeChunk", "Triplets", "batches", "step_count", "steps", "widened"]
@@ -153,13 +152,11 @@ class NodeChunk:
     """Some nodes of a batch, walked together."""
 
     rows: SparseRows
-    """m x n: their rows of P, as they are to be written."""
+    """m x n: their rows of P."""
     seen: SparseRows
     """m x n: their rows as the encoder sees them, without the entries that were dropped."""
     noise: Tensor | None
     """m x dim: ε of Z = μ + σ ε, for nodes whose rows are to be written; None for those that are only read."""
-    written: Tensor | None = None
-    """Which of the nodes seen `rows` and `noise` are of, where those are not all."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -233,8 +230,6 @@ def batches(
 
 def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size: int, times: float) -> Batch:
     """The batch of these triplets and of the nodes `own`, in chunks of `size` rows."""
-    if _reads_all(rows, triplets.numel() + len(own), size):
-        return Batch([NodeChunk(rows.take(own), rows, noise, own)], triplets, times)
     named = torch.zeros(len(rows), dtype=torch.bool, device=own.device)
     named[triplets.flatten()] = True
     named[own] = False
@@ -246,17 +241,12 @@ def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size:
     return Batch(chunks, place[triplets], times)
 
 
-def _reads_all(rows: SparseRows, names: int, size: int) -> bool:
-    """Whether a GPU reads all rows sooner than it picks out those of so many nodes: of half of a large graph's."""
-    return rows.values.is_cuda and is_large(len(rows)) and len(rows) <= min(size, 2 * names)
-
-
 def _chunk(rows: SparseRows, noise: Tensor | None) -> NodeChunk:
     return NodeChunk(rows, rows, noise)
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator, columns: int | None) -> Batch:
     own = {"sum_to_one": True, "columns": columns}  # as rows of P do
-    seen = [dropped(chunk.seen, share, generator, **own) for chunk in batch.chunks]  # type: ignore[arg-type]
+    seen = [dropped(chunk.rows, share, generator, **own) for chunk in batch.chunks]  # type: ignore[arg-type]
     chunks = [dataclasses.replace(chunk, seen=rows) for chunk, rows in zip(batch.chunks, seen, strict=True)]
     return dataclasses.replace(batch, chunks=chunks)

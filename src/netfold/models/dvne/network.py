@@ -193,7 +193,6 @@ class DVNENetwork(nn.Module):
         """
         if chunk.noise is None:
             return code.new_zeros(()), None
-        code = code if chunk.written is None else code.index_select(0, chunk.written)
         mean, std = code.chunk(2, dim=1)
         hidden = functional.relu(self.decoder(mean + std * chunk.noise))
         rows = chunk.rows.entries

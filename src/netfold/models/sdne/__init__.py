@@ -131,6 +131,12 @@ class SDNE(Embedder["SDNENetwork"]):
         choices=("svd", "dbn", "none"),
         was="pretrain",
     )
+    decoder: str = option(
+        "trained",
+        "how its last layer comes about: trained, or solve (the best for all else as it is, by ridge regressions, "
+        "before each step and at the end): for what the decoder is asked, in 20 epochs; vectors alone get worse",
+        choices=("trained", "solve"),
+    )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
     lr: float = training("lr", default=0.003)
     schedule: str = training("schedule")
@@ -190,6 +196,13 @@ class SDNE(Embedder["SDNENetwork"]):
                 "output='sigmoid' can write weights up to 1, and damping or overlap makes larger ones; "
                 "use output='linear'"
             )
+        if self.decoder == "solve" and (
+            self.output != "linear" or self.batch_size or self.overlap or data.attributes is not None
+        ):
+            raise InputError(
+                "decoder='solve' is for links alone (attribute_weight=0), output='linear', batch_size=None and "
+                "overlap=0; use those, or decoder='trained'"
+            )
         if self.init == "dbn" and self.activation != "sigmoid":
             raise InputError(f"init='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
         return data
@@ -226,11 +239,14 @@ class SDNE(Embedder["SDNENetwork"]):
             start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report, block)
         network.to(device)
         targets = rows + self.overlap * overlap(rows) if self.overlap else None
+        if self.decoder == "solve":
+            network.written = rows.tocsc()
+            network.written.sort_indices()
         of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout, block=block)
         return Problem(
             network,
             lambda epoch: of(self._generator(2, epoch)),
-            [Block(list(network.parameters()), self.optimizer, self.lr)],
+            [Block(network.trained, self.optimizer, self.lr)],
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
@@ -246,6 +262,8 @@ class SDNE(Embedder["SDNENetwork"]):
             return "only whole epochs (batch_size=None) are the same whatever the number of ranks"
         if self.init == "dbn":
             return "init='dbn' trains its layers row by row"
+        if self.decoder == "solve":
+            return "decoder='solve' needs all rows of a column"
         if self.held_out:
             return "held_out asks for pairs of nodes that different ranks have"
         return ""
@@ -339,9 +357,15 @@ class SDNE(Embedder["SDNENetwork"]):
         return network
 
     def _embed(self, data: Input) -> Embedding:
+        import torch
+
         from netfold.data.embedding import Embedding
 
-        return Embedding(data.graph.nodes, self.network_.embed(data.graph.adjacency, data.block))
+        vectors = self.network_.embed(data.graph.adjacency, data.block)
+        if self.network_.written is not None:  # for the encoder as it is now
+            self.network_.solve(torch.from_numpy(vectors).to(self.network_.device))
+            self.network_.written = None
+        return Embedding(data.graph.nodes, vectors)
 
     def _extend(self, data: Input, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np

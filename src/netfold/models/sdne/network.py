@@ -26,7 +26,7 @@ from netfold.learn.layers import (
     slope_of,
     xavier_,
 )
-from netfold.learn.solvers import descended
+from netfold.learn.solvers import descended, ridge_columns
 from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, in_chunks, parts
 from netfold.learn.starts import deep_belief_network, leading_directions, unit_scale
 from netfold.models.sdne.batches import Beside, Damping, RowBatch, RowChunk, beside, gaps_of, in_units
@@ -93,6 +93,8 @@ class SDNENetwork(nn.Module):
     """What attributes are multiplied by beside γ; of a network that reads any."""
     _made: tuple[tuple[int, int, int], tuple[Tensor, Tensor]] | None = None
     """The last layer's Gram matrix, and of which state of it."""
+    written: sparse.csc_array | None = None
+    """What the last layer is solved for, where it is not trained: the rows of all nodes, by column."""
 
     def __init__(
         self,
@@ -142,7 +144,9 @@ class SDNENetwork(nn.Module):
         one chunk are all that is ever alive. The first-order term needs the vectors of all neighbors, so those are
         encoded once beforehand (|U| x dim), and the term's gradient at a chunk's vectors, 2 alpha (L + Lᵀ) Y, is known.
         """
-        everyone = self._vectors(batch) if self.alpha else None
+        everyone = self._vectors(batch) if self.alpha or self.written is not None else None
+        if self.written is not None and everyone is not None:
+            self.solve(everyone)
         whole = self._output_sum(batch.gaps)
         held = tuple(x.detach().requires_grad_(x.requires_grad) for x in whole)
         second, first, start = self.first.bias.new_zeros(()), self.first.bias.new_zeros(()), 0
@@ -158,7 +162,7 @@ class SDNENetwork(nn.Module):
                 more = self._beside(chunk, hidden, outputs, batch.gaps, held[3:])
                 attributes = attributes + more.detach()
                 part = part + more
-            if everyone is not None and chunk.links is not None:
+            if self.alpha and everyone is not None and chunk.links is not None:
                 mine = everyone[start : start + len(chunk.rows)]
                 pulled = chunk.links.row_sums()[:, None] * mine - chunk.links.matmul(everyone)
                 pulled = pulled.mul_(self.alpha * chunk.times)
@@ -227,6 +231,21 @@ class SDNENetwork(nn.Module):
         if columns is not None:
             counted = outputs.new_zeros(rows.width).index_fill_(0, columns, scale)[rows.col]
         return squares + losses.second_order_correction(outputs.sigmoid(), rows.values, self.beta, counted)
+
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        """What is stepped: all parameters, or all but those of the last layer."""
+        solved = set() if self.written is None else {id(self.last.table), id(self.last.bias)}
+        return [p for p in self.parameters() if id(p) not in solved]
+
+    @torch.no_grad()
+    def solve(self, vectors: Tensor) -> None:
+        """Let the last layer be the best for these vectors of all nodes, n x dim."""
+        assert self.written is not None
+        table, bias = ridge_columns(self.decoder(vectors), self.written, self.beta, self.nu / 2)
+        self.last.table.copy_(table)
+        self.last.bias.copy_(bias)
+        self.last.table.grad = self.last.bias.grad = None
 
     @torch.no_grad()
     def _vectors(self, batch: RowBatch) -> Tensor:

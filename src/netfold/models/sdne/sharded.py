@@ -374,7 +374,7 @@ class ShardedSDNE(nn.Module):
         """Sum the gradients of what every rank has, in one go."""
         self._ranks.sum_together_([x.grad for x in self._layers() if x.grad is not None])
 
-    def _regularization(self) -> float:
+    def _regularization(self) -> Tensor:
         """nu ½ Σ ‖W‖², the layers between counted by rank 0; its gradient, nu W, is added here."""
         network, nu = self.own, self.own.nu
         shared = [*network.encoder.weights, *network.decoder.weights]
@@ -383,7 +383,8 @@ class ShardedSDNE(nn.Module):
             assert w.grad is not None
             w.grad.add_(w, alpha=nu)
         counted = [*own, *shared] if self._ranks.first else own
-        return nu * 0.5 * sum(_squares(w) for w in counted)
+        squares = sum((_squares(w) for w in counted), torch.zeros((), dtype=torch.float64, device=own[0].device))
+        return nu * 0.5 * squares
 
     @torch.no_grad()
     def embed(self) -> npt.NDArray[np.float32]:
@@ -400,10 +401,14 @@ class ShardedSDNE(nn.Module):
         return size * ((2 * h + 1) * there + (2 * h + 1) * back + vectors)
 
 
-def _squares(w: Tensor) -> float:
-    """Σ w², some rows at a time, in float64."""
-    step = max(1, (1 << 20) // max(1, w.shape[-1]))
-    return sum(float(part.double().square().sum()) for part in torch.split(w, step))
+_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 26}
+"""Numbers that are squared at a time: what stays in a cache, or is worth a launch."""
+
+
+def _squares(w: Tensor) -> Tensor:
+    """Σ w², some rows at a time, in float64; a GPU is not waited for."""
+    step = max(1, _AT_ONCE[w.device.type] // max(1, w.shape[-1]))
+    return sum((part.double().square().sum() for part in torch.split(w, step)), w.new_zeros((), dtype=torch.float64))
 
 
 def _powers(sums: npt.NDArray[np.float64], p: float) -> npt.NDArray[np.float64]:

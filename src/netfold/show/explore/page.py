@@ -69,7 +69,8 @@ def explorer_style() -> str:
 
 def _page(title: str, head: str, script: str) -> str:
     template = (files("netfold.show.explore") / "assets" / "explore.html").read_text(encoding="utf-8")
-    return filled(template, {"title": html.escape(printable(title)), "head": head, "script": script})
+    search = (files("netfold.show.report") / "assets" / "search.html").read_text(encoding="utf-8")
+    return filled(template, {"title": html.escape(printable(title)), "head": head, "search": search, "script": script})
 
 
 def notebook_widget(explorer: Explorer) -> Any:

@@ -94,6 +94,7 @@ def html_page(title: str, facts: dict[str, Any], blocks: Blocks, stills: Sequenc
     parts = {
         "policy": html.escape(_policy(script, style)),
         "title": html.escape(printable(title)),
+        "search": _asset("search.html"),
         "style": style,
         "script": script,
         "facts": _json(printable_facts(facts)),

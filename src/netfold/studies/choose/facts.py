@@ -291,7 +291,7 @@ def estimated_cost(
     otherwise the line through the last two sizes is followed: costs are linear in nodes of given degrees. Memory is
     then counted (`netfold.studies.plan.counted_memory`), as `netfold plan` counts it, where the model's is.
     """
-    end = time.perf_counter() + budget
+    end, model = time.perf_counter() + budget, model if isinstance(data, LinkCounts) else model.resolved(data)
     _probe(fit, model, stand_in(data, _WARM_UP, seed), epochs=1)
     probes = [_probe(fit, model, stand_in(data, _FIRST, seed))]
     while probes[-1].nodes < data.n_nodes:

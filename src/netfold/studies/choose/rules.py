@@ -94,7 +94,7 @@ _LARGE = 200_000
 _MANY_PATHS = 1e8
 """Paths of two steps, above which `overlap` is costly; at 5e8 SDNE refuses it."""
 _FEW = 10_000
-"""Hyperedges, between the two sets that settings were chosen on: GPS has 1,436, MovieLens 46,412."""
+"""Hyperedges, from which on DHNE's defaults are others."""
 _HUGE = 50_000
 """Nodes, above which 128 dimensions are no longer a matter of a second."""
 _SMALL = 1000
@@ -125,14 +125,14 @@ class Rule:
 _LINKS = {"hidden": (), "overlap": 1.0, "row_damping": 0.1, "column_damping": 0.25, "dropout": 0.2, "nu": 100.0}
 _CLASSES = {"hidden": (), "alpha": 2.0, "beta": 3.0, "nu": 100.0, "row_damping": 0.4, "column_damping": 0.4}
 _ROLES = {"rounds": 2, "vectors": "all", "lambda_": 0.1}
-_TUPLES = {"products": 64, "replaced": 1.5, "dropout": 0.3}
 
 RULES = (
     # ---------------------------------------------------------------- hyperedges: one model reads them
     Rule(
         "link", lambda x: x.hyperedges and x.edges >= _FEW, "10,000 hyperedges or more",
-        "dhne", {**_TUPLES, "hidden": 64, "nu": 10.0, "epochs": 20},
-        "DHNE alone scores whole tuples; pairs of their nodes need not say which belong together",
+        "dhne", {},
+        "DHNE alone scores whole tuples; pairs of their nodes need not say which belong together; its defaults are by "
+        "the number of hyperedges",
         "counting pairs costs a second and comes near where negatives are easy: compare",
         (
             Evidence("dhne-movielens-links", "AUC", "replaced positions"),
@@ -141,8 +141,9 @@ RULES = (
     ),
     Rule(
         "link", lambda x: x.hyperedges, "fewer hyperedges",
-        "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
-        "DHNE alone scores whole tuples; pairs of their nodes need not say which belong together",
+        "dhne", {},
+        "DHNE alone scores whole tuples; pairs of their nodes need not say which belong together; its defaults are by "
+        "the number of hyperedges",
         "counting pairs costs a second and comes near where negatives are easy: compare",
         (
             Evidence("dhne-gps-links", "AUC", "replaced positions"),
@@ -399,9 +400,9 @@ SPACE = (
     ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
     Entrant("spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
     Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
-    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
     Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
     Entrant("spectral", {"matrix": "normalized"}, "eigenvectors of the normalised adjacency", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
@@ -441,12 +442,12 @@ SPACE = (
         ("hyperedges", "classification", "clustering", "visualization", "roles"), lambda x: bool(x.attributes),
     ),
     Entrant(
-        "dhne", {**_TUPLES, "hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
-        "what was best on few hyperedges", ("hyperedges",),
+        "dhne", {"hidden": 16, "nu": 0.3, "scale": "binary", "lr": 0.003, "epochs": 120},
+        "what was best on few hyperedges", ("hyperedges",), lambda x: x.edges >= _FEW,
     ),
     Entrant(
-        "dhne", {**_TUPLES, "hidden": 64, "nu": 10.0, "epochs": 20}, "what was best on many hyperedges",
-        ("hyperedges",),
+        "dhne", {"hidden": 64, "nu": 10.0, "scale": "log", "lr": 0.01, "epochs": 20},
+        "what was best on many hyperedges", ("hyperedges",), lambda x: x.edges < _FEW,
     ),
 )  # fmt: skip
 """What is raced, the cheap before the costly; the rules above are part of it: `entrants` adds what `choose` says."""

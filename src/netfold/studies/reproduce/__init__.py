@@ -340,13 +340,27 @@ def merged(table: Table, run: Recorded) -> Recorded:
         return run
     seeds = ", ".join(map(str, run.seeds))
     words = f"Run on {run.date} with netfold {run.version} and seeds {seeds} on {run.machine}"
-    known = {name: row for name, row in run.rows.items() if row.mean or table.recorded_for(by_name[name])}
+    known = {
+        name: row
+        for name, row in _to_all_alike(table, run.rows).items()
+        if row.mean or table.recorded_for(by_name[name])
+    }
     new = {name: _taken_in(table, row, by_name[name], words) for name, row in known.items()}
     if set(new) == set(by_name) and not alone:
         return dataclasses.replace(run, rows={name: dataclasses.replace(row, run="") for name, row in new.items()})
     rows = {name: x for name, x in (dict(table.recorded.rows) | new).items() if name in by_name}
     ordered = {row.name: rows[row.name] for row in table.rows if row.name in rows}
     return dataclasses.replace(table.recorded, rows=with_gaps(table, ordered))
+
+
+def _to_all_alike(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, RecordedRow]:
+    """The rows of a run, and those of baselines alone for every row of the table that has the same ones."""
+    source, wider = sources(table, quick=False), dict(rows)
+    for name, row in rows.items():
+        alike = [x for x in table.rows if source[x.name] == source[name] and x.name not in wider]
+        for other in alike if not row.mean else ():
+            wider[other.name] = dataclasses.replace(row, settings=table.settings(other))
+    return wider
 
 
 def _taken_in(table: Table, new: RecordedRow, row: Row, words: str) -> RecordedRow:

@@ -10,6 +10,7 @@ from pathlib import Path
 from netfold.evaluate.task import task_named
 from netfold.io.files import staged_file
 from netfold.studies.reproduce.table import (
+    CHEAP_MODELS,
     CHEAP_WAYS,
     COST,
     WAYS,
@@ -169,7 +170,7 @@ def _questions(table: Table) -> Iterator[list[str]]:
     figure = next(iter(task_named(table.task.name).headline_in(table.figures)), "")
     for rows in groups.values():
         recorded = {row.name: x for row in rows if (x := table.recorded_for(row)) and figure in x.mean}
-        own = [row for row in rows if row.name in recorded and row.model not in WAYS]
+        own = [row for row in rows if row.name in recorded and row.model not in (*WAYS, *CHEAP_MODELS)]
         if own:
             words = "" if len(groups) == 1 else f", {own[0].base or own[0].name}"
             yield _answer(table, own, recorded, figure, words)
@@ -194,13 +195,16 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
 
 
 def _beside_ways(table: Table, row: Row, recorded: Mapping[str, RecordedRow]) -> RecordedRow:
-    """What was recorded of a row about new nodes with the cheap ways of the same base, which are rows, as baselines."""
+    """What was recorded of a row with those rows as baselines that are cheap: ways of the same base to place new nodes,
+    and models that are computed and not trained."""
     ours = recorded[row.name]
     ways = [x for x in table.rows if row.base and x.base == row.base and x.model in CHEAP_WAYS and x.name in recorded]
+    cheap = {x.model: recorded[x.name] for x in ways}
+    cheap |= {x.name: recorded[x.name] for x in table.rows if x.model in CHEAP_MODELS and x.name in recorded}
     return replace(
         ours,
-        baselines={**ours.baselines, **{x.model: recorded[x.name].mean for x in ways}},
-        baseline_seeds={**ours.baseline_seeds, **{x.model: recorded[x.name].seeds for x in ways}},
+        baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
+        baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
     )
 
 

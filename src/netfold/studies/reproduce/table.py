@@ -15,6 +15,7 @@ from netfold.evaluate.result import judged
 from netfold.evaluate.task import RENAMED_ARGUMENTS, RENAMED_VALUES, task_named
 
 __all__ = [
+    "CHEAP_MODELS",
     "CHEAP_WAYS",
     "COST",
     "FLOOR",
@@ -59,6 +60,8 @@ GAP = " gap closed"
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 CHEAP_WAYS = (FLOOR, "LabelProp")
+CHEAP_MODELS = ("degreefeatures", "graphwave")
+"""Models whose rows are what others have to beat: they are computed, not trained."""
 WAYS = (*CHEAP_WAYS, OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
 
@@ -234,6 +237,12 @@ class Table:
         return recorded if recorded and recorded.settings == self.settings(row) else None
 
 
+_DHNE_BEFORE: dict[str, Any] = {
+    "epochs": 60, "hidden": 0, "products": 0, "nu": 0.0, "replaced": 1.1, "scale": "log", "dropout": 0.0, "lr": 0.01,
+}  # fmt: skip
+"""DHNE's defaults when its first rows were recorded; they now depend on the number of hyperedges."""
+
+
 def _first_names(of: Row | Base) -> dict[str, Any]:
     """A configuration by the oldest names of its options, so that a hash outlives their renaming."""
     from netfold.embedder.options import first_names
@@ -246,6 +255,10 @@ def _first_names(of: Row | Base) -> dict[str, Any]:
         return config
     if of.model == "depthlgp" and config.setdefault("starts", "chosen") == "given":
         del config["starts"]  # as it always was before, when it was not said
+    if of.model == "dhne":
+        for name, former in _DHNE_BEFORE.items():
+            if config.setdefault(name, "default") == former:
+                del config[name]  # likewise
     return first_names(MODELS[of.model], config)
 
 

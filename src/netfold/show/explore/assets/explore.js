@@ -111,14 +111,7 @@ class Page {
       each.map.hovered = twin;
       each.map.render(false);
     }
-    tip.hidden = seen < 0;
-    if (seen < 0) return;
-    const column = sheet.facts.columns[sheet.column];
-    const more = column ? `${column.name}: ${await sheet.word(column, seen)}` : "";
-    tip.replaceChildren(element("strong", {}, sheet.names.at(seen)), element("span", {}, more));
-    const left = Math.min(x + 14, map.camera.width - tip.offsetWidth - 6);
-    const top = y > 70 ? y - tip.offsetHeight - 10 : y + 18;
-    tip.style.transform = `translate(${left}px, ${top}px)`;
+    await showTip(tip, map, seen, x, y);
   }
 
   /** Colours every map that has a column of this name. */
@@ -281,16 +274,7 @@ function listenToPage(page) {
   });
   byId("save-verdicts").addEventListener("click", page.guarded(() => page.verdicts.save()));
   byId("forget-verdicts").addEventListener("click", () => page.verdicts.forget());
-  document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input, select, textarea");
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
-      event.preventDefault();
-      byId("search").focus();
-    } else if (event.key === "Escape") {
-      if (typing) page.active.names.focus({ preventScroll: true });
-      else page.select(page.active, -1, false);
-    }
-  });
+  listenToKeys(byId("search"), () => page.active.names, () => page.select(page.active, -1, false));
   isDark.addEventListener("change", () => page.drawLegend());
 }
 

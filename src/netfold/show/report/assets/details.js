@@ -10,7 +10,7 @@ async function drawDetails(holder, sheet, row, near, onchoose) {
   }
   const linked = await linkedTo(sheet, row);
   const items = near.map(([other, score]) => element("li", {},
-    element("button", { type: "button", onclick: () => onchoose(other) }, sheet.names.at(other)),
+    element("button", { type: "button", class: "name", onclick: () => onchoose(other) }, sheet.names.at(other)),
     linked?.has(other) ? element("span", { class: "linked", title: "an edge joins the two" }, "linked") : null,
     element("span", { class: "score" }, score.toFixed(3))));
   return holder.replaceChildren(

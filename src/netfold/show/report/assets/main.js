@@ -82,15 +82,7 @@ async function hover(row, x, y) {
     map.hovered = row;
     map.render(false);
   }
-  tip.hidden = row < 0;
-  if (row < 0) return;
-  const sheet = current;
-  const column = sheet.facts.columns[sheet.column];
-  const more = column ? `${column.name}: ${await sheet.word(column, row)}` : "";
-  tip.replaceChildren(element("strong", {}, sheet.names.at(row)), element("span", {}, more));
-  const left = Math.min(x + 14, map.camera.width - tip.offsetWidth - 6);
-  const top = y > 70 ? y - tip.offsetHeight - 10 : y + 18;
-  tip.style.transform = `translate(${left}px, ${top}px)`;
+  await showTip(tip, map, row, x, y);
 }
 
 function makeTabs() {
@@ -185,16 +177,7 @@ function makePanel() {
       map?.render();
     });
   }
-  document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input, select, textarea");
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
-      event.preventDefault();
-      byId("search").focus();
-    } else if (event.key === "Escape") {
-      if (typing) byId("names").focus({ preventScroll: true });
-      else select(-1, false);
-    }
-  });
+  listenToKeys(byId("search"), () => byId("names"), () => select(-1, false));
   isDark.addEventListener("change", () => describe(current));
 }
 

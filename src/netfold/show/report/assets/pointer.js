@@ -66,6 +66,19 @@ function listen(map, canvas, { onselect, onhover, onlasso }) {
   });
 }
 
+/** What is known of the node under the pointer, beside it; nothing with -1. */
+async function showTip(tip, map, row, x, y) {
+  tip.hidden = row < 0;
+  if (row < 0) return;
+  const { sheet, camera } = map;
+  const column = sheet.facts.columns[sheet.column];
+  const more = column ? `${column.name}: ${await sheet.word(column, row)}` : "";
+  tip.replaceChildren(element("strong", {}, sheet.names.at(row)), element("span", {}, more));
+  const left = Math.min(x + 14, camera.width - tip.offsetWidth - 6);
+  const top = y > 70 ? y - tip.offsetHeight - 10 : y + 18;
+  tip.style.transform = `translate(${left}px, ${top}px)`;
+}
+
 /** Two fingers: their middle moves the map, their distance zooms it. */
 function pinch(camera, before, now, other) {
   const middle = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];

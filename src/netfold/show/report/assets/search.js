@@ -2,6 +2,20 @@
 
 const FOUND = 12;
 
+/** "/" searches; Esc leaves a field for the map, and else deselects. */
+function listenToKeys(field, canvas, deselect) {
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, select, textarea");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      field.focus();
+    } else if (event.key === "Escape") {
+      if (typing) canvas().focus({ preventScroll: true });
+      else deselect();
+    }
+  });
+}
+
 /** The search box: a list of nodes under it, walked with the arrow keys. */
 function searchBox(field, list, { rowsFor, nameOf, onchoose }) {
   let rows = [];
