@@ -237,8 +237,7 @@ def slope_of(output: Tensor, grad: Tensor, at: Tensor) -> Tensor:
 @torch.enable_grad()
 def pass_back(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> None:
     """As `torch.autograd.backward(outputs, grads)`, which loads sympy to see whether their shapes agree."""
-    with torch.enable_grad():  # like that, wherever it is called
-        _apply(_Passed, grads, *outputs).backward()  # type: ignore[no-untyped-call]
+    _apply(_Passed, grads, *outputs).backward()  # type: ignore[no-untyped-call]
 
 
 def rows_times(rows: SparseRows, table: Tensor) -> Tensor:
