@@ -63,7 +63,10 @@ def test_a_model_may_have_its_own_default_and_words():
     plus = of(nf.Node2VecPlus)
     assert (line["lr"].default, plus["lr"].default) == (0.3, 0.1) and line["lr"].help != plus["lr"].help
     assert "against each link" in line["n_negatives"].help and "against each pair" in walks["n_negatives"].help
-    assert line["batch_size"].help.startswith("links a step; None") and "walks a step" in walks["batch_size"].help
+    assert (
+        line["batch_size"].help.startswith("links a step, of all ranks together; None")
+        and "walks a step" in walks["batch_size"].help
+    )
 
 
 @models

@@ -41,12 +41,12 @@ test = "known"
 [[rows]]
 name = "replaced"
 model = "dhne"
-config = { dim = 6, epochs = 30, hold_out = false }
+config = { dim = 6, epochs = 30, hold_out = false, products = 0, nu = 0.0, dropout = 0.0, lr = 0.01 }
 
 [[rows]]
 name = "all others"
 model = "dhne"
-config = { dim = 6, epochs = 30, hold_out = false }
+config = { dim = 6, epochs = 30, hold_out = false, products = 0, nu = 0.0, dropout = 0.0, lr = 0.01 }
 task = { negatives = "all" }
 """
 
