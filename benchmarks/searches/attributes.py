@@ -147,9 +147,11 @@ def measured(
 ) -> dict[str, float]:
     """The figures of one model on one part of one graph."""
     graph, classes = graph_of(name)
-    make = lambda: MODELS[model](  # noqa: E731
-        **settings, seed=seed, **({} if model == "spectral" else {"device": device})
-    )
+    where = {} if model == "spectral" else {"device": device}
+
+    def make() -> Any:
+        return MODELS[model](**settings, seed=seed, **where)
+
     ev = nf.evaluate
     if task == "classes":
         return dict(
