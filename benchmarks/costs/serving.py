@@ -233,6 +233,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=120, help="of the mixed load")
+    parser.add_argument("--each", type=float, default=15, help="seconds of each of the other loads")
     parser.add_argument("--reloads", type=int, default=20)
     parser.add_argument("--ready", type=int, default=1_000_000, help="nodes of the model whose start is timed; 0: none")
     parser.add_argument("--place", type=int, default=0, help="nodes of the model that places a new one; nothing else")
@@ -248,9 +249,9 @@ def main() -> None:
         with serving(f"m={folder}/m.npz", "--index", f"{folder}/index") as (pid, port, ready):
             print(json.dumps({"nodes": args.nodes, "ready_s": round(ready, 2)}), flush=True)
             for clients in (16, 64):
-                cost(port, pid, args.nodes, clients, 15)
+                cost(port, pid, args.nodes, clients, args.each)
             for pause in (0.1, 0.02):
-                cost(port, pid, args.nodes, 16, 15, pause=pause)
+                cost(port, pid, args.nodes, 16, args.each, pause=pause)
             steady(port, pid, args.nodes, args.seconds, args.reloads)
         if args.ready:
             nf.Embedding([f"node {i}" for i in range(args.ready)], vectors(args.ready)).save(f"{folder}/large.npz")

@@ -118,7 +118,11 @@ class Nodes(Sequence[Any]):
             return iter(self._ints.tolist())
         assert self._offsets is not None and self._bytes is not None
         whole, ends = self._bytes.tobytes(), self._offsets.tolist()
-        texts = (_decoded(whole[a:b]) for a, b in pairwise(ends))
+        if whole.isascii():  # a letter is a byte, and all are decoded as one
+            letters = whole.decode()
+            texts = (letters[a:b] for a, b in pairwise(ends))
+        else:
+            texts = (_decoded(whole[a:b]) for a, b in pairwise(ends))
         return texts if self._kind == "text" else map(_from_json, texts)
 
     def __contains__(self, node: object) -> bool:
