@@ -581,6 +581,7 @@ def test_a_day_is_taken_in(saved: tuple[nf.SDNE, Path], tmp_path: Path) -> None:
             2,
             1,
         )
+        assert reader.models()[0]["model"] == "SDNE"
         again = nf.load(path, version=1).embedding_
         assert reader.vectors(["new", "ann", "eve"]) == [again["new"].tolist(), *before]
         assert reader.nearest("new", 3) == again.nearest("new", 3)

@@ -134,7 +134,7 @@ class Served:
         own, index = self.embedding, self.index
         return {
             "name": self.name,
-            "model": "Embedding" if self.model is None else type(self.model).__name__,
+            "model": "Embedding" if self.model is None else type(getattr(self.model, "model", self.model)).__name__,
             "version": self.version,
             "fingerprint": own.fingerprint,
             "nodes": len(own),
