@@ -116,7 +116,7 @@ def _dealt(edges: tuple[str, ...], kinds: set[str], delimiter: str | None) -> di
 
 
 def _names(paths: Sequence[str], models: Sequence[Any]) -> list[str]:
-    """The kind of each model (of an `Evolving` that of its model), or its file's name: of two of a kind, of no model."""
+    """The kind of each model, or its file's name where two are of a kind, or that is no model."""
     own = [getattr(x, "model", x) for x in models]
     kinds = [type(x).__name__ if hasattr(x, "embedding_") else Path(p).stem for x, p in zip(own, paths, strict=True)]
     count = Counter(kinds)
