@@ -45,13 +45,14 @@ def serving(*arguments: str) -> Iterator[tuple[int, int, float]]:
     """The process, the port, and the seconds until it answered that it is ready."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "netfold", "serve", *arguments, "--port", "0", "--vectors-only"]
-    with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
-        line = process.stderr.readline()
+    with tempfile.NamedTemporaryFile("r") as log, Path(log.name).open("w") as written:
+        process = subprocess.Popen(command, stderr=written)
+        while not (line := log.readline()).endswith("\n"):
+            log.seek(0)
+            assert process.poll() is None, line
+            time.sleep(0.01)
         assert line.startswith("serving"), line
         port = int(line.rsplit(":", 1)[1])
-        copying = subprocess.Popen(["cat"], stdin=process.stderr, stdout=log)
         while True:
             try:
                 asyncio.run(ask_once(port))
@@ -63,7 +64,6 @@ def serving(*arguments: str) -> Iterator[tuple[int, int, float]]:
         finally:
             process.terminate()
             process.wait(60)
-            copying.wait(60)
 
 
 async def ask_once(port: int) -> None:

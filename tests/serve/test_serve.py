@@ -223,6 +223,8 @@ def test_it_says_what_it_is_and_does(port: int) -> None:
 
 
 def test_the_log_names_no_node_unless_asked(embedding: Embedding, capfd: pytest.CaptureFixture[str]) -> None:
+    time.sleep(0.2)
+    capfd.readouterr()  # what the servers of other tests had still to write
     for names in (False, True):
         with running(Server([Served("plain", Path("none"), embedding)], ServerSettings(log_names=names))) as port:
             ask(port, "GET", f"/v1/models/plain/nodes/{quote('Zoë')}", X_Request_Id="mine-1")

@@ -187,6 +187,7 @@ class Server:
             watching.cancel()
         self._pool.shutdown(wait=True)
         self._loader.shutdown(wait=True)
+        self._write_lines()
 
     # ---------------------------------------------------------------- who may ask, and how it is answered
 
@@ -245,13 +246,15 @@ class Server:
         return Response(body, status, headers | safe, kind)
 
     def _log(self, facts: dict[str, Any]) -> None:
-        """A line of the log; those of one turn of the loop are written together."""
+        """A line of the log; those of a tenth of a second are written together, as whoever reads them wakes up too."""
         if not self._lines:
-            asyncio.get_running_loop().call_soon(self._write_lines)
+            asyncio.get_running_loop().call_later(0.1, self._write_lines)
         self._lines.append(msgspec.json.encode(facts))
 
     def _write_lines(self) -> None:
         lines, self._lines = self._lines, []
+        if not lines:
+            return
         sys.stderr.write("".join(line.decode() + "\n" for line in lines))
         sys.stderr.flush()
 
@@ -328,13 +331,18 @@ class Server:
         key, loop = (served, query.k, query.metric, query.type, query.exact), asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._waiting += 1
-        if key not in self._groups:
-            self._groups[key] = group = _Group()
-            group.late = loop.call_later(self.settings.seconds, self._expire, key, group)
-        self._groups[key].add(query, future)
-        if key not in self._draining:
-            self._draining[key] = asyncio.create_task(self._drain(key))
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group()
+            if key in self._draining:
+                self._time(key, group)
+            else:
+                loop.call_soon(self._answer_group, key)  # when all that came in this turn of the loop are in it
+        group.add(query, future)
         return await future
+
+    def _time(self, key: Any, group: _Group) -> None:
+        group.late = asyncio.get_running_loop().call_later(self.settings.seconds, self._expire, key, group)
 
     def _expire(self, key: Any, group: _Group) -> None:
         """Refuse questions that have had no answer in time; those that run still count as waiting until they end."""
@@ -343,23 +351,34 @@ class Server:
             self._waiting -= len(group.queries)
         group.end(self._too_late())
 
+    def _answer_group(self, key: Any) -> None:
+        """Answer questions at once where that is quick, else in a thread, after which those that came meanwhile."""
+        group = self._groups[key]
+        if sum(map(key[0].estimated_seconds, group.queries)) > _AT_ONCE:
+            self._time(key, group)
+            self._draining[key] = asyncio.create_task(self._drain(key))
+            return
+        del self._groups[key]
+        try:
+            group.end(self._found_together(key[0], group.queries))
+        except Exception as e:
+            group.end(e)
+        self._waiting -= len(group.queries)
+
     async def _drain(self, key: Any) -> None:
-        served, loop = key[0], asyncio.get_running_loop()
-
-        def run(queries: list[NearestQuery]) -> list[Any]:
-            answers = served.nearest_together(queries)
-            return [x if isinstance(x, Exception) else self._encoded(served, x) for x in answers]
-
+        loop = asyncio.get_running_loop()
         while group := self._groups.pop(key, None):
             try:
-                if sum(map(served.estimated_seconds, group.queries)) <= _AT_ONCE:
-                    group.end(run(group.queries))
-                else:
-                    group.end(await loop.run_in_executor(self._pool, run, group.queries))
+                found = loop.run_in_executor(self._pool, self._found_together, key[0], group.queries)
+                group.end(await found)
             except Exception as e:
                 group.end(e)
             self._waiting -= len(group.queries)
         del self._draining[key]
+
+    def _found_together(self, served: Served, queries: list[NearestQuery]) -> list[Any]:
+        answers = served.nearest_together(queries)
+        return [x if isinstance(x, Exception) else self._encoded(served, x) for x in answers]
 
     def _check_queue(self) -> None:
         if self._waiting >= self.settings.queue:
