@@ -13,16 +13,19 @@ links by a model of so many nodes (communities of 500, 12 links a node), in each
 from __future__ import annotations
 
 import argparse
-import asyncio
+import contextlib
+import heapq
 import itertools
 import json
 import os
+import selectors
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ def vectors(n: int) -> Any:
     return centers[np.arange(n) % len(centers)] + 0.4 * rng.normal(size=(n, DIM)).astype(np.float32)
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(*arguments: str) -> Iterator[tuple[int, int, float]]:
     """The process, the port, and the seconds until it answered that it is ready."""
     start = time.perf_counter()
@@ -55,7 +58,7 @@ def serving(*arguments: str) -> Iterator[tuple[int, int, float]]:
         port = int(line.rsplit(":", 1)[1])
         while True:
             try:
-                asyncio.run(ask_once(port))
+                ask_once(port, b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 break
             except OSError:
                 time.sleep(0.01)
@@ -66,11 +69,10 @@ def serving(*arguments: str) -> Iterator[tuple[int, int, float]]:
             process.wait(60)
 
 
-async def ask_once(port: int) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert b" 200 " in await reader.readline()
-    writer.close()
+def ask_once(port: int, question: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as own:
+        own.sendall(question)
+        assert b" 200 " in own.makefile("rb").readline()
 
 
 def request(route: str, body: Any) -> bytes:
@@ -79,24 +81,28 @@ def request(route: str, body: Any) -> bytes:
     return f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
 
 
-async def client(
-    port: int, requests: list[bytes], until: float, took: list[float], statuses: dict[int, int], pauses: Iterator[float]
-) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    for i, pause in enumerate(pauses):
-        if pause:
-            await asyncio.sleep(pause)
-        if time.monotonic() > until:
-            break
-        start = time.perf_counter()
-        writer.write(requests[i % len(requests)])
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(head.lower().split("content-length:")[1].split("\r\n")[0])
-        await reader.readexactly(length)
-        took.append(time.perf_counter() - start)
-        status = int(head.split()[1])
-        statuses[status] = statuses.get(status, 0) + 1
-    writer.close()
+class Client:
+    """A connection that asks one question at a time, and costs little itself: what it waits for is the server."""
+
+    def __init__(self, port: int, requests: list[bytes], pauses: Iterator[float]):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.pauses, self._requests = pauses, itertools.cycle(requests)
+        self.start, self._heard = 0.0, b""
+
+    def ask(self) -> None:
+        question, self._heard = next(self._requests), b""
+        self.start = time.perf_counter()
+        self.socket.sendall(question)
+
+    def hear(self) -> int:
+        """The status of an answer that is there as a whole, 0 before."""
+        piece = self.socket.recv(1 << 18)
+        assert piece, "the server has closed the connection"
+        self._heard += piece
+        head, end, body = self._heard.partition(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]) if end else 0
+        return int(head[9:12]) if end and len(body) >= length else 0
 
 
 def pauses_of(mean: float, seed: int) -> Iterator[float]:
@@ -107,14 +113,31 @@ def pauses_of(mean: float, seed: int) -> Iterator[float]:
     return (float(x) for _ in itertools.count() for x in rng.exponential(mean, 1000))
 
 
-async def load(
+def load(
     port: int, clients: int, seconds: float, requests: list[list[bytes]], pause: float = 0, seed: int = 0
 ) -> tuple[Any, dict[int, int]]:
-    took: list[float] = []
-    statuses: dict[int, int] = {}
-    until = time.monotonic() + seconds
-    own = [(requests[i % len(requests)], pauses_of(pause, 1000 * seed + i)) for i in range(clients)]
-    await asyncio.gather(*(client(port, x, until, took, statuses, pauses) for x, pauses in own))
+    """What each answer took, in seconds, and how many had each status."""
+    took, statuses, now = list[float](), dict[int, int](), time.perf_counter()
+    until, due, waiting = now + seconds, list[tuple[float, int]](), 0
+    every = [Client(port, requests[i % len(requests)], pauses_of(pause, 1000 * seed + i)) for i in range(clients)]
+    with selectors.DefaultSelector() as selector, contextlib.ExitStack() as closing:
+        for i, each in enumerate(every):
+            selector.register(closing.enter_context(each.socket), selectors.EVENT_READ, i)
+            heapq.heappush(due, (now + next(each.pauses), i))
+        while now < until or waiting:
+            while due and due[0][0] <= now < until:
+                every[heapq.heappop(due)[1]].ask()
+                waiting += 1
+            rest = min([until, *(x[0] for x in due[:1])]) - now
+            for key, _ in selector.select(max(rest, 0) if now < until else None):
+                each = every[key.data]
+                if status := each.hear():
+                    now = time.perf_counter()
+                    took.append(now - each.start)
+                    statuses[status] = statuses.get(status, 0) + 1
+                    waiting -= 1
+                    heapq.heappush(due, (now + next(each.pauses), key.data))
+            now = time.perf_counter()
     return np.array(took), statuses
 
 
@@ -145,12 +168,12 @@ def requests_of(n: int, mixed: bool) -> list[list[bytes]]:
 
 def cost(port: int, pid: int, n: int, clients: int, seconds: float, pause: float = 0) -> None:
     """Clients that ask as soon as they are answered or, with a `pause`, so much later on average."""
-    asyncio.run(load(port, clients, 1, requests_of(n, mixed=False)))
+    load(port, clients, 1, requests_of(n, mixed=False))
     best: dict[str, Any] = {}
     every = []
     for seed in range(5):  # the quickest of five: others use this machine too
         before = cpu(pid)
-        took, statuses = asyncio.run(load(port, clients, seconds / 5, requests_of(n, mixed=False), pause, seed))
+        took, statuses = load(port, clients, seconds / 5, requests_of(n, mixed=False), pause, seed)
         every.append(took)
         each = 1000 * (cpu(pid) - before) / len(took)
         if not best or each < best["cpu_ms"]:
@@ -169,23 +192,19 @@ def cost(port: int, pid: int, n: int, clients: int, seconds: float, pause: float
 
 def steady(port: int, pid: int, n: int, seconds: float, reloads: int) -> None:
     """A mixed load of 16 clients while the model is loaded anew, and the memory of the server."""
-    asyncio.run(load(port, 16, 2, requests_of(n, mixed=True)))
+    load(port, 16, 2, requests_of(n, mixed=True))
     before, spent, samples = rss(pid), cpu(pid), []
 
-    async def everything() -> tuple[Any, dict[int, int]]:
-        async def reload() -> None:
-            for _ in range(reloads):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.write(request("reload", {}))
-                assert b" 200 " in await reader.readline()
-                writer.close()
-                samples.append(round(rss(pid)))
-                await asyncio.sleep(seconds / (reloads + 1))
+    def reload() -> None:
+        for _ in range(reloads):
+            ask_once(port, request("reload", {}))
+            samples.append(round(rss(pid)))
+            time.sleep(seconds / (reloads + 1))
 
-        (took, statuses), _ = await asyncio.gather(load(port, 16, seconds, requests_of(n, mixed=True)), reload())
-        return took, statuses
-
-    took, statuses = asyncio.run(everything())
+    beside = threading.Thread(target=reload)
+    beside.start()
+    took, statuses = load(port, 16, seconds, requests_of(n, mixed=True))
+    beside.join()
     time.sleep(1)
     after = rss(pid)
     facts: dict[str, Any] = {"seconds": seconds, "requests": len(took), "statuses": statuses, "reloads": reloads}

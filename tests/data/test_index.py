@@ -12,6 +12,7 @@ import pytest
 
 import netfold as nf
 from command import refuse, succeed, told
+from netfold.data import index as index_module
 from netfold.data.embedding import Embedding
 from netfold.data.index import Index
 from netfold.errors import InputError
@@ -82,6 +83,16 @@ def test_scores_and_order_are_those_of_the_exact_search_to_the_bit() -> None:
         assert len(near) == 7 and node not in dict(near)
     several = index.nearest([5, 300], 3)
     assert several == [index.nearest(5, 3), index.nearest(300, 3)]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_rows_by_blocks_are_those_of_all_at_once(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    embedding = Embedding(range(50), rng.normal(size=(50, 7)), rng.uniform(0.1, 1, size=(50, 7)))
+    rows = rng.permutation(50)[:40]
+    monkeypatch.setattr(index_module, "_TOGETHER", 7)
+    wanted = embedding.vectors[rows] if metric == "cosine" else embedding.coordinates[rows]
+    assert np.array_equal(index_module._table(embedding, metric, rows), index_module._unit(wanted, metric))
 
 
 def test_all_lists_looked_at_are_the_exact_answer() -> None:

@@ -29,6 +29,8 @@ _AT = 10
 """The recall is that of so many nearest."""
 _PER_LIST = 64
 """Rows a list, at most, that the centers are computed from."""
+_TOGETHER = 1 << 14
+"""Rows whose lengths are computed together."""
 _ROWS = "rows.safetensors"
 _SEARCH = "faiss is not installed: pip install 'netfold[search]'"
 
@@ -454,7 +456,13 @@ def _is_zero(embedding: Embedding, metric: str, rows: Ints) -> npt.NDArray[np.bo
 
 def _table(embedding: Embedding, metric: str, rows: Ints) -> Floats32:
     """What faiss keeps of some rows: directions, where Euclidean distance ranks as the cosine, or coordinates."""
-    return _unit(embedding._coordinates_of(rows) if metric == "euclidean" else embedding.vectors[rows], metric)
+    wide = metric == "euclidean" and embedding.std is not None
+    table = np.empty((len(rows), (2 if wide else 1) * embedding.dim), np.float32)
+    for start in range(0, len(rows), _TOGETHER):  # in float64 for a while, and all of them would be three tables more
+        some = rows[start : start + _TOGETHER]
+        block = embedding._coordinates_of(some) if metric == "euclidean" else embedding.vectors[some]
+        table[start : start + _TOGETHER] = _unit(block, metric)
+    return table
 
 
 def _unit(vectors: npt.NDArray[Any], metric: str) -> Floats32:
