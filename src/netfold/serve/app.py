@@ -48,8 +48,8 @@ _TOGETHER = 16
 _AT_ONCE = 0.01
 """Seconds that an answer may take without a thread, while nobody else is answered.
 
-A thread costs as much as a quick search does, and waits for the interpreter as long as the loop holds it, and the loop
-for the thread: with threads for all, the slowest hundredth of a mixed load took 155 ms.
+A thread costs as much as a quick search does, and it and the loop wait for one another to let go of the interpreter:
+with threads for all, a request took a third more CPU.
 """
 _LONGEST_HEAD = 1 << 16
 """Bytes of a request before its body."""
