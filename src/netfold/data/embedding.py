@@ -191,9 +191,7 @@ class Embedding:
         if not isinstance(query, list) and _is_array(query):
             return self._search(self._as_query(query, metric)[None], k, metric, rows, [()])[0]
         several = isinstance(query, list)
-        if several:
-            self._check_nodes(query)
-        own = np.array([self._row(node) for node in query] if several else [self._row(query)], np.int64)
+        own = self._rows(query) if several else self.nodes.positions([query])
         queries = self._coordinates_of(own) if metric == "euclidean" else self.vectors[own]
         nearest = self._search(queries, k, metric, rows, [(row,) for row in own.tolist()])
         return nearest if several else nearest[0]
@@ -356,12 +354,14 @@ class Embedding:
             raise InputError("the query holds a number that is not finite")
         return vector
 
-    def _check_nodes(self, query: list[Any]) -> None:
-        """Refuse a list that holds other things than nodes; one of numbers may have been meant as a vector."""
-        unknown = [query[i] for i in np.flatnonzero(self.nodes.find(query) < 0)[:1]]
+    def _rows(self, query: list[Any]) -> Ints:
+        """The rows of a list of nodes; one that holds numbers that are none may have been meant as a vector."""
+        rows = self.nodes.find(query)
+        unknown = [query[i] for i in np.flatnonzero(rows < 0)[:1]]
         if unknown and isinstance(unknown[0], (list, float, int)):
             raise InputError(f"a list is a list of nodes, and {unknown[0]!r} is none; give a vector as an array")
         self.nodes.positions(unknown)
+        return rows
 
     def _row(self, node: Any) -> int:
         return int(self.nodes.positions([node])[0])

@@ -124,9 +124,7 @@ class Index:
         if not isinstance(query, list) and _is_array(query):
             return self._nearest(whole._as_query(query, self.metric)[None], k, [()], of_type, probes)[0]
         several = isinstance(query, list)
-        if several:
-            whole._check_nodes(query)
-        own = whole.nodes.positions(query if several else [query])
+        own = whole._rows(query) if several else whole.nodes.positions([query])
         if self._count < len(self._alive) and not self._alive[own].all():
             raise InputError(f"the node {whole.nodes[int(own[~self._alive[own]][0])]!r} was removed from this index")
         queries = whole._coordinates_of(own) if self.metric == "euclidean" else whole.vectors[own]
