@@ -403,3 +403,10 @@ def test_times_of_start_and_end_are_no_ends() -> None:
 def test_nodes_that_are_counted_are_no_header() -> None:
     assert header_verdict(["user1", "user2"], [["user3", "user4"], ["user5", "user3"]]) is False
     assert header_verdict(["from_user", "to_user"], [["ann", "bob"], ["bob", "cid"]]) is True
+
+
+def test_a_table_of_flights_is_read_as_tuples_where_they_are_wanted(tmp_path: Path) -> None:
+    path = write(tmp_path, "date,from_airport,to_airport,carrier\n2026-01-01,ZRH,JFK,LX\n2026-01-02,JFK,ZRH,DL\n")
+    assert read_edges(path).n_edges == 1
+    assert set(nf.read_hyperedges(path).node_types) == {"from_airport", "to_airport", "carrier"}
+    assert tuple_columns(["head:e", "relation", "tail:e"], [["a", "r", "b"]]) == ("head:e", "relation", "tail:e")

@@ -196,7 +196,7 @@ def _named_ends(plain: Sequence[str], *, counted: bool = True) -> tuple[int, int
     source, target = (next((i for i, name in enumerate(plain) if name in some), None) for some in (_SOURCE, _TARGET))
     if source is not None and target is not None:
         return source, target
-    words = [_WORD.findall(name) for name in plain]
+    words = [_WORD.findall(name) if ":" not in name else [] for name in plain]  # head:person is a role of a tuple
     sides = [side for side in _SIDES if counted or side not in _COUNTED]
     return next((ends for i in range(len(words)) if (ends := _two_ends(i, words, sides)) is not None), None)
 
@@ -358,11 +358,12 @@ class _Table:
         called = name in _TIME or name.endswith(_TIME_ENDING)
         return (called and (not column or _are_numbers(column) or _are_dates(column))) or _are_times(column)
 
-    def tuple_columns(self) -> tuple[str, ...]:
+    def tuple_columns(self, wanted: bool) -> tuple[str, ...]:
         """See `tuple_columns`."""
         assert self.names is not None
         relation = next((i for i, name in enumerate(self.plain) if name in _RELATION), None)
-        if _named_ends(self.plain) is not None:
+        ends = _named_ends(self.plain)
+        if ends is not None and (not wanted or self.plain[ends[0]] in _SOURCE):
             if relation is None:
                 return ()
             source, target = self._ends({"type": relation})
@@ -394,8 +395,10 @@ _TEXTS = (
 )
 
 
-def tuple_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
+def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) -> tuple[str, ...]:
     """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
+
+    Two ends of one kind (from_airport and to_airport) are an edge, unless tuples are `wanted`.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
     numbers of rows are not, nor are decimals with a comma (71,5). Two ends and a relation are tuples whose ends are of
@@ -410,7 +413,7 @@ def tuple_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
     >>> tuple_columns(["from_airport", "to_airport", "carrier"], [["ZRH", "JFK", "LX"]])
     ()
     """
-    return _Table(names, rows, len(names)).tuple_columns() if len(names) >= 3 else ()
+    return _Table(names, rows, len(names)).tuple_columns(wanted) if len(names) >= 3 else ()
 
 
 def _plain(name: str) -> str:
