@@ -57,7 +57,7 @@ def bytes_of_an_epoch(folder: Path, name: str) -> int:
     from netfold.cluster.ranks import start
 
     nf.MODELS[name](dim=16, epochs=1, device="cpu", init="none").fit(folder, progress=False)
-    return start("cpu").swapped
+    return start("cpu").sent
 
 
 @pytest.mark.slow
