@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import netfold as nf
 from several import free_port, largest_tensor, on_ranks, started_alone, trained, with_options
@@ -200,6 +201,20 @@ def test_a_peer_that_never_comes(rank: str) -> None:
     assert re.search(rf"rank {rank} of 2 on \S+ (waited|found nobody)", done.stdout), done
     assert "127.0.0.1:" in done.stdout and time.monotonic() - start < 60
     assert callable(started_alone)
+
+
+def test_one_process_is_where_it_is_asked_to_be_and_several_stay_where_they_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from netfold.cluster import ranks
+
+    monkeypatch.setattr(ranks, "_device", lambda name, local: torch.device(name))
+    assert [ranks.start(name).device.type for name in ("cpu", "meta", "cpu")] == ["cpu", "meta", "cpu"]
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(ranks, "_started", ranks.Ranks(0, 2, ("a", "b")))
+    assert ranks.start("auto") is ranks.start("cpu")
+    with pytest.raises(nf.InputError, match="met on device='cpu', and cannot go on with 'cuda'"):
+        ranks.start("cuda")
 
 
 @pytest.mark.slow
