@@ -226,6 +226,9 @@ def test_ranks_that_differ_are_refused_before_the_first_epoch(folder: Path) -> N
     ]
     nf.Graph.from_edges([(0, 1), (1, 2)]).save(other, parts=2, force=True)
     cases.append(([OPTIONS, OPTIONS], [folder, other], r"has another graph \(fingerprint\)"))
+    torn = Path(shutil.copytree(folder, folder.with_name("torn.parts")))
+    (torn / "part-00003.safetensors").unlink()
+    cases.append(([OPTIONS, OPTIONS], [folder, torn], r"rank 1 of 2 on \S+: .*part-00003.safetensors is missing"))
     for options, folders, said in cases:
         first, second = on_ranks(2, with_options, options, folders)
         assert re.search(said, first) and second == f"silent: {first}"
