@@ -110,6 +110,7 @@ class ShardedDepthLGP(RankNetwork):
     """`DepthLGPNetwork` whose tables are spread over ranks."""
 
     own: DepthLGPNetwork
+    _graph: LinkedGraph
 
     def __init__(
         self,
