@@ -91,17 +91,24 @@ class _Counter:
         keys = [
             int(torch.randint(1 << 62, (), generator=draw(_BATCHES, kind, p, epoch))) for p in graph.parts
         ]  # of a part and an epoch, never of a rank
-        self._keys, self._done = np.array(keys, np.int64), np.zeros(len(keys), np.int64)
+        self._keys = torch.tensor(keys, dtype=torch.int64, device=graph.ranks.device)
+        self._done = np.zeros(len(keys), np.int64)
 
-    def next(self, counts: Ints) -> tuple[Ints, Tensor, Tensor]:
+    def next(self, counts: Ints) -> tuple[Tensor, Tensor, Tensor]:
         """For counts (steps x own parts), step by step and part by part: own part, key and number of each draw."""
+        device = self._keys.device
         before = self._done + np.cumsum(counts, axis=0) - counts
         self._done = self._done + counts.sum(axis=0)
-        flat = counts.ravel()
-        part = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), flat)
-        within = np.arange(len(part)) - np.repeat(np.cumsum(flat) - flat, flat)
-        places, device = np.repeat(before.ravel(), flat) + within, self._graph.ranks.device
-        return part, torch.from_numpy(self._keys[part]).to(device), torch.from_numpy(places).to(device)
+        cell, within = _repeated(counts.ravel(), device)
+        part = cell % max(1, counts.shape[1])
+        return part, self._keys[part], torch.from_numpy(before.ravel()).to(device)[cell] + within
+
+
+def _repeated(counts: Ints, device: torch.device) -> tuple[Tensor, Tensor]:
+    """So many of each of some things: which one it is, and the how manieth of its own; made where they are wanted."""
+    total, sizes = int(counts.sum()), torch.from_numpy(counts).to(device)
+    which = torch.arange(len(counts), device=device).repeat_interleave(sizes, output_size=total)
+    return which, torch.arange(total, device=device) - (sizes.cumsum(0) - sizes)[which]
 
 
 # -------------------------------------------------------------------- batches
@@ -123,7 +130,8 @@ def link_steps(
             drawn = _groups(noise, negatives, counts)
             for own, groups, row in _by_step(counts):
                 nodes, met = torch.unique(pairs[:, own], return_inverse=True)
-                alone, against = _against(nodes, met[0], torch.ones(len(met[0])), row, drawn[groups], n_negatives)
+                ones = torch.ones(len(met[0]), device=nodes.device)
+                alone, against = _against(nodes, met[0], ones, row, drawn[groups], n_negatives)
                 yield PairBatch(nodes, alone, met, against)
 
     return portions.steps, of
@@ -155,12 +163,11 @@ def walk_steps(
             nodes[_order(walks, len(nodes), draw, part, epoch)] for part, nodes in zip(graph.parts, linked, strict=True)
         ]
         starts = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *order])).to(graph.ranks.device)
-        first = np.cumsum([0, *map(len, order)])[:-1]
+        first = torch.from_numpy(np.cumsum([0, *map(len, order)])[:-1]).to(starts.device)
         for steps in portions.chunks(length, graph.ranks.device.type):
             counts = portions.of(graph.parts, steps)
             part, keys, places = counter.next(counts)
-            at = torch.from_numpy(first[part] if len(part) else part).to(places.device)
-            walked = links.walks(starts[at + places], keys, places, length, p=p, q=q)
+            walked = links.walks(starts[first[part] + places], keys, places, length, p=p, q=q)
             drawn = _groups(noise, negatives, counts * length)
             for own, groups, row in _by_step(counts, length):
                 yield _windows(walked[own], row * length, drawn[groups], window, n_negatives)
@@ -211,18 +218,18 @@ def _against(
     nodes: Tensor, centers: Tensor, weights: Tensor, counts: Ints, drawn: Tensor, n_negatives: int
 ) -> tuple[Tensor, Against]:
     """Centers in groups, none of which is of two parts; `counts` has those of each part. And nodes drawn alone."""
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    groups = _groups_of(counts)
-    each, own = np.repeat(groups, counts), np.repeat(counts, counts)
-    group = within * each // own
-    slot = within + group * own // -each  # from the first of its group on
+    groups, device = _groups_of(counts), centers.device
     wide = int((-(-counts // groups.clip(min=1))).max(initial=1))
-    at = (np.repeat(np.cumsum(groups) - groups, counts) + group) * wide + slot
-    place = torch.from_numpy(at).to(centers.device)
+    part, within = _repeated(counts, device)
+    facts = torch.from_numpy(np.stack([groups, counts, np.cumsum(groups) - groups])).to(device)
+    each, own, first = facts[:, part]
+    group = torch.div(within * each, own, rounding_mode="floor")
+    slot = within + torch.div(-group * own, each, rounding_mode="floor")  # from the first of its group on
+    place = (first + group) * wide + slot
     alone, against = places_of(nodes, drawn)
     size = len(drawn) * wide
     grouped = centers.new_zeros(size).index_copy_(0, place, centers)
-    weighed = torch.zeros(size, device=centers.device).index_copy_(0, place, weights.to(centers.device))
+    weighed = torch.zeros(size, device=device).index_copy_(0, place, weights.to(device))
     shape = (len(drawn), wide)
     return alone, Against(grouped.view(shape), weighed.view(shape) * (n_negatives / DRAWN), against)
 

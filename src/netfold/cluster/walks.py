@@ -168,10 +168,9 @@ class RankLinks:
         joined = np.concatenate([np.zeros(0, np.int64), *groups]), np.concatenate([*none, *shares])
         return Picks(*joined, len(graph.folder), self.ends.device)
 
-    def of_parts(self, part: Ints, drawn: Tensor) -> Tensor:
+    def of_parts(self, part: Tensor, drawn: Tensor) -> Tensor:
         """For numbers in [0, 1), an arc of each own part in proportion to weight: both ends, 2 x k."""
-        parts = torch.from_numpy(part + self.graph.parts.start).to(drawn.device)
-        at = self._by_part.at(parts, drawn)
+        at = self._by_part.at(part + self.graph.parts.start, drawn)
         rows = torch.searchsorted(self.starts, at, right=True) - 1 + self.graph.first
         return torch.stack([rows, self.ends[at]])
 
