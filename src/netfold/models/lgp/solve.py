@@ -201,7 +201,8 @@ def solved_in_blocks(system: System, place: Tensor, size: int) -> Tensor:
     matrices = empty.index_copy(0, place, columns.double())
     sides = right.new_zeros(count * size, right.shape[1], dtype=torch.float64).index_copy(0, place, right.double())
     solutions = torch.linalg.solve_ex(matrices.view(count, size, size), sides.view(count, size, -1))[0]
-    return solutions.reshape(count * size, -1).index_select(0, place).to(right.dtype)
+    latent: Tensor = solutions.reshape(count * size, -1).index_select(0, place).to(right.dtype)
+    return latent
 
 
 def factorised(system: System, right: Tensor) -> Tensor:
