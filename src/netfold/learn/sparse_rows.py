@@ -100,11 +100,11 @@ class SparseRows:
         starts, rows, entries = self.by_column
         values = self.values[entries]
         for a, b, first, last in self._column_blocks(dense):
-            product = _csr_matmul(starts[a : b + 1] - first, rows[first:last], values[first:last], dense)
+            block = starts[a : b + 1] - first, rows[first:last], values[first:last]
             if self.touched is None:
-                out[a:b] += product
+                _add_csr_matmul(*block, dense, out[a:b])
             else:
-                add_rows(out, self.touched[a:b], product)
+                add_rows(out, self.touched[a:b], _csr_matmul(*block, dense))
 
     def transposed_matmul(self, dense: Tensor) -> Tensor:
         """Xᵀ D with D m x h: n x h."""
@@ -201,6 +201,14 @@ def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Ten
     return functional.embedding_bag(
         col, dense, crow, mode="sum", per_sample_weights=values, include_last_offset=True
     )  # fmt: skip
+
+
+def _add_csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor) -> None:
+    """out += X D; on a GPU in place, without an array for the product."""
+    if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
+        torch.addmm(out, _csr(crow, col, values, (len(crow) - 1, len(dense))), dense, out=out)
+    else:
+        out += _csr_matmul(crow, col, values, dense)
 
 
 def add_rows(out: Tensor, at: Tensor, rows: Tensor) -> None:

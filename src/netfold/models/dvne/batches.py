@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ from torch import Tensor
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
-from netfold.learn.draws import normal
+from netfold.learn.draws import normal, numbers_below, permutation
+from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = ["Batch", "NodeChunk", "Triplets", "batches", "step_count", "steps", "widened"]
@@ -208,13 +209,14 @@ def batches(
     """
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)
     reach, restart = walk
-    shape = (count if len(triplets) else 0,)
-    visits = shape[0] or n  # where there is no triplet, there are still nodes to be written
+    visits = count if len(triplets) else n  # where there is no triplet, there are still nodes to be written
     steps = step_count(visits, batch_size)
+    large = is_large(n)
+    there: dict[str, Any] = {"device": device if large else "cpu", "large": large}
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
-        drawn = torch.randint(max(1, len(triplets)), shape, generator=generator)
-        order = torch.randperm(n if network.alpha else 0, generator=generator)
+        drawn = numbers_below(max(1, len(triplets)), count if len(triplets) else 0, generator, **there)
+        order = permutation(n if network.alpha else 0, generator, **there)
         dropper = generator_on(device, generator)
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
