@@ -27,6 +27,7 @@ __all__ = [
     "Stack",
     "Tables",
     "add_half_squares",
+    "add_rows_grad",
     "pass_back",
     "rows_times",
     "slope_of",
@@ -103,7 +104,7 @@ class _Sampled(torch.autograd.Function):
     def forward(ctx: Any, rows: SparseRows, hidden: Tensor, table: Tensor, bias: Tensor) -> Tensor:
         ctx.rows, ctx.tables = rows, (table, bias)
         ctx.save_for_backward(hidden)
-        return rows.sampled(hidden, table.detach()) + bias.detach()[rows.col]
+        return rows.sampled(hidden, table.detach()) + bias.detach().index_select(0, rows.col)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
@@ -255,7 +256,7 @@ class RowEncoder(nn.Module):
 
     def forward(self, rows: SparseRows) -> Tensor:
         """m x width, before the activation."""
-        return rows_times(rows, self.table) + self.bias
+        return rows_times(rows, self.table).add_(self.bias)
 
 
 class RowDecoder(nn.Module):
@@ -372,15 +373,20 @@ class _Rows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        table, before = ctx.table, ctx.table.grad
-        if before is not None and not before.is_sparse:
-            before.index_add_(0, ctx.nodes, grad)
-        elif before is None or before._nnz() == 0:
-            table.grad = _sparse(table, ctx.nodes, grad, distinct=True)
-        else:
-            nodes, rows = torch.cat([before._indices()[0], ctx.nodes]), torch.cat([before._values(), grad])
-            table.grad = _sparse(table, nodes, rows, distinct=False).coalesce()
+        add_rows_grad(ctx.table, ctx.nodes, grad)
         return None, None
+
+
+def add_rows_grad(table: Tensor, nodes: Tensor, grad: Tensor) -> None:
+    """Add a gradient of the rows of distinct nodes (m x d) to the table's."""
+    before = table.grad
+    if before is not None and not before.is_sparse:
+        before.index_add_(0, nodes, grad)
+    elif before is None or before._nnz() == 0:
+        table.grad = _sparse(table, nodes, grad, distinct=True)
+    else:
+        nodes, rows = torch.cat([before._indices()[0], nodes]), torch.cat([before._values(), grad])
+        table.grad = _sparse(table, nodes, rows, distinct=False).coalesce()
 
 
 def _sparse(table: Tensor, nodes: Tensor, rows: Tensor, *, distinct: bool) -> Tensor:
