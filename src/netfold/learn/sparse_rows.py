@@ -28,6 +28,8 @@ PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 On the CPU 8 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page,
 every time, and they fall out of the cache besides.
 """
+_WIDENED = 64
+"""So many columns of a table in 16 bits are made such of 32 at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +87,11 @@ class SparseRows:
         return SparseRows(crow, col, values, self.width, *_counted_by_column(crow, col, self.width))
 
     def matmul(self, dense: Tensor) -> Tensor:
-        """X D: (m x n) times (n x h), in O(nnz h)."""
-        return _csr_matmul(self.crow, self.col, self.values, dense)
+        """X D: (m x n) times (n x h), in O(nnz h); of a table in 16 bits summed in those of the rows."""
+        if dense.dtype != torch.bfloat16:
+            return _csr_matmul(self.crow, self.col, self.values, dense)
+        products = [_csr_matmul(self.crow, col, self.values, part) for col, part in self._widened(dense)]
+        return torch.cat(products, dim=1)
 
     def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
         """out += Xᵀ D with D m x h and out n x h, at the touched columns only."""
@@ -117,11 +122,30 @@ class SparseRows:
             yield from zip(bounds[:-1], bounds[1:], at[:-1], at[1:], strict=True)
 
     def sampled(self, left: Tensor, right: Tensor) -> Tensor:
-        """left_i · right_j at every entry (i, j): nnz values, in O(nnz h)."""
+        """left_i · right_j at every entry (i, j): nnz values, in O(nnz h); of 16 bits summed in those of the rows."""
+        if right.dtype == torch.bfloat16:
+            values, first = torch.zeros_like(self.values), 0
+            for col, part in self._widened(right):
+                rows = replace(self, col=col, width=len(part))
+                values += rows.sampled(left[:, first : first + part.shape[1]], part)
+                first += part.shape[1]
+            return values
         crow, col = (self.crow, self.col) if left.is_cuda else (self.crow.long(), self.col.long())
         empty = _csr(crow, col, torch.zeros_like(self.values), (len(self), self.width))
         values: Tensor = torch.sparse.sampled_addmm(empty, left.contiguous(), right.t(), beta=0.0).values()
         return values
+
+    def _widened(self, table: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """The column of each entry, and a table in 16 bits (n x h) in those of the rows, some of its columns at a time.
+
+        Where few columns of X have entries, all columns of just those rows of the table, among which entries are.
+        """
+        if self.touched is None or not len(self.touched):
+            for part in torch.split(table, _WIDENED, dim=1):
+                yield self.col, part.to(self.values.dtype)
+        else:
+            col = torch.searchsorted(self.touched, self.col.long()).to(self.col.dtype)
+            yield col, table.index_select(0, self.touched).to(self.values.dtype)
 
     def row_sums(self) -> Tensor:
         """Σ_j x_ij: m values."""

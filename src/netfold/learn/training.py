@@ -139,7 +139,7 @@ def train(
     """
     optimizers = [OPTIMIZERS[b.optimizer](list(b.parameters), lr=b.lr, **b.settings) for b in blocks]
     for block, optimizer in zip(blocks, optimizers, strict=True):
-        if block.empty is not None and block.optimizer == "adam":
+        if block.empty is not None and block.optimizer in ("adam", "adam16"):
             adam_state(optimizer, block.empty)
     progress = progress or Progress.silent()
     np.empty(_REUSED, np.uint8)
