@@ -124,12 +124,12 @@ class SparseRows:
     def sampled(self, left: Tensor, right: Tensor) -> Tensor:
         """left_i · right_j at every entry (i, j): nnz values, in O(nnz h); of 16 bits summed in those of the rows."""
         if right.dtype == torch.bfloat16:
-            values, first = torch.zeros_like(self.values), 0
+            sums, first = torch.zeros_like(self.values), 0
             for col, part in self._widened(right):
                 rows = replace(self, col=col, width=len(part))
-                values += rows.sampled(left[:, first : first + part.shape[1]], part)
+                sums += rows.sampled(left[:, first : first + part.shape[1]], part)
                 first += part.shape[1]
-            return values
+            return sums
         crow, col = (self.crow, self.col) if left.is_cuda else (self.crow.long(), self.col.long())
         empty = _csr(crow, col, torch.zeros_like(self.values), (len(self), self.width))
         values: Tensor = torch.sparse.sampled_addmm(empty, left.contiguous(), right.t(), beta=0.0).values()

@@ -301,8 +301,7 @@ class SDNE(Embedder["SDNENetwork"]):
         24 bytes an arc: columns, rows and values, by row and by column.
         """
         h = self.hidden[0] if self.hidden else self.dim
-        copies = {"adam": 4, "adam16": 3, "sgd": 2, "row_adagrad": 2}[self.optimizer]
-        copies -= 0.5 if self.tables == "bfloat16" else 0
+        copies = {"adam": 4, "adam16": 3, "sgd": 2, "row_adagrad": 2}[self.optimizer] - 0.5 * (self.tables != "float32")
         several = 2 * h if ranks > 1 else 0
         return int(nodes * (4 * (2 * h + 1) * copies + 4 * (h + 3 * self.dim + several) + 32) + 24 * arcs)
 
@@ -319,9 +318,9 @@ class SDNE(Embedder["SDNENetwork"]):
 
     def _smaller(self) -> list[dict[str, Any]]:
         """What was measured to be as good (docs/large-graphs.md): row_adagrad is not among it."""
-        moments = {"optimizer": "adam16"} if self.optimizer == "adam" else {}
-        narrow = {"hidden": ()} if self.hidden and self.hidden[0] > self.dim else {}
-        half = {"hidden": (), "dim": max(1, self.dim // 2)}
+        moments: dict[str, Any] = {"optimizer": "adam16"} if self.optimizer == "adam" else {}
+        narrow: dict[str, Any] = {"hidden": ()} if self.hidden and self.hidden[0] > self.dim else {}
+        half: dict[str, Any] = {"hidden": (), "dim": max(1, self.dim // 2)}
         changes = [moments, narrow, narrow | moments if narrow and moments else {}, half | moments]
         return [change for change in changes if change]
 

@@ -240,7 +240,7 @@ class SDNENetwork(nn.Module):
             if layer.table.dtype != kind:
                 layer.table = nn.Parameter(layer.table.to(kind))
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """As `torch.nn.Module`; numbers of 16 bits as such of 32, which files hold."""
         state: dict[str, Any] = super().state_dict(*args, **kwargs)
         return {name: x.float() if x.dtype == torch.bfloat16 else x for name, x in state.items()}
