@@ -147,7 +147,7 @@ class DVNENetwork(nn.Module):
 
     def encode(self, rows: SparseRows) -> Tensor:
         """[μ, σ]: m x 2 dim."""
-        mean, x = self.code(functional.relu(self.first(rows))).chunk(2, dim=1)
+        mean, x = self.code(functional.relu_(self.first(rows))).chunk(2, dim=1)
         return torch.cat([mean, deviation(x)], dim=1)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
@@ -178,7 +178,7 @@ class DVNENetwork(nn.Module):
         """L_1 and, where gradients are on, its gradient for each code; some triplets at a time."""
         total, pull = codes.new_zeros(()), torch.zeros_like(codes)
         for part in parts(triplets.shape[1], max(256, PIECE[codes.device.type] // codes.shape[1])):
-            i, j, k = (codes[at].requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
+            i, j, k = (codes.index_select(0, at).requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
             energy = losses.triplet_energies(self.energy(i, j), self.energy(i, k), self.repulsion)
             total = total + energy.detach()
             if energy.requires_grad:
@@ -194,7 +194,7 @@ class DVNENetwork(nn.Module):
         if chunk.noise is None:
             return code.new_zeros(()), None
         mean, std = code.chunk(2, dim=1)
-        hidden = functional.relu(self.decoder(mean + std * chunk.noise))
+        hidden = functional.relu_(self.decoder(mean + std * chunk.noise))
         rows = chunk.rows.entries
         outputs = self.last.at(rows, hidden)
         if not self.n_attributes:
