@@ -228,7 +228,7 @@ def _seen_codes(column: Column, scale: _Scale, unseen: str, nodes: Sequence[Any]
         seen = listed(scale.categories)
         raise InputError(
             f"{where} has {name!r} as {printable(column.name)}, which no node had when the model was fitted ({seen}); "
-            "leave it out where it is not known, or say unseen='missing'"
+            "leave it empty where that is what is known"
         )
     return codes
 
