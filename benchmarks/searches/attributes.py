@@ -17,8 +17,8 @@ those). The others:
     airports    of the USA, with 8 random numbers each: the same for roles (DRNE)
 
 `--tasks inner` is for a choice on the edges of one graph: 20% of those that split `seed` leaves for training are held
-out once more, and asked about by every score that the model has. `--tasks table` asks the table's own question, the test
-edges of that split: for a setting that was chosen.
+out once more, and asked about by every score that the model has. `--tasks table` asks the table's own question, the
+test edges of that split: for a setting that was chosen.
 
 What was concluded is in docs/decisions/0018-attributes.md.
 """
@@ -192,7 +192,12 @@ def _by_score(model: Any, split: Any, seed: int) -> dict[str, float]:
     return figures
 
 
-HEADLINES = {"classes": ("micro-F1@10%", "micro-F1@50%"), "links": ("AUC",), "cold": ("micro-F1", "AUC"), "inner": ("AUC",)}
+HEADLINES = {
+    "classes": ("micro-F1@10%", "micro-F1@50%"),
+    "links": ("AUC",),
+    "cold": ("micro-F1", "AUC"),
+    "inner": ("AUC",),
+}
 
 
 BASE = 'sdne {"attribute_beta": 1.0}'

@@ -329,7 +329,8 @@ def test_popularity_wins_nothing_against_matched_negatives() -> None:
 
 def with_numbers(graph: Graph, seed: int = 0) -> Graph:
     numbers = np.random.default_rng(seed).normal(size=(graph.n_nodes, 3)).tolist()
-    return graph.with_attributes({x: dict(zip("abc", row, strict=True)) for x, row in zip(graph.nodes, numbers, strict=True)})
+    rows = zip(graph.nodes, numbers, strict=True)
+    return graph.with_attributes({node: dict(zip("abc", row, strict=True)) for node, row in rows})
 
 
 @pytest.mark.parametrize(("name", "steps"), [("X alone", 0), ("P²X", 2)])

@@ -244,7 +244,10 @@ def _seen_words(column: Column, scale: _Scale, unseen: str) -> sparse.csr_array:
         new = np.unique(at[~there])
         if unseen == "error" and len(new):
             said = f"{counted(len(new), 'word')} of {printable(column.name)} ({listed([names[i] for i in new[:6]])})"
-            warnings.warn(f"{said} were not there when the model was fitted, and are passed over", stacklevel=4)
+            verbs = ("was", "is") if len(new) == 1 else ("were", "are")
+            warnings.warn(
+                f"{said} {verbs[0]} not there when the model was fitted, and {verbs[1]} passed over", stacklevel=4
+            )
         data, rows, at = data[there], rows[there], moved[at[there]]
     data = data * scale.weights[at]
     some = data > 0
