@@ -115,8 +115,8 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     widen: bool = option(
         True,
-        "whether nodes without links, which all have the Gaussian of an empty row, get the largest uncertainty of any "
-        "other node; the chapter leaves them as they are",
+        "whether nodes without links or attributes, which all have the Gaussian of an empty row, get the largest "
+        "uncertainty of any other node; the chapter leaves them as they are",
     )
     optimizer: str = option("adam", "how to descend; the paper uses rmsprop", choices=("adam", "rmsprop"))
     lr: float = training("lr", default=0.002)
@@ -274,10 +274,14 @@ class DVNE(Embedder["DVNENetwork"]):
         return network
 
     def _embed(self, data: _Rows) -> Embedding:
+        import numpy as np
+
         from netfold.models.dvne.batches import widened
 
         gaussians = self._gaussians(data.graph.nodes, data.steps, data.block)
-        return widened(gaussians, data.graph) if self.widen else gaussians
+        if not self.widen:
+            return gaussians
+        return widened(gaussians, data.graph, data.has_attributes(np.arange(data.graph.n_nodes)))
 
     def _extend(self, data: _Rows, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy import sparse
 from torch import Tensor
@@ -46,15 +47,16 @@ _LARGEST = 10
 """Of how many variances the mean is a node's uncertainty, see `Embedding.uncertainty`."""
 
 
-def widened(embedding: Embedding, graph: Graph) -> Embedding:
+def widened(embedding: Embedding, graph: Graph, attributed: npt.NDArray[np.bool_]) -> Embedding:
     """Nodes without links, which share the Gaussian of an empty row, with the largest uncertainty of any other node.
 
     An empty row is encoded as one of very many links is, which looks certain. Their widest deviations are scaled, and
-    the others left, so that they stay about as far from everybody as they were.
+    the others left, so that they stay about as far from everybody as they were. Those of which attributes are known
+    (`attributed`, n) have a row, and a Gaussian of their own, which stays.
     """
     assert embedding.std is not None
     out, into = np.diff(graph.adjacency.indptr), np.bincount(graph.adjacency.indices, minlength=graph.n_nodes)
-    isolated = out + into == 0
+    isolated = (out + into == 0) & ~attributed
     if not isolated.any() or isolated.all():
         return embedding
     width, rows = widths(embedding.std, _LARGEST), np.flatnonzero(isolated)
