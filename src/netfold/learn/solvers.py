@@ -25,6 +25,7 @@ __all__ = [
     "descended",
     "leading_eigenpairs",
     "leading_eigenvectors",
+    "normals",
     "orthonormal",
     "ridge_columns",
     "signs",
@@ -125,6 +126,13 @@ def orthonormal(x: Tensor) -> Tensor:
     return x
 
 
+def normals(shape: tuple[int, int], generator: torch.Generator, like: Tensor) -> Tensor:
+    """Numbers of mean 0 and variance 1 of a tensor's type, where it is: many of them on a GPU are drawn there."""
+    if like.is_cuda:
+        return normal(shape, generator, like.device, few=TABLE).to(like.dtype)
+    return torch.randn(shape, generator=generator, dtype=like.dtype)
+
+
 class ColumnBlocks:
     """Blocks of columns of length n, as one process has them: all of their rows.
 
@@ -157,7 +165,8 @@ class ColumnBlocks:
 
     def random(self, width: int) -> Tensor:
         """So many random columns, other ones each time."""
-        return torch.randn(self.n, width, generator=self._generator, dtype=self.like.dtype).to(self.like.device)
+        assert self._generator is not None
+        return normals((self.n, width), self._generator, self.like)
 
     def largest(self, x: Tensor) -> Tensor:
         """Of each column the entry that is largest in absolute value."""

@@ -371,6 +371,7 @@ _PLACES = (
 )  # fmt: skip
 _ALIKE = ("roles", "centrality", "regular-equivalence")
 _LATER = ("out-of-sample",)
+_TUPLES = ("hyperedges",)
 _COLD = ("cold-start",)
 _SURE = ("uncertainty", "calibration")
 
@@ -399,17 +400,22 @@ SPACE = (
         for form in ("prone", "laplacian")
     ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
-    Entrant("spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER)),
-    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
-    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
-    Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
-    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
-    Entrant("spectral", {"matrix": "normalized"}, "eigenvectors of the normalised adjacency", (*_PLACES, *_LATER)),
-    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
+    Entrant(
+        "spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER, *_TUPLES)
+    ),
+    Entrant(
+        "spectral", {"matrix": "normalized"}, "those, and the roughest: eigenvectors of the normalised adjacency",
+        (*_PLACES, *_LATER, *_TUPLES),
+    ),
     Entrant(
         "spectral", {"matrix": "laplacian", "dim": 32}, "fewer numbers say less, and guess more",
-        ("link-prediction", "clustering", "out-of-sample"), lambda x: 64 < x.nodes <= _HUGE,
+        ("link-prediction", "clustering", "out-of-sample", *_TUPLES), lambda x: 64 < x.nodes <= _HUGE,
     ),
+    Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
+    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", (*_PLACES, *_TUPLES)),
+    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", (*_PLACES, *_TUPLES)),
+    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant(
         "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",
         ("link-prediction",), lambda x: x.nodes > 64,
@@ -473,5 +479,5 @@ def entrants(task: str, facts: Facts) -> list[Entrant]:
         rule = rule_for(known.short, facts)
         before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
         own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
-    some = [x for x in own if MODELS[x.model].reads == kind]
+    some = [x for x in own if MODELS[x.model].reads == kind or (facts.hyperedges and x.model == "spectral")]
     return list({(x.model, repr(sorted(x.settings.items()))): x for x in reversed(some)}.values())[::-1]
