@@ -511,9 +511,11 @@ def _gaussian(walk: SparseRows, sums: Tensor, x: Tensor) -> Tensor:
     """
     from scipy.special import iv
 
+    some = len(x) if x.is_cuda else max(1, _IN_CACHE // x.shape[1])
+
     def shifted(y: Tensor) -> Tensor:  # M y = (1 - μ) y - (A y + y) / (D + 1)
         near = walk.matmul(y)
-        for part in parts(len(y), _IN_CACHE // y.shape[1]):
+        for part in parts(len(y), some):
             near[part].mul_(sums[part]).add_(y[part]).div_(sums[part] + 1)
             torch.sub((1 - _MU) * y[part], near[part], out=near[part])
         return near
@@ -522,7 +524,7 @@ def _gaussian(walk: SparseRows, sums: Tensor, x: Tensor) -> Tensor:
     total = float(iv(0, _THETA)) * before - 2 * float(iv(1, _THETA)) * now
     for k in range(2, _ORDER):
         twice, factor = shifted(shifted(now)), (-1) ** k * 2 * float(iv(k, _THETA))
-        for part in parts(len(x), _IN_CACHE // x.shape[1]):
+        for part in parts(len(x), some):
             twice[part].sub_(2 * now[part]).sub_(before[part])
             total[part] += factor * twice[part]
         before, now = now, twice
