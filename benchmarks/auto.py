@@ -318,6 +318,7 @@ def table(cells: list[dict[str, Any]], *, every: bool = False) -> str:
     budgets = sorted({name for rows in by.values() for name in rows if name.startswith("auto")}, key=_amount)
     lines = [_line(data, task, rows, budgets) for (data, task), rows in sorted(by.items())]
     head = ["data, task", "seeds", *budgets, "cheapest of ours, the best", "defaults of ours, the best", "choose"]
+    head += [f"{x} - best cheap" for x in budgets[:1]]
     head += ["other libraries, the best", *(f"{x} - best other" for x in budgets)]
     parts = ["\n".join(f"| {' | '.join(x)} |" for x in (head, ["---"] * len(head), *lines))]
     parts += [_ranks(by, budgets), *(_optimism(by, budget) for budget in budgets)]
@@ -353,7 +354,9 @@ def _line(data: str, task: str, rows: Cells, budgets: list[str]) -> list[str]:
     cheap = _best(rows, lambda x: _is_ours(x) and x.split()[0] in CHEAP)
     trained = _best(rows, lambda x: _is_ours(x) and x.split()[0] not in CHEAP)
     cells = [f"{data}, {task}", str(len(seeds)), *(said(x, called=False) for x in budgets), said(cheap), said(trained)]
-    cells += [said("choose", called=False), said(other)]
+    cells += [said("choose", called=False)]
+    cells += [_verdict(rows.get(budget, {}), rows[cheap]) if cheap else "" for budget in budgets[:1]]
+    cells += [said(other)]
     return [*cells, *(_verdict(rows.get(budget, {}), rows[other]) if other else "" for budget in budgets)]
 
 
@@ -446,7 +449,10 @@ def main() -> None:
     sys.path.append(str(Path(__file__).parent / "peers"))
     cells = [json.loads(x) for x in args.path.read_text().splitlines()] if args.path.exists() else []
     if args.table:
-        print(table(cells, every=args.every))
+        print(table([x for x in cells if not x["data"].startswith("made_")], every=args.every))
+        print(
+            "\nData that are made:\n\n" + table([x for x in cells if x["data"].startswith("made_")], every=args.every)
+        )
         return
     warm_up()
     done = {(x["data"], x["task"], x["seed"], x["method"]) for x in cells}
