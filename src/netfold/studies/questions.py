@@ -314,7 +314,8 @@ def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], M
 
 def _pair_places(graph: Graph, pairs: Ints) -> Ints:
     """Where in the graph pairs of its nodes are: by the end that comes first in its order."""
-    return _order(graph)[pairs].min(axis=1)
+    first: Ints = _order(graph)[pairs].min(axis=1)
+    return first
 
 
 def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str, place: Ints) -> Measurement:
@@ -345,7 +346,7 @@ def _auc_measured(right: Floats, wrong: Floats, place: Ints, score: str = "") ->
 def _below(some: Floats, limits: Floats) -> Floats:
     """How many of some are below each limit, equal ones by half."""
     ordered = np.sort(some)
-    below, at_most = (np.searchsorted(ordered, limits, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    below, at_most = (np.searchsorted(ordered, limits, side=side) for side in ("left", "right"))
     return np.asarray(below + at_most, np.float64) / 2
 
 

@@ -88,6 +88,9 @@ def _table(name: str) -> Table:
 
 PURPOSES = {task.short: task.purpose for task in TASKS.values() if task.purpose}
 """What is wanted of the vectors, by the short names of tasks; "near" where nothing is said."""
+_BY_RULES_OF = {"tuples": "link", "cluster": "classify"}
+"""Tasks without rules of their own, and those whose rules say as much: tuples are the links of a hypergraph, and where
+classes can be learned, they can be found."""
 
 _LARGE = 200_000
 """Nodes, above which hundreds of epochs are hours on a CPU (docs/benchmarks.md: 36 s an epoch at a million)."""
@@ -329,10 +332,11 @@ def rules_table() -> str:
 def purpose_named(task: str | None) -> str:
     """The short name of the task that is meant.
 
-    >>> purpose_named("new_nodes"), purpose_named("link-prediction"), purpose_named(None)
+    >>> purpose_named("new_nodes"), purpose_named("tuples"), purpose_named(None)
     ('new-nodes', 'link', 'near')
     """
     name = "near" if task is None else task_named(task).short
+    name = _BY_RULES_OF.get(name, name)
     if name not in PURPOSES:
         raise InputError(f"there are no rules to choose a model for {task!r} by; there are for {', '.join(PURPOSES)}")
     return name
@@ -443,6 +447,7 @@ SPACE = (
     Entrant("depthlgp", {}, "its defaults", _LATER),
     # ---------------------------------------------------------------- hyperedges
     Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
+    Entrant("dhne", {"counts": True}, "and how often the nodes of a tuple meet, two by two", _TUPLES),
     Entrant(
         "dhne", {"attribute_weight": 0.0}, "tuples alone, where attributes lead astray",
         ("hyperedges", "classification", "clustering", "visualization", "roles"), lambda x: bool(x.attributes),
