@@ -43,8 +43,8 @@ short enough to be tried without asking."""
 _GROWTH, _MOST_GROWTH = 0.3, 3.0
 """What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:
 Spectral's forms took 2.5 to 2.9 times as much a node at 200,000 as at 10,000 nodes of the same degrees."""
-_SECOND = 1.0
-"""CPU seconds below which nothing is costly."""
+_SECOND, _SECONDS = 1.0, 5.0
+"""CPU seconds below which nothing is costly; of what has no epochs, nothing below the second."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
 _MARGIN, _LITTLE = 0.95, 0.02
@@ -576,8 +576,9 @@ class Race:
         return run.cpu if self._clock.timed else float(run.epochs or 0)
 
     def _is_cheaper(self, run: Trying, best: Trying) -> bool:
-        """By so much that it matters: half of it or less, of a second at least."""
-        least = _SECOND if self._clock.timed else 0.0
+        """By so much that it matters: half of it or less, of a second at least; of some, where nothing is trained."""
+        least = _SECOND if best.candidate.trained else _SECONDS
+        least = least if self._clock.timed else 0.0
         return self._price(best) > least and 2 * self._price(run) <= self._price(best)
 
     def _called(self, run: Trying) -> str:
