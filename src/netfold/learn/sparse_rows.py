@@ -259,18 +259,19 @@ def in_chunks(matrix: sparse.csr_array, size: int, like: Tensor) -> Iterator[Spa
         yield SparseRows.from_scipy(matrix[part], dtype=like.dtype, device=like.device)
 
 
-def product_in_chunks(matrix: sparse.csr_array, size: int, dense: Tensor) -> Tensor:
-    """X D with D n x h, of at most `size` rows of X at a time, on the CPU: m x h.
+def product_in_chunks(matrix: sparse.csr_array, size: int, dense: Tensor, *, device: Any = "cpu") -> Tensor:
+    """X D with D n x h, of at most `size` rows of X at a time, on another device: m x h.
 
     As `in_chunks` and `matmul`, to the bit, without what the other side would need: entries by column.
     """
-    blocks = []
+    out = torch.empty(matrix.shape[0], dense.shape[1], dtype=dense.dtype, device=device)
     for part in parts(matrix.shape[0], size):
-        rows = matrix[part]
-        crow, col = (_tensor(x, np.int32, dense.device) for x in (rows.indptr, rows.indices))
-        values = torch.tensor(rows.data, dtype=dense.dtype, device=dense.device)
-        blocks.append(_csr_matmul(crow, col, values, dense).cpu())
-    return torch.cat(blocks)
+        start, end = matrix.indptr[part.start], matrix.indptr[part.stop]
+        crow = _tensor(matrix.indptr[part.start : part.stop + 1] - start, np.int32, dense.device)
+        col = _tensor(matrix.indices[start:end], np.int32, dense.device)
+        values = torch.tensor(matrix.data[start:end], dtype=dense.dtype, device=dense.device)
+        out[part] = _csr_matmul(crow, col, values, dense)
+    return out
 
 
 def parts(n: int, size: int) -> Iterator[slice]:
