@@ -107,6 +107,12 @@ class DVNE(Embedder["DVNENetwork"]):
         at_least=0,
         below=1,
     )
+    shared: float = option(
+        0.0,
+        "where above 0, a triplet's near node j is drawn from i's neighbors by 1 + shared times the number of neighbors "
+        "that both have, as a link that is a mistake has none; 0: all neighbors alike (the chapter's)",
+        at_least=0,
+    )
     attribute_weight: float = option(
         1.0,
         "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
@@ -235,7 +241,7 @@ class DVNE(Embedder["DVNENetwork"]):
             block = network.scaled(data.attributes.block)
         network.to(device)
         near = links(graph, directed=False, weights=False, loops="all")
-        triplets = Triplets.of(near, device)
+        triplets = Triplets.of(near, device, self.shared)
         count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         rows = joint_rows(data.steps, block, network.first.table)

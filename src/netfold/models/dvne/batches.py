@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy import sparse
 from torch import Tensor
@@ -18,7 +19,7 @@ from netfold.data.graph import Graph
 from netfold.learn.draws import normal
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
-__all__ = ["Batch", "NodeChunk", "Triplets", "batches", "step_count", "steps", "widened"]
+__all__ = ["Batch", "NodeChunk", "Triplets", "batches", "shared_neighbors", "step_count", "steps", "widened"]
 
 
 def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | None = None) -> sparse.csr_array:
@@ -84,17 +85,25 @@ class Triplets:
     """n: how many of those come before the node itself."""
     keys: Tensor
     """i n + (e - t) for the t-th node e of row i: e - t nodes before e are not linked with i. In order."""
+    sums: Tensor | None = None
+    """Of weights of `near` (0 for a node itself), the sum of all before each, and of all; None where they are alike."""
 
     @staticmethod
-    def of(links: sparse.csr_array, device: torch.device | str = "cpu") -> Triplets:
-        """Of who is linked with whom, every node with itself (`links(..., directed=False, loops="all")`)."""
+    def of(links: sparse.csr_array, device: torch.device | str = "cpu", shared: float = 0.0) -> Triplets:
+        """Of who is linked with whom, every node with itself (`links(..., directed=False, loops="all")`).
+
+        With `shared`, j is drawn from i's neighbors by 1 + shared times the number of neighbors that they share.
+        """
         n, crow = links.shape[0], links.indptr.astype(np.int64)
         sizes = np.diff(crow)
         row = np.repeat(np.arange(n), sizes)
         before = np.arange(links.nnz) - crow[row]
         own = before[links.indices == row]
         starts = np.append(0, np.cumsum((sizes - 1) * (n - sizes)))
-        arrays = starts, crow, links.indices.astype(np.int64), own, row * n + links.indices - before
+        arrays = [starts, crow, links.indices.astype(np.int64), own, row * n + links.indices - before]
+        if shared:
+            weights = np.where(links.indices == row, 0.0, 1 + shared * shared_neighbors(links))
+            arrays.append(np.append(0.0, np.cumsum(weights)))
         return Triplets(*(torch.from_numpy(x).to(device) for x in arrays))
 
     def __len__(self) -> int:
@@ -109,6 +118,19 @@ class Triplets:
         j = self.near[start + which + (which >= self.own[i])]
         k = rank + torch.searchsorted(self.keys, i * n + rank, right=True) - start
         return torch.stack([i, j, k])
+
+    def weighed(self, triplets: Tensor, generator: torch.Generator) -> Tensor:
+        """The triplets with j drawn anew among the neighbors of i, by their weights."""
+        if self.sums is None:
+            return triplets
+        i, _, k = triplets
+        uniform = torch.rand(i.shape, dtype=torch.float64, generator=generator, device=generator.device).to(i.device)
+        low, high = self.sums[self.crow[i]], self.sums[self.crow[i + 1]]
+        at = torch.searchsorted(self.sums, low + uniform * (high - low), right=True) - 1
+        # a sum that rounds up to the row's end would be the next row's, or a node itself at the end of a row
+        at = torch.minimum(at, self.crow[i + 1] - 1)
+        at = torch.where(self.near[at] == i, torch.where(at > self.crow[i], at - 1, at + 1), at)
+        return torch.stack([i, self.near[at], k])
 
     def walked(self, triplets: Tensor, reach: int, generator: torch.Generator, restart: float = 0.0) -> Tensor:
         """The triplets with j moved on by a walk: it is then 1 to `reach` steps from i, each as likely.
@@ -130,6 +152,14 @@ class Triplets:
         count = self.crow[nodes + 1] - self.crow[nodes] - 1
         which = torch.minimum((uniform * count).long(), count - 1)
         return self.near[self.crow[nodes] + which + (which >= self.own[nodes])]
+
+
+def shared_neighbors(links: sparse.csr_array) -> npt.NDArray[np.float64]:
+    """Of each entry of a symmetric matrix of links, how many nodes, neither i nor j, both are linked with: nnz."""
+    plain = links - sparse.diags_array(links.diagonal())
+    counts = sparse.csr_array((plain @ plain).multiply(links != 0))
+    row = np.repeat(np.arange(links.shape[0]), np.diff(links.indptr))
+    return np.asarray(counts[row, links.indices], np.float64).ravel()
 
 
 def _steps_more(reach: int, restart: float, shape: torch.Size, generator: torch.Generator) -> Tensor:
@@ -219,7 +249,7 @@ def batches(
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
             noise = normal((len(own), network.dim), generator, device, few=_FEW).to(dtype)
-            named = triplets.at(numbers.to(device))
+            named = triplets.weighed(triplets.at(numbers.to(device)), generator)
             named = triplets.walked(named, reach, generator, restart) if reach > 1 else named
             batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)
             columns = network.n_links if network.n_attributes else None
