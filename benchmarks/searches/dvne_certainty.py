@@ -1,6 +1,6 @@
 """By what the nodes of DVNE should be ordered from certain to uncertain, and what a σ in that order does to W2's AUC.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/dvne_certainty.py cora --out dvne.jsonl [--inner] [--seeds 0 1]
+    NETFOLD_DATA=../shared/data python benchmarks/searches/dvne_certainty.py cora --out dvne.jsonl --inner --seeds 0 1
 
 Settings are those of the tables dvne-*-certain. `--inner` holds out a fifth of what the table's own split leaves for
 training. For each order of nodes: AUC of pairs among its certain half, minus that among the other half ("gap"), and the

@@ -1,6 +1,6 @@
 """DVNE's `shared` and other options under noise: the decline of AUC on Cora, on splits that the table does not use.
 
-    NETFOLD_DATA=../shared/data python benchmarks/searches/dvne_noise.py --out dvne.jsonl --seeds 100 101 --shared 0 1 3
+NETFOLD_DATA=../shared/data python benchmarks/searches/dvne_noise.py --out dvne.jsonl --seeds 100 101 --shared 0 1 3
 """
 
 from __future__ import annotations

@@ -78,7 +78,10 @@ def main() -> None:
 
     def say(seed: int, what: str, **figures: Any) -> None:
         with asked.out.open("a") as lines:
-            lines.write(json.dumps({"table": "sdne-grqc-links", "measured on": "inner", "seed": seed, "score": what} | figures) + "\n")
+            lines.write(
+                json.dumps({"table": "sdne-grqc-links", "measured on": "inner", "seed": seed, "score": what} | figures)
+                + "\n"
+            )
 
     for seed in asked.seeds:
         split = split_edges(split_edges(whole, 0.15, seed=seed).train, 0.15, seed=100 + seed)
@@ -100,7 +103,11 @@ def main() -> None:
             for w in WEIGHTS:
                 say(seed, f"resource allocation + {w:g} {name}", precision=precision(ra + w * own, split))
         say(seed, "mean of all", precision=precision(sum(together), split))
-        say(seed, "resource allocation + .1 of all", precision=precision(ra + 0.1 * sum(together) / len(together), split))
+        say(
+            seed,
+            "resource allocation + .1 of all",
+            precision=precision(ra + 0.1 * sum(together) / len(together), split),
+        )
 
 
 if __name__ == "__main__":

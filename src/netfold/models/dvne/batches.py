@@ -13,13 +13,27 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.checks import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
 from netfold.learn.draws import normal
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
-__all__ = ["Batch", "NodeChunk", "Triplets", "batches", "shared_neighbors", "step_count", "steps", "widened"]
+__all__ = [
+    "LARGEST",
+    "Batch",
+    "NodeChunk",
+    "Triplets",
+    "batches",
+    "in_order",
+    "place_variance",
+    "scaled_to",
+    "shared_neighbors",
+    "step_count",
+    "steps",
+    "widened",
+]
 
 
 def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | None = None) -> sparse.csr_array:
@@ -42,7 +56,7 @@ def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | Non
     return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 
-_LARGEST = 10
+LARGEST = 10
 """Of how many variances the mean is a node's uncertainty, see `Embedding.uncertainty`."""
 
 
@@ -57,13 +71,69 @@ def widened(embedding: Embedding, graph: Graph) -> Embedding:
     isolated = out + into == 0
     if not isolated.any() or isolated.all():
         return embedding
-    width, rows = widths(embedding.std, _LARGEST), np.flatnonzero(isolated)
+    width, rows = widths(embedding.std, LARGEST), np.flatnonzero(isolated)
     factor = width[~isolated].max() / width[rows[0]]
     if factor <= 1:
         return embedding
-    std, widest = embedding.std.copy(), np.argsort(-embedding.std[rows[0]])[:_LARGEST]
+    std, widest = embedding.std.copy(), np.argsort(-embedding.std[rows[0]])[:LARGEST]
     std[np.ix_(rows, widest)] *= np.sqrt(factor)
     return Embedding(embedding.nodes, embedding.vectors, std)
+
+
+_PRIOR = 1.0
+"""κ: of how many links the spread of all is taken to be worth beside a node's own."""
+_SMALL = 1e-30
+
+
+def place_variance(
+    near: sparse.csr_array, own: npt.NDArray[np.floating], means: npt.NDArray[np.floating], typical: float | None = None
+) -> tuple[Floats, float]:
+    """How far the place of m nodes is left open by their links with n known ones, and what a link leaves open.
+
+    Each of a node's d links says that it is where the neighbor is, give or take v_i: the mean square of the distances
+    to them, and of κ more that are typical, as a spread seen twice or thrice is hardly known,
+    v_i = (κ v + Σ_j |μ_j - μ_i|²) / (κ + d). The mean of d such words has the variance v_i / d: it is large where links
+    are few, and where they disagree; infinite where there are none. `near`: m x n, `own`: m x dim, `means`: n x dim;
+    `typical`, v: the mean over all links of these nodes, if it is not given.
+    """
+    degrees = np.diff(near.indptr)
+    row = np.repeat(np.arange(len(degrees)), degrees)
+    sums, step = np.zeros(len(degrees)), max(1, _FEW // max(1, means.shape[1]))
+    for start in range(0, len(row), step):
+        some = slice(start, start + step)
+        apart = means[near.indices[some]].astype(np.float64) - own[row[some]]
+        sums += np.bincount(row[some], np.square(apart).sum(axis=1), minlength=len(degrees))
+    v = float(sums.sum() / max(1, len(row))) if typical is None else typical
+    each = (_PRIOR * v + sums) / (_PRIOR + degrees)
+    return np.where(degrees > 0, each / np.maximum(degrees, 1), np.inf), v
+
+
+def scaled_to(variance: Floats, width: Floats) -> Floats:
+    """How widths follow from variances: mean and deviation of the logarithms of the latter and of the former: 4.
+
+    So widths have the level and the spread that they were learned with, in the order of the variances.
+    """
+    known = np.isfinite(variance)
+    if not known.any():
+        return np.array([0.0, 0.0, *_log_moments(width)])
+    return np.array([*_log_moments(variance[known]), *_log_moments(width[known])])
+
+
+def _log_moments(x: Floats) -> tuple[float, float]:
+    logs = np.log(np.maximum(x, _SMALL))
+    return float(logs.mean()), float(logs.std())
+
+
+def in_order(embedding: Embedding, variance: Floats, moments: Sequence[float] | Floats) -> Embedding:
+    """Gaussians whose deviations are scaled to the widths that follow from variances; the largest, where infinite."""
+    assert embedding.std is not None
+    center, spread, level, wide = moments
+    logs = np.log(np.maximum(variance, _SMALL))
+    wanted = level + (wide / spread if spread > 0 else 0.0) * (logs - center)
+    known = np.isfinite(variance)
+    wanted[~known] = wanted[known].max() if known.any() else level
+    factor = np.exp(wanted / 2) / np.sqrt(widths(embedding.std, LARGEST))
+    return Embedding(embedding.nodes, embedding.vectors, embedding.std * factor[:, None].astype(np.float32))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
