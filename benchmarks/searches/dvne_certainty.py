@@ -4,7 +4,8 @@
 
 Settings are those of the tables dvne-*-certain. `--inner` holds out a fifth of what the table's own split leaves for
 training. For each order of nodes: AUC of pairs among its certain half, minus that among the other half ("gap"), and the
-AUC of W2 where the learned deviations are scaled so that the widths of nodes are those learned, in that order ("AUC").
+AUC of W2 where the learned deviations are scaled to widths in that order: those learned ("AUC") or, of "evidence 1", as
+`DVNE(std="evidence")` has them with a part of the spread of their logarithms ("AUC by spread").
 
 Orders: the learned variance; `mean_variance`; the number of links; "evidence κ": the variance of a mean that d links
 are evidence of, v_i / d_i, v_i = (κ v + Σ_j |μ_j - μ_i|²) / (κ + d_i) over the neighbors j, v that of all links; and
@@ -27,6 +28,8 @@ from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit, split_edges
 from netfold.evaluate.uncertainty_tasks import _Pairs
+from netfold.models.dvne.batches import LARGEST, scaled_to
+from netfold.models.dvne.batches import in_order as scaled
 from netfold.studies import datasets
 from netfold.studies.reproduce import folder_of_tables, table_named
 
@@ -71,10 +74,14 @@ def figures(model: nf.DVNE, split: EdgeSplit, seed: int) -> dict[str, Any]:
         gap = pairs.by_certainty(sure, -variance)
         mended = in_order(model.embedding_, variance)
         again, whole = auc(mended, "w2")
+        spreads = {}
+        for part in (1.0, 0.3, 0.1, 0.03) if name == "evidence 1" else ():
+            moments = scaled_to(variance, widths(model.embedding_.std, LARGEST)) * [1, 1, 1, part]
+            spreads[f"{part:g}"] = auc(scaled(model.embedding_, variance, moments), "w2")[1]
         found[name] = {
             "gap": round(gap["certain - uncertain"], 5), "certain": round(gap["AUC certain"], 5), "AUC": whole,
             "gap then": round(pairs.by_certainty(again, -variance)["certain - uncertain"], 5),
-        }  # fmt: skip
+        } | ({"AUC by spread": spreads} if spreads else {})  # fmt: skip
     return found
 
 

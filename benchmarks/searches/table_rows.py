@@ -117,6 +117,7 @@ SEARCHES = {
             "degreefeatures:dim=8", "degreefeatures:dim=16",
             *(f"degreefeatures:dim={d},{DRNE}:dim={k}:rounds=2" for d, k in ((8, 12), (16, 24))),
             f"graphwave,{DRNE}:dim=12:rounds=2", "graphwave",
+            "drne:vectors=all:lambda_=0.1:dim=192:rounds=2",
         )},
         "other splits", {"train": [0.1, 0.8]}, (0, 1),
     ),
