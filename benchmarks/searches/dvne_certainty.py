@@ -28,7 +28,7 @@ from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit, split_edges
 from netfold.evaluate.uncertainty_tasks import _Pairs
-from netfold.models.dvne.batches import LARGEST, scaled_to
+from netfold.models.dvne.batches import LARGEST, scaled_to, steps, widened
 from netfold.models.dvne.batches import in_order as scaled
 from netfold.studies import datasets
 from netfold.studies.reproduce import folder_of_tables, table_named
@@ -70,14 +70,17 @@ def figures(model: nf.DVNE, split: EdgeSplit, seed: int) -> dict[str, Any]:
 
     sure, own = auc(model.embedding_, "w2")
     found: dict[str, Any] = {"AUC": own, "AUC of means": auc(model.embedding_, "distance")[1]}
+    rows = steps(split.train.adjacency)
+    plain = model._gaussians(split.train.nodes, rows, None)
     for name, variance in orders(model, split.train).items():
         gap = pairs.by_certainty(sure, -variance)
         mended = in_order(model.embedding_, variance)
         again, whole = auc(mended, "w2")
         spreads = {}
         for part in (1.0, 0.3, 0.1, 0.03) if name == "evidence 1" else ():
-            moments = scaled_to(variance, widths(model.embedding_.std, LARGEST)) * [1, 1, 1, part]
-            spreads[f"{part:g}"] = auc(scaled(model.embedding_, variance, moments), "w2")[1]
+            moments = scaled_to(variance, widths(plain.std, LARGEST)) * [1, 1, 1, part / 0.3]
+            mended = widened(scaled(plain, variance, moments), split.train)
+            spreads[f"{part:g}"] = auc(mended, "w2")[1]
         found[name] = {
             "gap": round(gap["certain - uncertain"], 5), "certain": round(gap["AUC certain"], 5), "AUC": whole,
             "gap then": round(pairs.by_certainty(again, -variance)["certain - uncertain"], 5),

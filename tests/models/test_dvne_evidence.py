@@ -39,7 +39,7 @@ def test_the_variance_of_a_place_is_what_a_loop_over_links_says(typical: float |
     assert said == pytest.approx(v)
 
 
-def test_deviations_are_in_that_order_at_the_learned_level_and_spread() -> None:
+def test_deviations_are_in_that_order_at_the_learned_level_and_a_part_of_the_spread() -> None:
     rng = np.random.default_rng(1)
     learned = nf.Embedding(range(30), rng.normal(size=(30, 12)), rng.uniform(0.5, 2, size=(30, 12)))
     variance = rng.lognormal(size=30)
@@ -50,8 +50,11 @@ def test_deviations_are_in_that_order_at_the_learned_level_and_spread() -> None:
     assert (found.vectors == learned.vectors).all()
     assert spearmanr(variance[rest], after[rest]).statistic == pytest.approx(1)
     logs, wanted = np.log(after[rest]), np.log(before[rest])
-    assert (logs.mean(), logs.std()) == (pytest.approx(wanted.mean(), abs=1e-5), pytest.approx(wanted.std(), abs=1e-5))
-    assert after[7] == pytest.approx(after[rest].max(), rel=1e-5)
+    assert (logs.mean(), logs.std()) == (
+        pytest.approx(wanted.mean(), abs=1e-5),
+        pytest.approx(0.3 * wanted.std(), abs=1e-5),
+    )
+    assert after[7] == before[7]
 
 
 def test_a_model_by_evidence_has_the_means_of_one_without_and_its_order() -> None:

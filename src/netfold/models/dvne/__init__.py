@@ -127,8 +127,7 @@ class DVNE(Embedder["DVNENetwork"]):
     std: str = option(
         "learned",
         "the deviations of `embedding_`: learned (the chapter's σ, which is not how sure a place is) or evidence "
-        "(σ scaled to the order of nodes by how many links they have and how much these agree on a place, at the level "
-        "and the spread that were learned)",
+        "(σ scaled to the order of nodes by how many links they have and how much these agree on a place)",
         choices=("learned", "evidence"),
     )
     optimizer: str = option("adam", "how to descend; the paper uses rmsprop", choices=("adam", "rmsprop"))
