@@ -28,7 +28,7 @@ from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit, split_edges
 from netfold.evaluate.uncertainty_tasks import _Pairs
-from netfold.models.dvne.batches import LARGEST, scaled_to, steps, widened
+from netfold.models.dvne.batches import scaled_to, steps, widened
 from netfold.models.dvne.batches import in_order as scaled
 from netfold.studies import datasets
 from netfold.studies.reproduce import folder_of_tables, table_named
@@ -78,7 +78,7 @@ def figures(model: nf.DVNE, split: EdgeSplit, seed: int) -> dict[str, Any]:
         again, whole = auc(mended, "w2")
         spreads = {}
         for part in (1.0, 0.3, 0.1, 0.03) if name == "evidence 1" else ():
-            moments = scaled_to(variance, widths(plain.std, LARGEST)) * [1, 1, 1, part / 0.3]
+            moments = scaled_to(variance, plain) * [1, 1, 1, part / 0.3]
             mended = widened(scaled(plain, variance, moments), split.train)
             spreads[f"{part:g}"] = auc(mended, "w2")[1]
         found[name] = {

@@ -45,7 +45,7 @@ def test_deviations_are_in_that_order_at_the_learned_level_and_a_part_of_the_spr
     variance = rng.lognormal(size=30)
     variance[7] = np.inf
     before = widths(learned.std, 10)
-    found = in_order(learned, variance, scaled_to(variance, before))
+    found = in_order(learned, variance, scaled_to(variance, learned))
     after, rest = widths(found.std, 10), np.arange(30) != 7
     assert (found.vectors == learned.vectors).all()
     assert spearmanr(variance[rest], after[rest]).statistic == pytest.approx(1)
@@ -71,7 +71,7 @@ def test_where_all_places_are_equally_open_all_are_equally_wide() -> None:
     ring = nf.Graph.from_edges([(i, (i + 1) % 6) for i in range(6)])
     learned = nf.Embedding(range(6), np.zeros((6, 2)), np.random.default_rng(0).uniform(1, 2, (6, 2)))
     variance, _ = place_variance(near_of(ring), learned.vectors, learned.vectors)
-    found = widths(in_order(learned, variance, scaled_to(variance, widths(learned.std, 10))).std, 10)
+    found = widths(in_order(learned, variance, scaled_to(variance, learned)).std, 10)
     np.testing.assert_allclose(found, found[0], rtol=1e-5)
 
 

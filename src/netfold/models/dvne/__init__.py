@@ -300,13 +300,11 @@ class DVNE(Embedder["DVNENetwork"]):
         import torch
 
         from netfold.data.edges import links
-        from netfold.data.gaussians import widths
-        from netfold.models.dvne.batches import LARGEST, in_order, place_variance, scaled_to
+        from netfold.models.dvne.batches import in_order, place_variance, scaled_to
 
-        assert learned.std is not None
         near = links(graph, directed=False, weights=False, loops="drop")
         variance, typical = place_variance(near, learned.vectors, learned.vectors)
-        moments = scaled_to(variance, widths(learned.std, LARGEST))
+        moments = scaled_to(variance, learned)
         self.network_.evidence.copy_(torch.from_numpy(np.append(moments, typical)))
         return in_order(learned, variance, moments)
 

@@ -21,7 +21,6 @@ from netfold.learn.draws import normal
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = [
-    "LARGEST",
     "Batch",
     "NodeChunk",
     "Triplets",
@@ -56,7 +55,7 @@ def steps(out: sparse.csr_array, into: sparse.csr_array | sparse.csc_array | Non
     return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 
-LARGEST = 10
+_LARGEST = 10
 """Of how many variances the mean is a node's uncertainty, see `Embedding.uncertainty`."""
 
 
@@ -71,11 +70,11 @@ def widened(embedding: Embedding, graph: Graph) -> Embedding:
     isolated = out + into == 0
     if not isolated.any() or isolated.all():
         return embedding
-    width, rows = widths(embedding.std, LARGEST), np.flatnonzero(isolated)
+    width, rows = widths(embedding.std, _LARGEST), np.flatnonzero(isolated)
     factor = width[~isolated].max() / width[rows[0]]
     if factor <= 1:
         return embedding
-    std, widest = embedding.std.copy(), np.argsort(-embedding.std[rows[0]])[:LARGEST]
+    std, widest = embedding.std.copy(), np.argsort(-embedding.std[rows[0]])[:_LARGEST]
     std[np.ix_(rows, widest)] *= np.sqrt(factor)
     return Embedding(embedding.nodes, embedding.vectors, std)
 
@@ -110,12 +109,13 @@ def place_variance(
     return np.where(degrees > 0, each / np.maximum(degrees, 1), np.inf), v
 
 
-def scaled_to(variance: Floats, width: Floats) -> Floats:
+def scaled_to(variance: Floats, embedding: Embedding) -> Floats:
     """How widths follow from variances: mean and deviation of the logarithms of the latter and of the former: 4.
 
     So widths have the level that they were learned with, in the order of the variances, and a part of the spread.
     """
-    known = np.isfinite(variance)
+    assert embedding.std is not None
+    known, width = np.isfinite(variance), widths(embedding.std, _LARGEST)
     if not known.any():
         return np.array([0.0, 0.0, 0.0, 0.0])
     return np.array([*_log_moments(variance[known]), *_log_moments(width[known])]) * [1, 1, 1, _SPREAD]
@@ -132,7 +132,7 @@ def in_order(embedding: Embedding, variance: Floats, moments: Sequence[float] | 
     center, spread, level, wide = moments
     logs = np.log(np.maximum(np.where(np.isfinite(variance), variance, 1.0), _SMALL))
     wanted = level + (wide / spread if spread > 0 else 0.0) * (logs - center)
-    factor = np.where(np.isfinite(variance), np.exp(wanted / 2) / np.sqrt(widths(embedding.std, LARGEST)), 1.0)
+    factor = np.where(np.isfinite(variance), np.exp(wanted / 2) / np.sqrt(widths(embedding.std, _LARGEST)), 1.0)
     return Embedding(embedding.nodes, embedding.vectors, embedding.std * factor[:, None].astype(np.float32))
 
 
@@ -227,7 +227,7 @@ class Triplets:
 def shared_neighbors(links: sparse.csr_array) -> npt.NDArray[np.float64]:
     """Of each entry of a symmetric matrix of links, how many nodes, neither i nor j, both are linked with: nnz."""
     plain = links - sparse.diags_array(links.diagonal())
-    counts = sparse.csr_array((plain @ plain).multiply(links != 0))
+    counts = sparse.csr_array((plain @ plain).multiply(plain))
     row = np.repeat(np.arange(links.shape[0]), np.diff(links.indptr))
     return np.asarray(counts[row, links.indices], np.float64).ravel()
 
