@@ -28,8 +28,8 @@ from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit, split_edges
 from netfold.evaluate.uncertainty_tasks import _Pairs
-from netfold.models.dvne.batches import scaled_to, steps, widened
 from netfold.models.dvne.batches import in_order as scaled
+from netfold.models.dvne.batches import scaled_to, steps, widened
 from netfold.studies import datasets
 from netfold.studies.reproduce import folder_of_tables, table_named
 
