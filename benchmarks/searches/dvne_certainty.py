@@ -78,7 +78,7 @@ def figures(model: nf.DVNE, split: EdgeSplit, seed: int) -> dict[str, Any]:
         again, whole = auc(mended, "w2")
         spreads = {}
         for part in (1.0, 0.3, 0.1, 0.03) if name == "evidence 1" else ():
-            moments = scaled_to(variance, plain) * [1, 1, 1, part / 0.3]
+            moments = scaled_to(variance, plain) * [1, 1, 1, part]
             mended = widened(scaled(plain, variance, moments), split.train)
             spreads[f"{part:g}"] = auc(mended, "w2")[1]
         found[name] = {

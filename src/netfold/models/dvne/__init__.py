@@ -296,17 +296,15 @@ class DVNE(Embedder["DVNENetwork"]):
 
     def _measured(self, learned: Embedding, graph: Graph) -> Embedding:
         """The Gaussians of the graph that was fitted by evidence, and what new nodes will need to know of it."""
-        import numpy as np
         import torch
 
         from netfold.data.edges import links
-        from netfold.models.dvne.batches import in_order, place_variance, scaled_to
+        from netfold.models.dvne.batches import by_evidence
 
         near = links(graph, directed=False, weights=False, loops="drop")
-        variance, typical = place_variance(near, learned.vectors, learned.vectors)
-        moments = scaled_to(variance, learned)
-        self.network_.evidence.copy_(torch.from_numpy(np.append(moments, typical)))
-        return in_order(learned, variance, moments)
+        gaussians, facts = by_evidence(learned, near, self._generator(4))
+        self.network_.evidence.copy_(torch.from_numpy(facts))
+        return gaussians
 
     def _by_evidence(self, learned: Embedding, near: sparse.csr_array) -> Embedding:
         """New nodes' Gaussians with the deviations that follow from their links with known nodes (m x n)."""

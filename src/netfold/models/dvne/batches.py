@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ __all__ = [
     "NodeChunk",
     "Triplets",
     "batches",
+    "by_evidence",
     "in_order",
     "place_variance",
     "scaled_to",
@@ -81,8 +82,10 @@ def widened(embedding: Embedding, graph: Graph) -> Embedding:
 
 _PRIOR = 1.0
 """κ: of how many links the spread of all is taken to be worth beside a node's own."""
-_SPREAD = 0.3
-"""What is left of the spread of widths, so that W2 stays mostly that of places; by AUC inside training on Cora."""
+_SPREADS = (1.0, 0.3)
+"""What may be left of the spread of widths: all, where it tells links apart, or less: W2 is then mostly of places."""
+_PAIRS = 10_000
+"""Links, and pairs of nodes, by which that is chosen."""
 _SMALL = 1e-30
 
 
@@ -112,13 +115,13 @@ def place_variance(
 def scaled_to(variance: Floats, embedding: Embedding) -> Floats:
     """How widths follow from variances: mean and deviation of the logarithms of the latter and of the former: 4.
 
-    So widths have the level that they were learned with, in the order of the variances, and a part of the spread.
+    So widths have the level and the spread that they were learned with, in the order of the variances.
     """
     assert embedding.std is not None
     known, width = np.isfinite(variance), widths(embedding.std, _LARGEST)
     if not known.any():
         return np.array([0.0, 0.0, 0.0, 0.0])
-    return np.array([*_log_moments(variance[known]), *_log_moments(width[known])]) * [1, 1, 1, _SPREAD]
+    return np.array([*_log_moments(variance[known]), *_log_moments(width[known])])
 
 
 def _log_moments(x: Floats) -> tuple[float, float]:
@@ -134,6 +137,39 @@ def in_order(embedding: Embedding, variance: Floats, moments: Sequence[float] | 
     wanted = level + (wide / spread if spread > 0 else 0.0) * (logs - center)
     factor = np.where(np.isfinite(variance), np.exp(wanted / 2) / np.sqrt(widths(embedding.std, _LARGEST)), 1.0)
     return Embedding(embedding.nodes, embedding.vectors, embedding.std * factor[:, None].astype(np.float32))
+
+
+def by_evidence(learned: Embedding, near: sparse.csr_array, generator: torch.Generator) -> tuple[Embedding, Floats]:
+    """Gaussians with deviations in the order of `place_variance`, and how new nodes get theirs: moments and v, 5.
+
+    Of the spread of widths as much is left as tells links (n x n) best from pairs of linked nodes by W2, as learned
+    deviations are coordinates too: where they say who is popular, a small spread would lose that.
+    """
+    variance, typical = place_variance(near, learned.vectors, learned.vectors)
+    moments, linked = scaled_to(variance, learned), np.flatnonzero(np.diff(near.indptr))
+    if not len(linked):
+        return learned, np.append(moments, typical)
+    row = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+    at = torch.randint(near.nnz, (_PAIRS,), generator=generator).numpy()
+    u, v = linked[torch.randint(len(linked), (2, _PAIRS), generator=generator).numpy()]
+    found = []
+    for part in _SPREADS:
+        scale = moments * [1, 1, 1, part]
+        gaussians = in_order(learned, variance, scale)
+        apart = _w2_of_pairs(gaussians, u, v), _w2_of_pairs(gaussians, row[at], near.indices[at])
+        found.append((_told_apart(*apart), gaussians, scale))
+    _, gaussians, scale = max(found, key=lambda x: x[0])
+    return gaussians, np.append(scale, typical)
+
+
+def _w2_of_pairs(gaussians: Embedding, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Floats:
+    places = gaussians.coordinates
+    return np.linalg.norm(places[u].astype(np.float64) - places[v], axis=1)
+
+
+def _told_apart(others: Floats, own: Floats) -> float:
+    """The part of pairs (one of each) in which the other is larger."""
+    return float(np.searchsorted(np.sort(own), others).mean() / len(own))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
