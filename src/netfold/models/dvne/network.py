@@ -102,6 +102,8 @@ class DVNENetwork(nn.Module):
 
     attribute_unit: Tensor
     """What attributes are multiplied by beside γ; of a network that reads any."""
+    evidence: Tensor
+    """5: how widths follow from the variance of places (`scaled_to`), and what a link leaves open."""
 
     def __init__(
         self,
@@ -114,12 +116,15 @@ class DVNENetwork(nn.Module):
         energy: str = "w2",
         attributes: int = 0,
         attribute_weight: float = 0.0,
+        evidence: bool = False,
     ):
         super().__init__()
         self.dim, self.alpha, self.repulsion, self.energy = dim, alpha, repulsion, ENERGIES[energy]
         self.n_links, self.attribute_weight = n, attribute_weight
         if attributes:
             self.register_buffer("attribute_unit", torch.ones((), dtype=torch.float64))
+        if evidence:
+            self.register_buffer("evidence", torch.zeros(5, dtype=torch.float64))
         self.first = RowEncoder(n + attributes, hidden)
         self.code = Stack((hidden, 2 * dim), "linear")
         self.decoder = Stack((dim, hidden), "linear")
