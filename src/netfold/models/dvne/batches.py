@@ -166,7 +166,8 @@ def by_evidence(learned: Embedding, near: sparse.csr_array, generator: torch.Gen
 
 def _w2_of_pairs(gaussians: Embedding, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Floats:
     places = gaussians.coordinates
-    return np.linalg.norm(places[u].astype(np.float64) - places[v], axis=1)
+    apart: Floats = np.linalg.norm(places[u].astype(np.float64) - places[v], axis=1)
+    return apart
 
 
 def _told_apart(others: Floats, own: Floats) -> float:
