@@ -75,6 +75,9 @@ class Embedder(Configured, Generic[N]):
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
+    encodes_out_links: ClassVar[bool] = False
+    """Whether its encoder reads, of a directed graph, the links that leave a node alone."""
+
     free_vectors: ClassVar[bool] = False
     """Whether its vectors are parameters, each free to be anything, and not what a network makes of some."""
 
