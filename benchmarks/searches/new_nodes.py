@@ -279,8 +279,8 @@ def on_tuples(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> di
     from netfold.models.dhne.scores import TupleScorer, rows_over_known, type_codes_of
 
     draw, options, rng = row["draw"], row["options"], np.random.default_rng(row["draw"])
-    if row["graph"] == "planted":  # two or three groups, which every pair of nodes is silent about
-        whole: Any = nf.datasets.load("planted_triples", edges=4000, groups=2 + draw % 2, seed=draw)
+    if row["graph"] == "planted":  # in two groups, of which no pair of nodes says anything
+        whole: Any = nf.datasets.load("planted_triples", edges=20_000, groups=2, seed=draw)
     else:
         whole = nf.datasets.load(f"dhne_{row['graph']}")
     kind = whole.kinds[0]
@@ -313,10 +313,10 @@ def on_tuples(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> di
     )
     members = {t: x[[whole.nodes[i] in there for i in x.tolist()]] for t, x in members.items()}
     wrong = true.copy()
-    for row in wrong:
-        at = int(rng.choice(np.flatnonzero(~is_new[row])))
-        while tuple(row.tolist()) in every:
-            row[at] = rng.choice(members[int(whole.type_codes[row[at]])])
+    for each in wrong:
+        at = int(rng.choice(np.flatnonzero(~is_new[each])))
+        while tuple(each.tolist()) in every:
+            each[at] = rng.choice(members[int(whole.type_codes[each[at]])])
 
     def fit() -> tuple[Any, float]:
         begun = time.process_time()

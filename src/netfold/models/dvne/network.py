@@ -271,7 +271,7 @@ class DVNENetwork(nn.Module):
         has links with other new nodes (m x k) and where those are (k x 2 dim): these are neighbors too.
         """
         device, found = self.device, []
-        some = torch.randperm(len(known), generator=generator)[:_FAR].numpy()
+        some = torch.randint(len(known), (_FAR,), generator=generator).numpy()
         far = torch.from_numpy(_codes(known, some)).to(device)
         noise = torch.randn(self.dim, generator=generator).to(device)
         reach = float(far[:, : self.dim].std()) or 1.0
