@@ -318,13 +318,14 @@ class DVNENetwork(nn.Module):
         linear = rows.col >= self.n_links if self.n_attributes else None
         outputs = written.sigmoid() if linear is None else torch.where(linear, written, written.sigmoid())
         errors = rows.values.square() * (outputs - rows.values)
-        slope = outputs * (1 - outputs)
-        errors = errors * (slope if linear is None else slope.masked_fill(linear, 1.0))
+        steepness = outputs * (1 - outputs)  # of the sigmoid
+        errors = errors * (steepness if linear is None else steepness.masked_fill(linear, 1.0))
         through = torch.zeros_like(hidden).index_add_(0, around.row, errors[:, None] * table)
         if isinstance(rows, DenseBeside):
             own, constant = self.last.table[self.n_links :], self.last.bias[self.n_links :]
             through += (rows.dense.square() * (torch.addmm(constant, hidden, own.t()) - rows.dense)) @ own
-        return self.alpha * (through * (hidden > 0)) @ weight.t()
+        slope: Tensor = self.alpha * (through * (hidden > 0)) @ weight.t()
+        return slope
 
     @torch.no_grad()
     def mean_variance(
