@@ -314,8 +314,10 @@ def on_tuples(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> di
     members = {t: x[[whole.nodes[i] in there for i in x.tolist()]] for t, x in members.items()}
     wrong = true.copy()
     for each in wrong:
-        at = int(rng.choice(np.flatnonzero(~is_new[each])))
-        while tuple(each.tolist()) in every:
+        places, was = np.flatnonzero(~is_new[each]), each.copy()
+        while tuple(each.tolist()) in every:  # some have all others of a type, so that another place is drawn, too
+            at = int(rng.choice(places))
+            each[:] = was
             each[at] = rng.choice(members[int(whole.type_codes[each[at]])])
 
     def fit() -> tuple[Any, float]:
