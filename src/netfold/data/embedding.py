@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Floats32, Ints, check_choice
+from netfold.data.checks import Floats32, Ints, check_choice, unique_values
 from netfold.data.gaussians import widths
 from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
@@ -264,7 +264,7 @@ class Embedding:
         """The rows that may be answers, in order; None where all may."""
         if nodes is None and of_type is None:
             return None
-        rows = None if nodes is None else np.unique(self.nodes.positions(list(nodes)))
+        rows = None if nodes is None else unique_values(self.nodes.positions(list(nodes)))
         if of_type is None:
             return rows
         types = self._rows_of_types

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import unique_values
 from netfold.data.text import did_you_mean, type_in_words
 from netfold.errors import InputError
 
@@ -339,7 +340,7 @@ def _as_rows(rows: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     checked = array.astype(np.int64)
     if checked.size and not (checked.min() >= 0 and checked.max() < n):
         raise InputError(f"row {checked[(checked < 0) | (checked >= n)][0]} is not among the rows 0 to {n - 1:,}")
-    if len(np.unique(checked)) < len(checked):
+    if len(unique_values(checked)) < len(checked):
         raise InputError("a row is given twice; each node needs its own")
     return checked
 
