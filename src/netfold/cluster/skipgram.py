@@ -132,7 +132,7 @@ def link_steps(
                 nodes, met = torch.unique(pairs[:, own], return_inverse=True)
                 ones = torch.ones(len(met[0]), device=nodes.device)
                 alone, against = _against(nodes, met[0], ones, row, drawn[groups], n_negatives)
-                yield PairBatch(nodes, alone, met, against)
+                yield PairBatch(nodes, alone, against, met)
 
     return portions.steps, of
 
@@ -188,7 +188,7 @@ def _windows(walks: Tensor, counts: Ints, drawn: Tensor, window: int, n_negative
     met[there] = places
     weights = center_weights(walks, window).flatten()
     alone, against = _against(nodes, met.clamp(min=0).flatten(), weights, counts, drawn, n_negatives)
-    return Windows(nodes, alone, met, window, against)
+    return Windows(nodes, alone, against, met, window)
 
 
 def _groups_of(counts: Ints) -> Ints:

@@ -26,6 +26,7 @@ from torch import Tensor
 from netfold.cluster.exchange import Exchange, LinkedGraph, RankGraph, named_rows, swapped
 from netfold.cluster.network import RankNetwork
 from netfold.cluster.ranks import Ranks
+from netfold.data.checks import unique_values
 from netfold.models.drne.batches import (
     Batch,
     Hashes,
@@ -191,7 +192,7 @@ class ShardedDRNE(RankNetwork):
         cuts = torch.tensor([self._graph.n_nodes * i // self.steps for i in range(1, self.steps)], dtype=torch.int64)
         of_bin = torch.searchsorted(cuts, ends)
         filled = ends.diff(prepend=ends.new_zeros(1)) > 0
-        steps = np.unique(of_bin[filled].numpy())
+        steps = unique_values(of_bin[filled].numpy())
         return torch.from_numpy(np.searchsorted(steps, of_bin[bins].numpy())).to(self.own.device), len(steps)
 
     def _step(self, drawn: Sequences, rows: Tensor) -> Step:
