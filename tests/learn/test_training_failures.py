@@ -120,3 +120,55 @@ def test_training_that_stops_at_once_says_so(capsys: pytest.CaptureFixture[str])
     assert "hardly moved" not in said_by(Bowl(), capsys, 0.1, tolerance=1e-3, patience=2)
     last = said_by(Bowl(), capsys, 1e-9, tolerance=1e-3, patience=2)
     assert last == "Bowl: the objective hardly moved in 3 epochs, and training ended; another lr may help"
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_rank_that_was_told_to_end_hears_no_more(told: bool, tmp_path: Path) -> None:
+    """torchrun passes Ctrl-C on, once the terminal has told all: the second must not end what is said of the first."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    terminate = signal.getsignal(signal.SIGTERM)
+    network = Bowl()
+
+    def run() -> None:
+        train(
+            network, one_batch, sgd(network), epochs=3, checkpoint=Checkpoint(tmp_path, {}, every=0), agree=float,
+            on_epoch=lambda r: signal.raise_signal(signal.SIGINT) if told and r["epoch"] == 2 else None,
+        )  # fmt: skip
+
+    try:
+        if told:
+            with pytest.raises(KeyboardInterrupt):
+                run()
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            run()
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            assert signal.getsignal(signal.SIGTERM) is terminate
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, terminate)
+    assert len(Checkpoint(tmp_path, {}).restore(Bowl(), [])) == (2 if told else 3)
+
+
+def test_a_signal_that_comes_while_ranks_agree_is_heard_after_the_next_epoch(tmp_path: Path) -> None:
+    """What it interrupts has asked the others already: to end there would leave them behind, to forget it deaf."""
+    before, terminate = signal.signal(signal.SIGINT, signal.default_int_handler), signal.getsignal(signal.SIGTERM)
+    network, calls = Bowl(), []
+
+    def agree(x: float) -> float:
+        calls.append(x)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return x
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(
+                network, one_batch, sgd(network), epochs=9, checkpoint=Checkpoint(tmp_path, {}, every=0), agree=agree
+            )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, terminate)
+    assert calls == [0, 0, 2 * signal.SIGINT]
+    assert len(Checkpoint(tmp_path, {}).restore(Bowl(), [])) == 3

@@ -153,6 +153,7 @@ def train(
         if epochs:
             stack.enter_context(progress.over(epochs, rows, done=len(history)))
         interrupted = stack.enter_context(_interrupts(checkpoint is not None, patient=agree is not None))
+        ended_by = 0  # the signal that ends the training; of several processes, one that all know of
         while len(history) < epochs and not converged(history, tolerance, patience):
             epoch = len(history)
             for block, optimizer in zip(blocks, optimizers, strict=True):
@@ -164,20 +165,24 @@ def train(
             stop = True  # also where the hook raises: between two epochs the state is whole
             try:
                 stop = on_epoch is not None and on_epoch(dict(history[-1])) is True
-                if agree is not None:
-                    code = int(agree(2 * (interrupted[0] if interrupted else 0) + stop))
-                    stop, interrupted[:] = bool(code & 1), [code >> 1] * (code > 1)
+                ended_by = interrupted[0] if interrupted else 0
+                if agree is not None:  # a signal that comes meanwhile waits for the next epoch, when all hear of it
+                    code = int(agree(2 * ended_by + stop))
+                    stop, ended_by = bool(code & 1), code >> 1
             finally:
                 if checkpoint:
                     with part("checkpoints"):
-                        checkpoint.epoch(network, optimizers, history, now=stop or bool(interrupted))
-            if stop or interrupted:
+                        checkpoint.epoch(network, optimizers, history, now=stop or ended_by > 0)
+            if stop or ended_by or (agree is None and interrupted):
                 _log.info("training was stopped after epoch %d of %d", len(history), epochs)
                 break
         if checkpoint:
             checkpoint.save(network, optimizers, history)
-    if interrupted:
-        _end_by(interrupted[0])
+        if not ended_by:  # one that came after the last epoch
+            ended_by = interrupted[0] if interrupted else 0
+            ended_by = ended_by if agree is None else int(agree(ended_by))
+    if ended_by:
+        _end_by(ended_by)
     finite = all(is_finite(p.detach()) for block in blocks for p in block.parameters)
     if not (finite if agree is None else agree(not finite) == 0):
         raise TrainingError(f"the parameters are no longer finite after epoch {len(history)}; {_ADVICE}")
@@ -210,7 +215,8 @@ def _remark(history: Sequence[Record], ended_early: bool, patience: int, progres
 def _interrupts(wanted: bool, *, patient: bool = False) -> Iterator[list[int]]:
     """With a checkpoint to write, the first Ctrl-C or SIGTERM waits for the end of the epoch; the second does not.
 
-    A `patient` process waits however many come: torchrun passes Ctrl-C on to ranks that the terminal told already.
+    A `patient` process waits however many come, and having been told hears no more: torchrun passes Ctrl-C on to ranks
+    that the terminal told already, and some of them are saying by then how to go on.
     """
     seen: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -233,7 +239,8 @@ def _interrupts(wanted: bool, *, patient: bool = False) -> Iterator[list[int]]:
     try:
         yield seen
     finally:
-        restore()
+        if not (patient and seen):
+            restore()
 
 
 def _end_by(number: int) -> NoReturn:

@@ -261,7 +261,7 @@ class DRNENetwork(nn.Module):
         Gates begin with Xavier's weights for [h, X] together and remember (b_f = 1); the MLP begins at the mean of what
         it is to say, where its ReLU is not silent. `spread`: where these nodes are a part of all.
         """
-        logs = torch.log1p(degrees.float())
+        logs = torch.log1p(degrees.cpu().float())  # there, so that a start is the same on every device
         mean, std = (logs.mean(), logs.std()) if spread is None else spread.logs
         if how == "random" and spread is not None:
             self.table.copy_(spread.draw(lambda count, own: self._random(own, count, START[how])))
@@ -269,7 +269,7 @@ class DRNENetwork(nn.Module):
             self.table.copy_(self._random(generator, len(self.table) if how == "random" else 1, START[how]))
         if how == "degree":
             size = (logs - mean) / std.clamp(min=EPS)
-            self.table.add_(size[:, None] * self._random(generator, 1, START[how]).to(self.table.device))
+            self.table.add_((size[:, None] * self._random(generator, 1, START[how])).to(self.table.device))
         self.table[degrees == 0] = 0
         for gate in (*self.input.chunk(4, dim=1), *self.recurrent.chunk(4, dim=1)):
             xavier_(gate, generator, fan_in=2 * self.dim)
