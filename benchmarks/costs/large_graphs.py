@@ -7,8 +7,9 @@
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the
 CPU: the faster of the second and third epoch (of `--epochs 1` that one, by its parts), the seconds before the first
-(imports, the start, what is prepared), and the peak memory of the process, or of the GPU. Seconds are those of the CPU, or of the clock with a GPU, where the
-device is started before and "before" is that of a second fit: the first loads and compiles what torch needs, once.
+(imports, the start, what is prepared), and the peak memory of the process, or of the GPU. Seconds are those of the CPU,
+or of the clock with a GPU, where the device is started before and "before" is that of a second fit: the first loads and
+compiles what torch needs, once.
 With `--json` a line is appended for every model; with `--profile` a file tells where a second fit's time went, by the
 parts of `nf.profile` and, of some batches, by torch's operations. With `--base` the same is measured of a commit's
 source and of this one, in turn, twice each; the less of two counts, and what takes over 1.2 times the base is named.
