@@ -2,7 +2,7 @@
 
     python benchmarks/figures/costs.py benchmarks/costs.jsonl -o docs/costs.png
 
-A picture a device and a line a model; the number beside a name is the exponent of its seconds in nodes, by least squares.
+A picture a device, a line a model; the number beside a name is the exponent of its seconds in nodes, by least squares.
 Of several measurements of one size the least counts. Needs matplotlib ([viz]).
 """
 
