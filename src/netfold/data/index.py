@@ -104,6 +104,12 @@ class Index:
         return sum(lists.probes for lists in self._lists.values())
 
     @property
+    def rows_compared(self) -> int:
+        """About how many rows a search of all nodes compares with its query: centers, and those of the lists."""
+        every = [x.faiss.nlist + x.probes * x.faiss.ntotal // x.faiss.nlist for x in self._lists.values()]
+        return sum(every) if every else self._count
+
+    @property
     def type_recalls(self) -> dict[str, dict[str, float]]:
         """As `recall_`, of each type that has lists of its own: of a search of it, from its own nodes and from all."""
         return {name: lists.recall for name, lists in self._lists.items() if name}

@@ -228,7 +228,7 @@ def _seen_codes(column: Column, scale: _Scale, unseen: str, nodes: Sequence[Any]
         seen = listed(scale.categories)
         raise InputError(
             f"{where} has {name!r} as {printable(column.name)}, which no node had when the model was fitted ({seen}); "
-            "leave it out where it is not known, or say unseen='missing'"
+            "leave it empty where that is what is known"
         )
     return codes
 
@@ -244,7 +244,10 @@ def _seen_words(column: Column, scale: _Scale, unseen: str) -> sparse.csr_array:
         new = unique_values(at[~there])
         if unseen == "error" and len(new):
             said = f"{counted(len(new), 'word')} of {printable(column.name)} ({listed([names[i] for i in new[:6]])})"
-            warnings.warn(f"{said} were not there when the model was fitted, and are passed over", stacklevel=4)
+            verbs = ("was", "is") if len(new) == 1 else ("were", "are")
+            warnings.warn(
+                f"{said} {verbs[0]} not there when the model was fitted, and {verbs[1]} passed over", stacklevel=4
+            )
         data, rows, at = data[there], rows[there], moved[at[there]]
     data = data * scale.weights[at]
     some = data > 0

@@ -26,7 +26,7 @@ from netfold.evaluate.centralities import MEASURES, betweenness, closeness, larg
 from netfold.evaluate.class_tasks import MAJORITY, class_figures, neighbor_scorer
 from netfold.evaluate.classes import Split, classes_of_nodes, node_splits, normalized, percent
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, chosen_score, of_vectors, pair_scores
+from netfold.evaluate.scores import PairScores, VectorScores, chosen_score, of_vectors, pair_scores
 from netfold.evaluate.task import NORMALIZE
 
 __all__ = ["SIMILARITIES", "centrality", "predicted_roles", "regular_equivalence", "roles", "vs_similarity"]
@@ -186,7 +186,8 @@ def regular_equivalence(
     The similarity is VS (see `vs_similarity`), the score one that `pair_scores` knows, by default the product, as in
     DRNE's paper.
     All pairs of two nodes that have links are ranked; where there are more than `pairs`, that many random ones with one
-    end among 512 random nodes. The baselines are spectral vectors of the same width and the heuristics of pairs.
+    end among 512 random nodes. The baselines are spectral vectors of the same width, the heuristics of pairs, and the
+    product of the mean degrees of both nodes' neighbors: about centrality over degree, which VS is mostly made of.
     """
     check_choice(SIMILARITIES, similarity=similarity)
     check_at_least_one(pairs=pairs)
@@ -278,7 +279,11 @@ def _kendall(scores: PairScores, u: Ints, v: Ints, truth: Floats) -> float:
 
 def _cheap(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairScores]:
     vectors = baseline_embeddings(graph, dim, seed)
-    return {name: pair_scores(x, graph, of_vectors(score)) for name, x in vectors.items()} | pair_scorers(graph)
+    near = links(graph, directed=False, weights=False, loops="drop")
+    degrees = np.diff(near.indptr).astype(np.float64)
+    around = (near @ degrees) / np.maximum(degrees, 1)
+    cheap = {name: pair_scores(x, graph, of_vectors(score)) for name, x in vectors.items()} | pair_scorers(graph)
+    return cheap | {"degrees of neighbors": VectorScores(around[:, None])}
 
 
 def _pairs(nodes: Ints, most: int, seed: int) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-from netfold.learn.draws import Chances, uniform
+from netfold.learn.draws import Chances, permutation, uniform
 from netfold.learn.sparse_rows import PIECE
 from netfold.learn.walks import Links, random_walks
 
@@ -429,12 +429,12 @@ def window_batches(
     batch_size: int,
 ) -> Callable[[torch.Generator], Iterator[Windows]]:
     """The batches of an epoch for a generator: `walks` walks from each node that has links, in random order."""
-    starts = links.degrees.nonzero()[:, 0]
+    starts = links.with_links
     part = batch_size * max(1, PIECE[links.device.type] // (length * batch_size))
 
     def of(generator: torch.Generator) -> Iterator[Windows]:
-        order = torch.randperm(walks * len(starts), generator=generator) % len(starts)
-        for some in torch.split(starts[order.to(starts.device)], part):
+        order = permutation(walks * len(starts), generator, starts.device, large=is_large(len(links))) % len(starts)
+        for some in torch.split(starts[order], part):
             drawn = random_walks(links, some, length, generator, p=p, q=q)
             for batch in torch.split(drawn, batch_size):
                 yield _windows(batch, noise, window, n_negatives, generator)

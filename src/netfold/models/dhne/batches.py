@@ -17,6 +17,7 @@ from torch.nn import functional
 from netfold.data.checks import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.scaling import Block
+from netfold.learn.draws import permutation
 from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
@@ -315,11 +316,12 @@ def batches(
     anew at each step, is dropped before encoding and the others are scaled up.
     """
     total = sum(len(tuples.rows) for tuples in source.tuples)
+    large = is_large(sum(len(rows) for rows in source.written))
     steps = math.ceil(total / batch_size) if batch_size else min(_STEPS, max(_FEWEST, total // _LEAST), total)
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
-        order = [_shuffled(len(tuples.rows), steps, generator, source.device) for tuples in source.tuples]
-        parts = [_shuffled(len(rows), steps, generator, source.device) for rows in source.written]
+        order = [_shuffled(len(tuples.rows), steps, generator, source.device, large) for tuples in source.tuples]
+        parts = [_shuffled(len(rows), steps, generator, source.device, large) for rows in source.written]
         for some in _runs(steps, total * (1 + per_positive)):
             questions = [
                 _with_negatives(tuples, mine[some], per_positive, generator, source.dtype)
@@ -333,9 +335,9 @@ def batches(
     return of
 
 
-def _shuffled(n: int, steps: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, ...]:
+def _shuffled(n: int, steps: int, generator: torch.Generator, device: torch.device, large: bool) -> tuple[Tensor, ...]:
     """0..n-1 in random order, in so many parts of nearly the same length."""
-    order = torch.randperm(n, generator=generator).to(device)
+    order = permutation(n, generator, device, large=large)
     return torch.tensor_split(order, [n * i // steps for i in range(1, steps)])
 
 

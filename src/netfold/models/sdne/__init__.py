@@ -70,6 +70,7 @@ class SDNE(Embedder["SDNENetwork"]):
 
     counted: ClassVar[bool] = True
     maps: ClassVar[bool] = True
+    encodes_out_links: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(
         (256,), "widths of the encoder's layers before the embedding; the decoder mirrors them", at_least=1

@@ -144,8 +144,12 @@ class SDNENetwork(nn.Module):
         Walks the chunks and, where gradients are on, adds each chunk's to `grad` before the next: the activations of
         one chunk are all that is ever alive. The first-order term needs the vectors of all neighbors, so those are
         encoded once beforehand (|U| x dim), and the term's gradient at a chunk's vectors, 2 alpha (L + Lᵀ) Y, is known.
+        Where one chunk has them all, they are encoded that once.
         """
-        everyone = self._vectors(batch) if self.alpha or self.written is not None else None
+        alone = self.encode(batch.chunks[0].seen) if len(batch.chunks) == 1 else None
+        everyone = None
+        if self.alpha or self.written is not None:
+            everyone = self._vectors(batch) if alone is None else alone.detach()
         if self.written is not None and everyone is not None:
             self.solve(everyone)
         whole = self._output_sum(batch.gaps)
@@ -153,7 +157,7 @@ class SDNENetwork(nn.Module):
         second, first, start = self.first.bias.new_zeros(()), self.first.bias.new_zeros(()), 0
         attributes = torch.zeros_like(second)
         for chunk in batch.chunks:
-            y = self.encode(chunk.seen)
+            y = self.encode(chunk.seen) if alone is None else alone
             part, hidden = y.new_zeros(()), None
             if chunk.decoded:
                 hidden, outputs = self._decoded(chunk.rows, y)
