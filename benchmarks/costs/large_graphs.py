@@ -58,9 +58,9 @@ def measure(
         model.fit(graph, *own, progress=False, on_epoch=meter)
     clock = meter.wall if device == "cuda" else meter.cpu
     each = [b - a for a, b in pairwise(clock)]
-    epoch = (
-        min(each[1:]) if spent is None else sum(x[device == "cpu"] for name, x in spent.parts.items() if name in PARTS)
-    )
+    epoch = min(each[1:], default=0.0)
+    if spent is not None:
+        epoch = sum(x[device == "cpu"] for name, x in spent.parts.items() if name in PARTS)
     gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
     first, in_all = max(each[0] - epoch, 0.0), meter.now() - clock[0]
     again, table = _again(model, graph, own, device, bool(profile)) if device == "cuda" or profile else (first, "")

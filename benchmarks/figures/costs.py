@@ -2,8 +2,8 @@
 
     python benchmarks/figures/costs.py benchmarks/costs.jsonl -o docs/costs.png
 
-One line a model and device; the number beside a name is the exponent of its seconds in nodes, by least squares. Of
-several measurements of one size the least counts. Needs matplotlib ([viz]).
+A picture a device, a line a model; the number beside a name is the exponent of its seconds in nodes, by least squares.
+Of several measurements of one size the least counts. Needs matplotlib ([viz]).
 """
 
 from __future__ import annotations
@@ -48,18 +48,29 @@ def main() -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), constrained_layout=True)
     of_all = lines([json.loads(line) for line in Path(asked.file).read_text().splitlines()])
-    names = sorted({name for _, name in of_all})
-    for (device, name), of in sorted(of_all.items()):
-        label = f"{name}, {device}" + (f" {exponent(of):.2f}" if len(of) > 1 else "")
-        style = {"marker": "o", "linestyle": "-"} if device == "cpu" else {"marker": "^", "linestyle": "--"}
-        axes.loglog(list(of), list(of.values()), label=label, color=f"C{names.index(name)}", **style)
-        print(name, device, {n: float(f"{x:.3g}") for n, x in of.items()}, f"exponent {exponent(of):.2f}")
-    axes.set_xlabel("nodes (five edges a node)")
-    axes.set_ylabel("seconds an epoch")
-    axes.legend(fontsize=7, ncols=2)
+    names, devices = sorted({name for _, name in of_all}), sorted({device for device, _ in of_all})
+    figure, grid = pyplot.subplots(
+        1, len(devices), figsize=(5 * len(devices), 4.5), sharey=True, squeeze=False, constrained_layout=True
+    )
+    for device, axes in zip(devices, grid[0], strict=True):
+        for name in names:
+            of = of_all.get((device, name), {})
+            if of:
+                axes.loglog(
+                    list(of), list(of.values()), marker="o", color=f"C{names.index(name)}", label=_label(name, of)
+                )
+                print(name, device, {n: float(f"{x:.3g}") for n, x in of.items()}, f"exponent {exponent(of):.2f}")
+        axes.set_title({"cpu": "one core of a CPU", "cuda": "one GPU"}[device])
+        axes.set_xlabel("nodes (five edges a node)")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+    grid[0][0].set_ylabel("seconds an epoch")
     figure.savefig(asked.output, dpi=110)
+
+
+def _label(name: str, of: dict[int, float]) -> str:
+    return f"{name}: nodes^{exponent(of):.2f}" if len(of) > 1 else name
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from netfold.learn.draws import FEW, TABLE, normal, numbers_below, permutation, uniform
+from netfold.learn.draws import FEW, TABLE, Chances, normal, numbers_below, permutation, uniform
 from netfold.learn.skipgram import batch_by_size
 
 WORD = (1 << 64) - 1
@@ -74,3 +74,16 @@ def test_a_step_meets_half_of_a_large_graph_and_small_ones_stay():
     assert TABLE >= 100_000 * 256
     assert batch_by_size(4096, 100_000, 2) == 4096 and batch_by_size(4096, 100_001, 2) == 50_000
     assert batch_by_size(64, 100_000, 160) == 64 and batch_by_size(64, 2_000_000, 160) == 12_500
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000, 4097])
+@pytest.mark.parametrize("kind", ["alike", "skewed", "crowded"])
+def test_places_by_a_guide_are_those_by_a_search(n, kind):
+    weights = torch.rand(n, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
+    weights = {"alike": torch.ones_like(weights), "skewed": weights**6, "crowded": weights**80}[kind] + 1e-300
+    sums = weights.cumsum(0) / weights.sum()
+    drawn = torch.rand(5000, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    drawn[: min(n, 5000) - 1] = sums[: min(n, 5000) - 1].clamp(max=1 - 2**-53)  # on the very sums
+    chances = Chances(sums)
+    assert torch.equal(chances.at(drawn), torch.searchsorted(sums, drawn, right=True).clamp(max=n - 1))
+    assert (chances._guide is None) == (n == 1 or (kind != "alike" and n > 7)), "both ways are tried"

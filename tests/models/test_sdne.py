@@ -187,6 +187,18 @@ def test_a_sigmoid_output_refuses_weights_above_one():
         fit(weighted(), output="sigmoid")
 
 
+def test_tables_in_16_bits_are_of_32_again_once_trained():
+    """Whatever is done with the model: held out, settled, placed by."""
+    options = {"optimizer": "adam16", "tables": "bfloat16"}
+    assert fit(karate(), held_out=0.2, **options).network_.first.table.dtype == torch.float32
+    graph = karate()
+    model = fit(graph, **options)
+    evolving = nf.Evolving(model)
+    evolving.update([("new", graph.nodes[0]), ("new", graph.nodes[1])])
+    evolving.settle(graph)
+    assert "new" in evolving.embedding_ and evolving.model.network_.last.table.dtype == torch.float32
+
+
 @pytest.mark.parametrize("more", [{"optimizer": "adam"}, {"output": "sigmoid"}, {"decoder": "solve"}])
 def test_tables_in_16_bits_are_refused_where_nothing_rounds_them(more):
     options = {"optimizer": "adam16", "tables": "bfloat16"}

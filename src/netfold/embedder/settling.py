@@ -194,8 +194,8 @@ def _grow(model: Embedder[Any], network: Any, known: npt.NDArray[np.int64]) -> N
             parameter.copy_(old[name])
             continue
         parameter.zero_()
-        parameter[rows.to(parameter.device)] = old[name][at.to(old[name].device)].to(parameter.device)
-        parameter[len(known) :] = old[name][n_old:].to(parameter.device)
+        parameter[rows.to(parameter.device)] = old[name][at.to(old[name].device)].to(parameter)
+        parameter[len(known) :] = old[name][n_old:].to(parameter)
 
 
 def _per_node(model: Embedder[Any]) -> set[str]:

@@ -131,7 +131,7 @@ def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> 
     p.addcdiv_(state["mean"], size, value=-lr / (1 - 0.9**steps))
 
 
-_AT_ONCE = {"cpu": 1 << 16, "cuda": 1 << 26}
+_AT_ONCE = {"cpu": 1 << 16, "cuda": 1 << 23}
 """How many numbers of a table are stepped at a time: what stays in a cache, or is little beside a GPU's memory."""
 _PERIOD = 4096
 """After so many rows the numbers that rounding is decided by come again."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-from netfold.learn.draws import permutation, uniform
+from netfold.learn.draws import Chances, permutation, uniform
 from netfold.learn.sparse_rows import PIECE
 from netfold.learn.walks import Links, random_walks
 
@@ -405,8 +405,11 @@ class Noise:
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """So many nodes."""
-        drawn = uniform((count,), generator, self.sums.device)
-        return torch.searchsorted(self.sums, drawn, right=True).clamp_(max=len(self.sums) - 1)
+        return self._chances.at(uniform((count,), generator, self.sums.device))
+
+    @cached_property
+    def _chances(self) -> Chances:
+        return Chances(self.sums)
 
     def draw_groups(self, groups: int, generator: torch.Generator) -> Tensor:
         """Nodes for so many groups of centers: groups x S."""
@@ -487,12 +490,12 @@ def pair_batches(
     `weights`: nnz. Of an undirected matrix an edge comes in either direction, half the time each.
     """
     sums = weights.double().cumsum(0)
-    sums = sums / sums[-1]
+    chances = Chances(sums / sums[-1])
 
     def of(generator: torch.Generator) -> Iterator[PairBatch]:
         for start in range(0, samples, batch_size):
             drawn = uniform((min(batch_size, samples - start),), generator, sums.device)
-            at = torch.searchsorted(sums, drawn, right=True).clamp_(max=len(sums) - 1)
+            at = chances.at(drawn)
             yield _pairs(torch.stack([links.keys[at] // len(links), links.ends[at]]), noise, n_negatives, generator)
 
     return of

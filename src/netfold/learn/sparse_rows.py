@@ -28,7 +28,7 @@ PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 On the CPU 8 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page,
 every time, and they fall out of the cache besides.
 """
-_WIDENED = 64
+_WIDENED = 32
 """So many columns of a table in 16 bits are made such of 32 at a time."""
 
 

@@ -411,7 +411,7 @@ class SDNE(Embedder["SDNENetwork"]):
         from netfold.embedder.attributes import joint_rows
 
         block = None if data.block is None else network.scaled(data.block)
-        rows = joint_rows(network.weighed(data.graph.adjacency), block, network.first.table)
+        rows = joint_rows(network.weighed(data.graph.adjacency), block, network.first.bias)
         return lambda nodes: network.encode(rows.take(nodes))
 
     def _encode(self, links: KnownLinks) -> npt.NDArray[np.float32]:

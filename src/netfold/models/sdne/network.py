@@ -427,11 +427,11 @@ class SDNENetwork(nn.Module):
 
     def _walk(self, matrix: sparse.csr_array, block: Block | None) -> Iterator[SparseRows]:
         if block is None or not self.n_attributes:
-            yield from in_chunks(matrix, self.chunk_rows(), self.first.table)
+            yield from in_chunks(matrix, self.chunk_rows(), self.first.bias)
             return
         own = self.scaled(block)
         for part in parts(matrix.shape[0], self.chunk_rows()):
-            yield joint_rows(matrix[part], taken(own, part), self.first.table)
+            yield joint_rows(matrix[part], taken(own, part), self.first.bias)
 
     @property
     def device(self) -> torch.device:
