@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ __all__ = [
     "Noise",
     "PairBatch",
     "Read",
+    "Steps",
     "Windows",
     "add_at",
     "batch_by_size",
@@ -71,6 +72,25 @@ def batch_by_size(usual: int, nodes: int, per_node: int) -> int:
 def is_large(nodes: int) -> bool:
     """Whether defaults follow the number of nodes: up to 100,000 of them they do not."""
     return nodes > _STAYS
+
+
+class Steps(NamedTuple):
+    """How many steps an epoch has where nobody says: as a rule, and of a large graph, where fewer cost less.
+
+    >>> Steps(16, 8).count(5_000), Steps(16, 8).count(1_000_000), Steps(16, 4).rate(1_000_000)
+    (16, 8, 2.0)
+    """
+
+    usual: int
+    large: int
+
+    def count(self, nodes: int) -> int:
+        """For so many nodes."""
+        return self.large if is_large(nodes) else self.usual
+
+    def rate(self, nodes: int) -> float:
+        """What the learning rate is multiplied by: the root of how much larger a step is than as a rule."""
+        return math.sqrt(self.usual / self.count(nodes))
 
 
 @torch.no_grad()
