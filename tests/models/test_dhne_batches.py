@@ -12,8 +12,10 @@ import torch
 from allocations import Allocations
 from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepared, sorted_alike, tuples_of
 from netfold.data.hypergraph import Hypergraph, co_occurrences
+from netfold.learn import skipgram
 from netfold.models.dhne import DHNE
 from netfold.models.dhne.batches import _by_column, co_occurrences_on, counts_by_type, tuple_rows
+from problems import problem_of
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 9, 1000, None])
@@ -147,3 +149,16 @@ def test_pairs_sorted_all_at_once_are_counted_as_row_by_row():
         for name in ("data", "indices", "indptr"):
             mine, theirs = getattr(one, name), getattr(other, name)
             assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(("stays", "steps", "rate"), [(100_000, 128, 1.0), (10, 24, math.sqrt(128 / 24))])
+def test_a_large_hypergraph_has_fewer_steps_at_a_higher_rate(stays, steps, rate, monkeypatch):
+    monkeypatch.setattr(skipgram, "_STAYS", stays)
+    rng = np.random.default_rng(0)
+    triples = {(f"u{a}", f"i{b}", f"t{c}") for a, b, c in rng.integers(40, size=(9000, 3)).tolist()}
+    graph = Hypergraph.from_tuples(sorted(triples), {node: node[0] for triple in triples for node in triple})
+    problem = problem_of(DHNE(dim=4, lr=0.01), graph)
+    epoch = list(problem.batches(0))
+    assert len(epoch) == steps and problem.blocks[0].lr == pytest.approx(0.01 * rate)
+    assert sum(float(piece.truth.sum()) for batch in epoch for piece in batch.forms[0]) == len(triples)
+    assert problem_of(DHNE(dim=4, lr=0.01, batch_size=500), graph).blocks[0].lr == 0.01
