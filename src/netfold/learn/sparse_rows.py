@@ -228,11 +228,12 @@ def _has_triton() -> bool:
 
 def _add_csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor) -> None:
     """out += X D; on a GPU in place, without an array for the product."""
-    if _has_kernel(crow, values, dense) and out.is_contiguous():
+    alike = out.dtype == dense.dtype and out.is_contiguous()
+    if alike and _has_kernel(crow, values, dense):
         from netfold.learn.kernels import csr_product
 
         csr_product(crow, col, values, dense, out)
-    elif dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
+    elif alike and dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
         torch.addmm(out, _csr(crow, col, values, (len(crow) - 1, len(dense))), dense, out=out)
     else:
         out += _csr_matmul(crow, col, values, dense)
