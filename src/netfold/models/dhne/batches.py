@@ -265,7 +265,8 @@ class HeldOut:
     def _add_entries(self, form: Form, rows: Tensor, entries: list[list[Tensor]]) -> None:
         for a, b in permutations(range(len(form.types)), 2):
             t, u = form.types[a], form.types[b]
-            entries[t].append(self._rows[t].find(rows[:, a], self._columns[t, u][rows[:, b]]))
+            columns = self._columns[t, u].index_select(0, rows[:, b])
+            entries[t].append(self._rows[t].find(rows[:, a], columns))
 
 
 class _Entries:
@@ -296,8 +297,9 @@ class _Entries:
     def less(self, entries: Tensor) -> Tensor:
         """What the encoder sees when each of these entries, one named twice twice, counts 1 less: nnz."""
         seen, ones = self.seen.clone(), torch.ones(len(entries), dtype=self._counts.dtype, device=entries.device)
-        left = self._counts.clone().index_add_(0, entries, ones, alpha=-1)[entries]
-        seen[entries] = self._coder.scale(left, self._largest[entries]) * self._factors[entries]
+        left = self._counts.clone().index_add_(0, entries, ones, alpha=-1).index_select(0, entries)
+        largest, factors = self._largest.index_select(0, entries), self._factors.index_select(0, entries)
+        seen[entries] = self._coder.scale(left, largest) * factors
         return seen
 
 
@@ -351,7 +353,7 @@ def _with_negatives(
     tuples: Tuples, mine: Sequence[Tensor], per_positive: int, generator: torch.Generator, dtype: torch.dtype
 ) -> list[_Question]:
     """For each of some steps, its hyperedges and then tuples that are none, and which is which; and their columns."""
-    positives = tuples.rows[torch.cat(list(mine))]
+    positives = tuples.rows.index_select(0, torch.cat(list(mine)))
     others, owner = tuples.negatives.draw(positives, per_positive, generator)
     ends = torch.tensor([len(part) for part in mine]).cumsum(0)
     cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
@@ -389,14 +391,14 @@ def _batch(
                 seen.take(nodes) if few else seen,
                 None if few else nodes,
                 source.written[t].take(part),
-                place[part],
+                place.index_select(0, part),
                 None if own is None else own.take(nodes),
             )
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
     for tuples, (rows, truth, columns), width in zip(source.tuples, questions, hidden, strict=True):
-        local = [places[t][rows[:, i]] for i, t in enumerate(tuples.form.types)]
+        local = [places[t].index_select(0, rows[:, i]) for i, t in enumerate(tuples.form.types)]
         forms.append(_pieces(tuples.form, torch.stack(local, dim=1), (truth, columns), counts, width))
     return Batch(types, forms, share)
 
@@ -425,7 +427,7 @@ def _distinct(named: Sequence[Tensor], n: int) -> tuple[Tensor, Tensor]:
 
 def _are_few(nodes: Tensor, rows: SparseRows) -> bool:
     """Whether picking out the rows of these nodes takes less time than reading all."""
-    return 2 * int(rows.crow.diff()[nodes].sum()) < len(rows.values)
+    return 2 * int(rows.crow.diff().index_select(0, nodes).sum()) < len(rows.values)
 
 
 def _pieces(

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -235,6 +236,18 @@ class SDNENetwork(nn.Module):
         if columns is not None:
             counted = outputs.new_zeros(rows.width).index_fill_(0, columns, scale)[rows.col]
         return squares + losses.second_order_correction(outputs.sigmoid(), rows.values, self.beta, counted)
+
+    @torch.no_grad()
+    def keep_tables(self, kind: torch.dtype) -> None:
+        """Let the tables of the first and of the last layer have numbers of another kind: of 16 bits, or of 32."""
+        for layer in (self.first, self.last):
+            if layer.table.dtype != kind:
+                layer.table = nn.Parameter(layer.table.to(kind))
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
+        """As `torch.nn.Module`; numbers of 16 bits as such of 32, which files hold."""
+        state: dict[str, Any] = super().state_dict(*args, **kwargs)
+        return {name: x.float() if x.dtype == torch.bfloat16 else x for name, x in state.items()}
 
     @property
     def trained(self) -> list[nn.Parameter]:
