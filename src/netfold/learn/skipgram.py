@@ -78,7 +78,7 @@ def is_large(nodes: int) -> bool:
 class Steps(NamedTuple):
     """How many steps an epoch has where nobody says: as a rule, and of a large graph, where fewer cost less.
 
-    >>> Steps(16, 8).count(5_000), Steps(16, 8).count(1_000_000), Steps(16, 4).rate(1_000_000)
+    >>> Steps(16, 8).count(5_000), Steps(16, 8).count(1_000_000), Steps(16, 8).rate(1_000_000)
     (16, 8, 2.0)
     """
 
@@ -90,8 +90,8 @@ class Steps(NamedTuple):
         return self.large if is_large(nodes) else self.usual
 
     def rate(self, nodes: int) -> float:
-        """What the learning rate is multiplied by: the root of how much larger a step is than as a rule."""
-        return math.sqrt(self.usual / self.count(nodes))
+        """What the learning rate is multiplied by: how much larger a step is than as a rule."""
+        return self.usual / self.count(nodes)
 
 
 @torch.no_grad()

@@ -233,8 +233,7 @@ class DHNE(Embedder["DHNENetwork"]):
     schedule: str = training("schedule")
     batch_size: int | None = training(
         "batch_size",
-        help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at most; above 100,000 "
-        "nodes a 24th, and 2.3 times the learning rate",
+        help="hyperedges a step; None takes a 128th of all or 64, whichever is more, and a 16th at most",
     )
     tolerance: float = training(
         "tolerance",
@@ -325,7 +324,7 @@ class DHNE(Embedder["DHNENetwork"]):
 
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dhne.batches import DHNE_STEPS, Drawing, batches, source
+        from netfold.models.dhne.batches import Drawing, batches, source
 
         with large_on(device, data.graph.n_nodes):
             network = self._network(data.facts)
@@ -357,7 +356,7 @@ class DHNE(Embedder["DHNENetwork"]):
             hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
             dropout=self.dropout,
         )
-        lr = self._by_size(data.graph.n_edges)["lr"] * (1.0 if self.batch_size else DHNE_STEPS.rate(data.graph.n_nodes))
+        lr = self._by_size(data.graph.n_edges)["lr"]
         blocks = [Block(list(network.parameters()), self.optimizer, lr)]
         return Problem(
             network,

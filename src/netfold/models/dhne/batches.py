@@ -18,13 +18,12 @@ from netfold.data.checks import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.scaling import Block
 from netfold.learn.draws import permutation
-from netfold.learn.skipgram import Steps, is_large
+from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
 __all__ = [
-    "DHNE_STEPS",
     "Batch",
     "Drawing",
     "HeldOut",
@@ -39,7 +38,7 @@ __all__ = [
     "tuple_rows",
 ]
 
-DHNE_STEPS, _LEAST, _FEWEST = Steps(128, 24), 64, 16
+_STEPS, _LEAST, _FEWEST = 128, 64, 16
 """Without a batch size: so many steps an epoch, or fewer of so many hyperedges, but never fewer than so many."""
 _DRAWN = 1 << 18
 """About how many tuples are drawn at a time."""
@@ -318,8 +317,7 @@ def batches(
     """
     total = sum(len(tuples.rows) for tuples in source.tuples)
     large = is_large(sum(len(rows) for rows in source.written))
-    most = DHNE_STEPS.count(sum(len(rows) for rows in source.written))
-    steps = math.ceil(total / batch_size) if batch_size else min(most, max(_FEWEST, total // _LEAST), total)
+    steps = math.ceil(total / batch_size) if batch_size else min(_STEPS, max(_FEWEST, total // _LEAST), total)
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         order = [_shuffled(len(tuples.rows), steps, generator, source.device, large) for tuples in source.tuples]

@@ -136,7 +136,7 @@ class DVNE(Embedder["DVNENetwork"]):
     batch_size: int | None = training(
         "batch_size",
         help="triplets a step; None takes a sixteenth of an epoch's, and at least 64; above 100,000 nodes an eighth, "
-        "and √2 times the learning rate",
+        "and twice the learning rate",
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")

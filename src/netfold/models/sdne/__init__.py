@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SDNE"]
 
-_SLOWER = 100
-"""By what the learning rate is divided above 5 million nodes."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Weighted(Input):
@@ -153,11 +150,7 @@ class SDNE(Embedder["SDNENetwork"]):
         "memory, sums and gradients are of float32 all the same; needs optimizer='adam16'",
         choices=("float32", "bfloat16"),
     )
-    lr: float = training(
-        "lr",
-        default=0.003,
-        help="learning rate; a hundredth of it above 5 million nodes, whose start from the SVD has converged",
-    )
+    lr: float = training("lr", default=0.003)
     schedule: str = training("schedule")
     batch_size: int | None = training("batch_size")
     tolerance: float = training("tolerance")
@@ -279,18 +272,12 @@ class SDNE(Embedder["SDNENetwork"]):
         return Problem(
             network,
             lambda epoch: of(self._generator(2, epoch)),
-            [Block(network.trained, self.optimizer, self._rate(data.graph.n_nodes))],
+            [Block(network.trained, self.optimizer, self.lr)],
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
             math.ceil(data.graph.n_nodes / (self.batch_size or data.graph.n_nodes)),
         )
-
-    def _rate(self, nodes: int) -> float:
-        """The learning rate. What a converged start of very many nodes has, larger steps of Adam undo."""
-        from netfold.learn.starts import is_very_large
-
-        return self.lr / _SLOWER if self.init == "svd" and is_very_large(nodes) else self.lr
 
     def _unspread(self, *, directed: bool = False) -> str:
         if self.output != "linear":
