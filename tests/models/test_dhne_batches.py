@@ -12,8 +12,10 @@ import torch
 from allocations import Allocations
 from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepared, sorted_alike, tuples_of
 from netfold.data.hypergraph import Hypergraph, co_occurrences
+from netfold.learn import skipgram
 from netfold.models.dhne import DHNE
 from netfold.models.dhne.batches import _by_column, co_occurrences_on, counts_by_type, tuple_rows
+from problems import problem_of
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 9, 1000, None])
@@ -147,3 +149,18 @@ def test_pairs_sorted_all_at_once_are_counted_as_row_by_row():
         for name in ("data", "indices", "indptr"):
             mine, theirs = getattr(one, name), getattr(other, name)
             assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+
+
+def test_of_a_large_hypergraph_an_epoch_has_every_hyperedge_once_too(monkeypatch):
+    """By an order that is drawn where it is trained."""
+    monkeypatch.setattr(skipgram, "_STAYS", 10)
+    rng = np.random.default_rng(0)
+    triples = {(f"u{a}", f"i{b}", f"t{c}") for a, b, c in rng.integers(20, size=(900, 3)).tolist()}
+    graph = Hypergraph.from_tuples(sorted(triples), {node: node[0] for triple in triples for node in triple})
+    problem = problem_of(DHNE(dim=4), graph)
+    epochs = [list(problem.batches(i)) for i in (0, 0, 1)]
+    for epoch in epochs:
+        assert sum(float(piece.truth.sum()) for batch in epoch for piece in batch.forms[0]) == len(triples)
+        assert sum(len(batch.types[0].at) for batch in epoch) == 20
+    firsts = [epoch[0].types[0].at.tolist() for epoch in epochs]
+    assert firsts[0] == firsts[1]

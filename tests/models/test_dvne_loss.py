@@ -24,7 +24,7 @@ from dvne_networks import (
 )
 from netfold.data.edges import links
 from netfold.data.graph import Graph
-from netfold.learn import losses
+from netfold.learn import losses, skipgram
 from netfold.models.dvne import DVNE
 from netfold.models.dvne.batches import Batch, Triplets, batches
 from netfold.models.dvne.network import ENERGIES, DVNENetwork, w2_of_rows
@@ -178,6 +178,18 @@ def test_each_node_is_written_once_an_epoch_and_each_place_is_its_node(batch_siz
             assert graph.adjacency[i, j] and not graph.adjacency[i, k]
     assert triplets == graph.n_edges
     assert sorted(set(written) - {0, N - 1}) == list(range(1, N - 1)) and len(written) == N
+
+
+@pytest.mark.parametrize(("stays", "steps", "rate"), [(100_000, 16, 1.0), (10, 8, 2.0)])
+def test_a_large_graph_has_fewer_steps_at_a_higher_rate_and_all_of_an_epoch_in_them(stays, steps, rate, monkeypatch):
+    monkeypatch.setattr(skipgram, "_STAYS", stays)
+    graph = Graph.from_edges(np.random.default_rng(0).integers(0, 600, (3000, 2)), nodes=range(600))
+    problem = problem_of(DVNE(dim=4, hidden=8, lr=0.01), graph)
+    epoch = list(problem.batches(0))
+    assert len(epoch) == steps and problem.blocks[0].lr == pytest.approx(0.01 * rate)
+    written = [sum(len(chunk.rows) for chunk in batch.chunks if chunk.noise is not None) for batch in epoch]
+    assert sum(written) == 600 and sum(batch.triplets.shape[1] for batch in epoch) > 2900
+    assert problem_of(DVNE(dim=4, hidden=8, lr=0.01, batch_size=500), graph).blocks[0].lr == 0.01
 
 
 def test_without_a_weight_on_the_second_order_nothing_is_written():

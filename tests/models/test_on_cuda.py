@@ -49,6 +49,23 @@ def test_products_are_added_in_place(density):
     np.testing.assert_allclose(out.cpu(), start + matrix.T @ dense, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("width", [1, 33, 64, 300])
+def test_the_kernel_of_a_product_is_the_product(width):
+    from netfold.learn.kernels import csr_product
+
+    rng = np.random.default_rng(0)
+    matrix = sparse.csr_array(sparse.random_array((200, 90), density=0.1, rng=rng, dtype=np.float32))
+    matrix.data -= 0.5
+    dense, start = rng.normal(size=(90, width)).astype(np.float32), rng.normal(size=(200, width)).astype(np.float32)
+    rows, table, out = SparseRows.from_scipy(matrix, device="cuda"), *(torch.tensor(x).cuda() for x in (dense, start))
+    want = matrix.astype(np.float64) @ dense.astype(np.float64)
+    parts = rows.crow, rows.col, rows.values
+    np.testing.assert_allclose(csr_product(*parts, table).cpu(), want, rtol=1e-4, atol=1e-5)
+    assert torch.equal(csr_product(*parts, table), csr_product(*parts, table))
+    csr_product(*parts, table, out)
+    np.testing.assert_allclose(out.cpu(), start + want, rtol=1e-4, atol=1e-5)
+
+
 def test_groups_of_new_nodes_are_placed_as_on_the_cpu():
     matrix, ways = sparse.csr_array(random_graph(30)), []
     new, group = np.array([0, 3, 9, 4, 0, 7, 11, 12]), np.array([0, 0, 0, 2, 5, 5, 6, 6])

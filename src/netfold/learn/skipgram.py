@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ __all__ = [
     "Noise",
     "PairBatch",
     "Read",
+    "Steps",
     "Windows",
     "add_at",
     "batch_by_size",
@@ -72,6 +73,25 @@ def batch_by_size(usual: int, nodes: int, per_node: int) -> int:
 def is_large(nodes: int) -> bool:
     """Whether defaults follow the number of nodes: up to 100,000 of them they do not."""
     return nodes > _STAYS
+
+
+class Steps(NamedTuple):
+    """How many steps an epoch has where nobody says: as a rule, and of a large graph, where fewer cost less.
+
+    >>> Steps(16, 8).count(5_000), Steps(16, 8).count(1_000_000), Steps(16, 8).rate(1_000_000)
+    (16, 8, 2.0)
+    """
+
+    usual: int
+    large: int
+
+    def count(self, nodes: int) -> int:
+        """For so many nodes."""
+        return self.large if is_large(nodes) else self.usual
+
+    def rate(self, nodes: int) -> float:
+        """What the learning rate is multiplied by: how much larger a step is than as a rule."""
+        return self.usual / self.count(nodes)
 
 
 @torch.no_grad()

@@ -5,6 +5,8 @@ And what is done with such rows: walked in chunks, and read without a random sha
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import math
 import warnings
 from collections.abc import Iterator
@@ -227,6 +229,10 @@ def _csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> T
 
 
 def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    if _has_kernel(crow, values, dense):
+        from netfold.learn.kernels import csr_product
+
+        return csr_product(crow, col, values, dense)
     if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
         return _csr(crow, col, values, (len(crow) - 1, len(dense))) @ dense
     # a weighted embedding bag: on the CPU half the time of MKL's sparse product; on the GPU slower than cuSPARSE, but
@@ -236,9 +242,31 @@ def _csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor) -> Ten
     )  # fmt: skip
 
 
+_WORTH = 1 << 28
+"""Multiplications of a product from which on a kernel of our own is worth being compiled: a quarter less time."""
+
+
+def _has_kernel(crow: Tensor, values: Tensor, dense: Tensor) -> bool:
+    """Whether a GPU multiplies so much that our kernel is called in place of cuSPARSE."""
+    if not dense.is_cuda or len(values) * dense.shape[1] < _WORTH or len(crow) < 2:
+        return False
+    plain = dense.dtype == values.dtype == torch.float32 and dense.is_contiguous()
+    return plain and _has_triton()
+
+
+@functools.cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
 def _add_csr_matmul(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor) -> None:
     """out += X D; on a GPU in place, without an array for the product."""
-    if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
+    alike = out.dtype == dense.dtype and out.is_contiguous()
+    if alike and _has_kernel(crow, values, dense):
+        from netfold.learn.kernels import csr_product
+
+        csr_product(crow, col, values, dense, out)
+    elif alike and dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
         torch.addmm(out, _csr(crow, col, values, (len(crow) - 1, len(dense))), dense, out=out)
     else:
         out += _csr_matmul(crow, col, values, dense)

@@ -240,19 +240,24 @@ LARGE_ROUNDS = 12
 
 _VERY_LARGE = 5_000_000
 """Rows above which an autoencoder's epochs do not make up for a rough start: planted blocks of 2 million nodes are
-found from one (.954, in 6 s on an H200; .945 in 15 s from a converged one), of 10 million not (.705, and .920)."""
+found from one (.951 to .954, in 6 s on an H200; .945 in 15 s from a converged one), of 10 million not."""
 
 
-def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) -> Tensor:
-    """The leading right singular vectors of sparse rows (n x rank); of very many rows until they have converged."""
+def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+    """The leading right singular vectors of sparse rows (n x rank); of very many rows until they have converged.
+
+    Of these also how long each is to be in a code (rank): as its squared singular value, so that directions without
+    structure, of which there are some where there are more dimensions than groups, count less. None: all alike.
+    """
     if len(rows) <= _VERY_LARGE:
-        return truncated_svd(rows, rank, generator)[1]
+        return truncated_svd(rows, rank, generator)[1], None
 
     def squared(x: Tensor) -> Tensor:
         return rows.transposed_matmul(rows.matmul(x))
 
     pairs = leading_eigenpairs(squared, rows.width, rank, generator, upper=True, rounds=LARGE_ROUNDS, like=rows.values)
-    return pairs.vectors
+    lengths = (pairs.values / pairs.values[0]).clamp(min=1e-3)
+    return pairs.vectors, lengths.to(pairs.vectors)
 
 
 def _eigenvectors(rows: SparseRows, rank: int, generator: torch.Generator, *, without: Tensor) -> tuple[Tensor, Tensor]:

@@ -157,7 +157,7 @@ class _FusedRecurrence(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, projected: Tensor, recurrent: Tensor, gain: Tensor, packed: Packed) -> Tensor:
-        from netfold.models.drne.kernels import lstm_forward
+        from netfold.learn.kernels import lstm_forward
 
         walk = packed.starts, packed.lengths
         last, *states = lstm_forward(projected.detach(), recurrent, gain, packed.entries, *walk, EPS)
@@ -167,7 +167,7 @@ class _FusedRecurrence(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        from netfold.models.drne.kernels import lstm_backward
+        from netfold.learn.kernels import lstm_backward
 
         (recurrent, gain), (gates, states, hidden), packed = ctx.saved_tensors, ctx.states, ctx.packed
         walk = packed.starts, packed.lengths
@@ -186,7 +186,7 @@ def _is_fused(x: Tensor, cell: Cell, packed: Packed) -> bool:
         return False
     if importlib.util.find_spec("triton") is None:
         return False
-    from netfold.models.drne.kernels import WIDTHS
+    from netfold.learn.kernels import WIDTHS
 
     return x.shape[1] // 4 in WIDTHS
 

@@ -134,7 +134,9 @@ class DVNE(Embedder["DVNENetwork"]):
     lr: float = training("lr", default=0.002)
     schedule: str = training("schedule")
     batch_size: int | None = training(
-        "batch_size", help="triplets a step; None takes a sixteenth of an epoch's, and at least 64"
+        "batch_size",
+        help="triplets a step; None takes a sixteenth of an epoch's, and at least 64; above 100,000 nodes an eighth, "
+        "and twice the learning rate",
     )
     tolerance: float = training("tolerance")
     patience: int = training("patience")
@@ -233,7 +235,7 @@ class DVNE(Embedder["DVNENetwork"]):
         from netfold.embedder.attributes import joint_rows
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dvne.batches import Triplets, batches, step_count
+        from netfold.models.dvne.batches import DVNE_STEPS, Triplets, batches, step_count
 
         graph = data.graph
         with large_on(device, graph.n_nodes):
@@ -254,14 +256,15 @@ class DVNE(Embedder["DVNENetwork"]):
         of = batches(
             rows, triplets, count, network, self.batch_size, dropout=self.dropout, walk=(self.reach, self.restart)
         )
+        lr = self.lr * (1.0 if self.batch_size else DVNE_STEPS.rate(graph.n_nodes))
         return Problem(
             network,
             lambda epoch: of(self._generator(1, epoch)),
-            [Block(list(network.parameters()), self.optimizer, self.lr)],
+            [Block(list(network.parameters()), self.optimizer, lr)],
             self.schedule,
             self.tolerance,
             self.patience,
-            step_count(count if len(triplets) else graph.n_nodes, self.batch_size),
+            step_count(count if len(triplets) else graph.n_nodes, self.batch_size, graph.n_nodes),
         )
 
     def _check(self, graph: Graph, links: int, triplets: int) -> None:

@@ -18,10 +18,11 @@ from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
 from netfold.learn.draws import normal, numbers_below, permutation
-from netfold.learn.skipgram import is_large
+from netfold.learn.skipgram import Steps, is_large
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = [
+    "DVNE_STEPS",
     "Batch",
     "NodeChunk",
     "Triplets",
@@ -282,7 +283,7 @@ def _steps_more(reach: int, restart: float, shape: torch.Size, generator: torch.
 _FEW = 1 << 21
 """Numbers of noise that are drawn on the CPU: those of a step on a graph of 260,000 nodes and 128 dimensions."""
 
-_STEPS, _LEAST = 16, 64
+DVNE_STEPS, _LEAST = Steps(16, 8), 64
 """Without a batch size: so many steps an epoch, each of at least so many triplets."""
 
 
@@ -324,9 +325,10 @@ class _Network(Protocol):
         """How many rows it walks at a time."""
 
 
-def step_count(visits: int, batch_size: int | None) -> int:
-    """In how many steps an epoch of so many triplets (or, where there are none, nodes) is made."""
-    return math.ceil(visits / (batch_size or max(_LEAST, math.ceil(visits / _STEPS))))
+def step_count(visits: int, batch_size: int | None, nodes: int) -> int:
+    """In how many steps an epoch of so many triplets (or, where there are none, nodes) is made, of so many nodes."""
+    each = batch_size or max(_LEAST, math.ceil(visits / DVNE_STEPS.count(nodes)))
+    return math.ceil(visits / each)
 
 
 def batches(
@@ -348,7 +350,7 @@ def batches(
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)
     reach, restart = walk
     visits = count if len(triplets) else n  # where there is no triplet, there are still nodes to be written
-    steps = step_count(visits, batch_size)
+    steps = step_count(visits, batch_size, n)
     large = is_large(n)
     there: dict[str, Any] = {"device": device if large else "cpu", "large": large}
 

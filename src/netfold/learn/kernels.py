@@ -1,8 +1,9 @@
-"""DRNE's recurrence on CUDA, in Triton, which torch brings along where it is built for CUDA.
+"""Kernels for CUDA, in Triton, which torch brings along where it is built for CUDA: sparse products, and DRNE's LSTM.
 
-A layer-normalised LSTM over sequences of different lengths is hundreds of short steps: in torch's own operations each
-of them is twenty launches, and a launch takes longer than its work. Here a program walks some sequences from beginning
-to end, and holds their states while it does. This module is imported where there is a GPU, and nowhere else.
+A product of sparse rows with a table is as fast as memory gives the table's rows. A layer-normalised LSTM over
+sequences of different lengths is hundreds of short steps: in torch's own operations each of them is twenty launches,
+and a launch takes longer than its work. Here a program walks some sequences from beginning to end, and holds their
+states while it does. This module is imported where there is a GPU, and nowhere else.
 """
 
 from __future__ import annotations
@@ -11,10 +12,25 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["WIDTHS", "lstm_backward", "lstm_forward"]
+__all__ = ["WIDTHS", "csr_product", "lstm_backward", "lstm_forward"]
 
+_COLUMNS = 256
+"""Of a table, that a program reads at a time, at most."""
 WIDTHS = (16, 32, 64)
 """How wide a state may be: the weights that a program holds are four times its square."""
+
+
+def csr_product(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor | None = None) -> Tensor:
+    """X D: (m x n) times (n x h), X by its rows; added to `out` where that is given. The same to the bit each time.
+
+    A program walks the entries of one row, in order; all in float32 and in rows that follow one another in memory.
+    """
+    rows, width = len(crow) - 1, dense.shape[1]
+    to = dense.new_empty(rows, width) if out is None else out
+    block = min(_COLUMNS, max(32, triton.next_power_of_2(width)))
+    grid = (rows, triton.cdiv(width, block))
+    _csr_product[grid](crow, col, values, dense, to, width, ADD=out is not None, BLOCK=block, num_warps=1)
+    return to
 
 
 def lstm_forward(
@@ -59,6 +75,21 @@ def _tiles(count: int, width: int) -> tuple[int, int, int]:
     """How many sequences a program walks, by how many warps, and how many programs that makes."""
     rows, warps = {16: (16, 4), 32: (16, 4), 64: (16, 4)}[width]
     return rows, warps, -(-count // rows)
+
+
+@triton.jit
+def _csr_product(crow, col, values, dense, out, width, ADD: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    good = at < width
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for entry in range(tl.load(crow + row), tl.load(crow + row + 1)):
+        start = tl.load(col + entry).to(tl.int64) * width
+        total += tl.load(values + entry) * tl.load(dense + start + at, mask=good, other=0.0)
+    to = out + row * width + at
+    if ADD:
+        total += tl.load(to, mask=good, other=0.0)
+    tl.store(to, total, mask=good)
 
 
 @triton.jit
