@@ -600,15 +600,40 @@ class Embedder(Configured, Generic[N]):
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(chosen)}
 
     def _regress(self, data: Input[Any]) -> None:
-        """Learn where nodes belong of which only attributes are known."""
+        """Learn from linked nodes where those belong of which only attributes are known, and place these so.
+
+        So a node without links has the same place whether it was there at the fit or comes later.
+        """
         import numpy as np
 
-        from netfold.embedder.attributes import regress
+        from netfold.embedder.attributes import regress, taken
 
-        emb = self.embedding_
+        emb, block = self.embedding_, data.block
+        assert block is not None
         codes = emb.vectors if emb.std is None else np.hstack([emb.vectors, emb.std])
+        known, linked = block.known.any(axis=1), self._has_links(data)
+        learned = np.flatnonzero(known & linked)
+        alone = np.flatnonzero(known & ~linked)
         tables: Any = self.network_.scaling
-        regress(tables, data.block, codes)  # type: ignore[arg-type]
+        if not len(learned):
+            return regress(tables, block, codes)
+        regress(tables, taken(block, learned), codes[learned])
+        if len(alone):
+            placed, vectors = self._regressed(data, alone), emb.vectors.copy()
+            vectors[alone] = placed.vectors
+            std = None if emb.std is None or placed.std is None else emb.std.copy()
+            if std is not None:
+                std[alone] = placed.std
+            self.embedding_ = dataclasses.replace(emb, vectors=vectors, std=std)
+        return None
+
+    def _has_links(self, data: Input[Any]) -> npt.NDArray[np.bool_]:
+        """Which nodes of a graph that is fitted have a link, in either direction: n."""
+        import numpy as np
+
+        adjacency = data.graph.adjacency
+        entered = np.bincount(adjacency.indices, minlength=data.graph.n_nodes)
+        return np.asarray(np.diff(adjacency.indptr) + entered > 0)
 
     def _placed_rows(
         self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing

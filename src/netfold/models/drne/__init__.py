@@ -231,19 +231,11 @@ class DRNE(Embedder["DRNENetwork"]):
             passed.copy_(vectors)
         return Embedding(data.graph.nodes, self._chosen(rounds))
 
-    def _regress(self, data: Input[Any]) -> None:
-        """As every model, of linked nodes: the vectors of isolated ones are 0, and say nothing of where they belong."""
+    def _has_links(self, data: Input[Any]) -> npt.NDArray[np.bool_]:
         import numpy as np
 
-        from netfold.embedder.attributes import regress, taken
-
         assert isinstance(data, _Neighbors)
-        assert data.block is not None
-        linked = np.flatnonzero((np.diff(data.linked.indptr) > 0) & data.block.known.any(axis=1))
-        if not len(linked):
-            return super()._regress(data)
-        tables: Any = self.network_.scaling
-        return regress(tables, taken(data.block, linked), self.embedding_.vectors[linked])
+        return np.asarray(np.diff(data.linked.indptr) > 0)
 
     def _extend(self, data: _Neighbors, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
