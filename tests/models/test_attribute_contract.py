@@ -59,8 +59,8 @@ def test_a_hypergraph_without_attributes_is_refused_in_the_same_words() -> None:
         model.transform(whole([("u0", "f new"), ("u1", "f new")]))
 
 
-PLACED = {name: make for name, make in MODELS.items() if name != "Node2VecPlus"} | {
-    "Joined": lambda: nf.Joined([nf.Spectral(dim=4, matrix="smoothed"), nf.SDNE(dim=3, hidden=(), epochs=2)])
+PLACED = {name: make for name, make in MODELS.items() if name.startswith(("Spectral", "DRNE"))} | {
+    "Joined": lambda: nf.Joined([nf.Spectral(dim=4, matrix="smoothed"), nf.Spectral(dim=3, matrix="attributes")])
 }
 
 
@@ -75,7 +75,3 @@ def test_a_node_without_links_has_one_place_whether_it_was_there_or_comes_later(
     later = model.transform(cold(graph, [0], ["z"]))
     assert np.allclose(model.embedding_[n], later["z"], rtol=1e-5, atol=1e-6)
     assert np.abs(model.embedding_[n] - model.embedding_[n + 1]).max() > 1e-3
-    if later.std is not None:
-        assert np.allclose(model.embedding_.std[n], later.std[0], rtol=1e-5, atol=1e-6)
-        widest = np.sort(model.embedding_.std**2, axis=1)[:, -10:].mean(axis=1)
-        assert widest[n + 1] >= widest[:n].max() * (1 - 1e-5), "of which nothing is known: the least certain"

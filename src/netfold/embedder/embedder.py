@@ -74,6 +74,9 @@ class Embedder(Configured, Generic[N]):
     """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
+    regresses_isolated: ClassVar[bool] = False
+    """Whether nodes with attributes and no links are placed at the fit as later ones are: by what attributes say of the
+    vectors of linked nodes. A model whose encoder reads both places them by that."""
 
     free_vectors: ClassVar[bool] = False
     """Whether its vectors are parameters, each free to be anything, and not what a network makes of some."""
@@ -600,10 +603,7 @@ class Embedder(Configured, Generic[N]):
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(chosen)}
 
     def _regress(self, data: Input[Any]) -> None:
-        """Learn from linked nodes where those belong of which only attributes are known, and place these so.
-
-        So a node without links has the same place whether it was there at the fit or comes later.
-        """
+        """Learn where nodes belong of which only attributes are known; see `regresses_isolated`."""
         import numpy as np
 
         from netfold.embedder.attributes import regress, taken
@@ -612,19 +612,14 @@ class Embedder(Configured, Generic[N]):
         assert block is not None
         codes = emb.vectors if emb.std is None else np.hstack([emb.vectors, emb.std])
         known, linked = block.known.any(axis=1), self._has_links(data)
-        learned = np.flatnonzero(known & linked)
-        alone = np.flatnonzero(known & ~linked)
         tables: Any = self.network_.scaling
-        if not len(learned):
+        if not self.regresses_isolated or not (known & linked).any():
             return regress(tables, block, codes)
+        learned, alone = np.flatnonzero(known & linked), np.flatnonzero(known & ~linked)
         regress(tables, taken(block, learned), codes[learned])
-        if len(alone):
-            placed, vectors = self._regressed(data, alone), emb.vectors.copy()
-            vectors[alone] = placed.vectors
-            std = None if emb.std is None or placed.std is None else emb.std.copy()
-            if std is not None:
-                std[alone] = placed.std
-            self.embedding_ = dataclasses.replace(emb, vectors=vectors, std=std)
+        vectors = emb.vectors.copy()
+        vectors[alone] = self._regressed(data, alone).vectors
+        self.embedding_ = dataclasses.replace(emb, vectors=vectors)
         return None
 
     def _has_links(self, data: Input[Any]) -> npt.NDArray[np.bool_]:

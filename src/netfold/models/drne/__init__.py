@@ -67,6 +67,7 @@ class DRNE(Embedder["DRNENetwork"]):
     """
 
     counted: ClassVar[bool] = True
+    regresses_isolated: ClassVar[bool] = True
 
     dim: int = option(16, "numbers per node: the width of the embedding, k; 16 is the paper's", at_least=1)
     epochs: int = option(100, "passes over all nodes, at most", at_least=0)
