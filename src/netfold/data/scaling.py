@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data.attributes import ATTRIBUTE_KINDS, Attributes, Column, text_arrays, texts_of
-from netfold.data.checks import Bools, Ints, check_choice
+from netfold.data.checks import Bools, Ints, check_choice, unique_values
 from netfold.data.text import counted, did_you_mean, listed, printable
 from netfold.errors import InputError
 
@@ -175,7 +175,7 @@ def _fitted(column: Column, share: float) -> _Scale:
     known = int(column.known.sum())
     scale = _Scale(column.name, column.kind, column.width, known)
     if column.kind == "category":
-        present = np.unique(column.values[column.known])
+        present = unique_values(column.values[column.known])
         names = tuple(column.categories[i] for i in present.tolist())
         return replace(scale, width=len(names), categories=names, scale=math.sqrt(share))
     if column.kind == "words":
@@ -241,7 +241,7 @@ def _seen_words(column: Column, scale: _Scale, unseen: str) -> sparse.csr_array:
         place = {name: i for i, name in enumerate(scale.categories)}
         moved = np.array([place.get(name, -1) for name in names], np.int64)
         there = moved[at] >= 0
-        new = np.unique(at[~there])
+        new = unique_values(at[~there])
         if unseen == "error" and len(new):
             said = f"{counted(len(new), 'word')} of {printable(column.name)} ({listed([names[i] for i in new[:6]])})"
             verbs = ("was", "is") if len(new) == 1 else ("were", "are")
