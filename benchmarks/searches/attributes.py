@@ -219,11 +219,15 @@ def read(path: Path) -> None:
     table = []
     for settings, x in cells.items():
         gains = [float(np.mean(x[c])) - base[c] for c in columns if c in x and c in base]
-        table.append((np.mean(gains), np.min(gains), len(gains), settings, x))
+        if gains:
+            table.append((np.mean(gains), np.min(gains), len(gains), settings, x))
     print("gain over the first defaults (mean, least), cells, settings; then", ", ".join(columns))
     for mean, least, count, settings, x in sorted(table, key=lambda row: -row[0]):
         means = " ".join(f"{np.mean(x[c]):.3f}" if c in x else "-" for c in columns)
         print(f"{mean:+.4f} {least:+.4f} {count:3d} {settings} {means}")
+    inner = {k: x["inner cora AUC"] for k, x in cells.items() if "inner cora AUC" in x}
+    for settings, x in sorted(inner.items(), key=lambda row: -np.mean(row[1])):
+        print(f"inner links of cora: {np.mean(x):.4f} ({len(x)} splits) {settings}")
 
 
 def main() -> None:

@@ -57,3 +57,21 @@ def test_a_hypergraph_without_attributes_is_refused_in_the_same_words() -> None:
     model = nf.DHNE(dim=4, epochs=1).fit(known.with_attributes({"film": genres}), progress=False)
     with pytest.raises(InputError, match=r"fitted with attributes \('film.genre'\) and the graph has none; give them"):
         model.transform(whole([("u0", "f new"), ("u1", "f new")]))
+
+
+PLACED = {name: make for name, make in MODELS.items() if name.startswith(("Spectral", "DRNE"))} | {
+    "Joined": lambda: nf.Joined([nf.Spectral(dim=4, matrix="smoothed"), nf.Spectral(dim=3, matrix="attributes")])
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_a_node_without_links_has_one_place_whether_it_was_there_or_comes_later(name: str) -> None:
+    graph = linked_groups()
+    n = graph.n_nodes
+    indptr = np.append(graph.adjacency.indptr, [graph.adjacency.nnz] * 2)
+    wider = sparse.csr_array((graph.adjacency.data, graph.adjacency.indices, indptr), shape=(n + 2, n + 2))
+    known = graph.attributes.rows([*range(n), 0, -1])  # one has words, of the other nothing is known
+    model = PLACED[name]().fit(nf.Graph(wider, range(n + 2), directed=False, attributes=known), progress=False)
+    later = model.transform(cold(graph, [0], ["z"]))
+    assert np.allclose(model.embedding_[n], later["z"], rtol=1e-5, atol=1e-6)
+    assert np.abs(model.embedding_[n] - model.embedding_[n + 1]).max() > 1e-3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 import netfold as nf
 from attributed import attributed, cold, dense_columns, linked_groups, sparse_columns, turned
@@ -161,3 +162,17 @@ def test_refining_knows_attributes():
         later = Graph(edges.adjacency, edges.nodes, directed=False, attributes=attributes.rows(rows))
         new = model.transform(later, how="refine")
         assert np.abs(new[n] - new[n + 1]).max() > 1e-4  # the same links, other attributes
+
+
+def test_a_node_without_links_is_the_least_certain_only_where_nothing_is_known_of_it():
+    graph = linked_groups()
+    n, links = graph.n_nodes, graph.adjacency
+    wider = sparse.csr_array(
+        (links.data, links.indices, np.append(links.indptr, [links.nnz] * 2)), shape=(n + 2, n + 2)
+    )
+    whole = Graph(wider, range(n + 2), directed=False, attributes=graph.attributes.rows([*range(n), 0, -1]))
+    options = {"dim": 4, "hidden": 8, "epochs": 3}
+    model, plain = (DVNE(**options, widen=x).fit(whole, progress=False).embedding_ for x in (True, False))
+    assert np.array_equal(model.std[: n + 1], plain.std[: n + 1])  # the one with words too: its row is its own
+    widest = np.sort(model.std**2, axis=1)[:, -10:].mean(axis=1)
+    assert widest[n + 1] == pytest.approx(max(widest[: n + 1]), rel=1e-5)

@@ -74,6 +74,9 @@ class Embedder(Configured, Generic[N]):
     """Whether its tables can be files that are mapped, where memory is too small for a folder of parts."""
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
+    regresses_isolated: ClassVar[bool] = False
+    """Whether nodes with attributes and no links are placed at the fit as later ones are: by what attributes say of the
+    vectors of linked nodes. A model whose encoder reads both places them by that."""
 
     encodes_out_links: ClassVar[bool] = False
     """Whether its encoder reads, of a directed graph, the links that leave a node alone."""
@@ -603,15 +606,32 @@ class Embedder(Configured, Generic[N]):
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(chosen)}
 
     def _regress(self, data: Input[Any]) -> None:
-        """Learn where nodes belong of which only attributes are known."""
+        """Learn where nodes belong of which only attributes are known; see `regresses_isolated`."""
         import numpy as np
 
-        from netfold.embedder.attributes import regress
+        from netfold.embedder.attributes import regress, taken
 
-        emb = self.embedding_
+        emb, block = self.embedding_, data.block
+        assert block is not None
         codes = emb.vectors if emb.std is None else np.hstack([emb.vectors, emb.std])
+        known, linked = block.known.any(axis=1), self._has_links(data)
         tables: Any = self.network_.scaling
-        regress(tables, data.block, codes)  # type: ignore[arg-type]
+        if not self.regresses_isolated or not (known & linked).any():
+            return regress(tables, block, codes)
+        learned, alone = np.flatnonzero(known & linked), np.flatnonzero(known & ~linked)
+        regress(tables, taken(block, learned), codes[learned])
+        vectors = emb.vectors.copy()
+        vectors[alone] = self._regressed(data, alone).vectors
+        self.embedding_ = dataclasses.replace(emb, vectors=vectors)
+        return None
+
+    def _has_links(self, data: Input[Any]) -> npt.NDArray[np.bool_]:
+        """Which nodes of a graph that is fitted have a link, in either direction: n."""
+        import numpy as np
+
+        adjacency = data.graph.adjacency
+        entered = np.bincount(adjacency.indices, minlength=data.graph.n_nodes)
+        return np.asarray(np.diff(adjacency.indptr) + entered > 0)
 
     def _placed_rows(
         self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing

@@ -67,6 +67,7 @@ class DRNE(Embedder["DRNENetwork"]):
     """
 
     counted: ClassVar[bool] = True
+    regresses_isolated: ClassVar[bool] = True
 
     dim: int = option(16, "numbers per node: the width of the embedding, k; 16 is the paper's", at_least=1)
     epochs: int = option(100, "passes over all nodes, at most", at_least=0)
@@ -252,19 +253,11 @@ class DRNE(Embedder["DRNENetwork"]):
         toward = np.tile(network.degree_weight.numpy(force=True)[:, 0], vectors.shape[1] // network.dim)
         return lengthened(vectors, near, network.said.numpy(force=True), toward)
 
-    def _regress(self, data: Input[Any]) -> None:
-        """As every model, of linked nodes: the vectors of isolated ones are 0, and say nothing of where they belong."""
+    def _has_links(self, data: Input[Any]) -> npt.NDArray[np.bool_]:
         import numpy as np
 
-        from netfold.embedder.attributes import regress, taken
-
         assert isinstance(data, _Neighbors)
-        assert data.block is not None
-        linked = np.flatnonzero((np.diff(data.linked.indptr) > 0) & data.block.known.any(axis=1))
-        if not len(linked):
-            return super()._regress(data)
-        tables: Any = self.network_.scaling
-        return regress(tables, taken(data.block, linked), self.embedding_.vectors[linked])
+        return np.asarray(np.diff(data.linked.indptr) > 0)
 
     def _extend(self, data: _Neighbors, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np

@@ -159,7 +159,10 @@ class Joined(Computed["SideBySide"]):
         blocks = []
         for model, network, read in zip(self._unfitted(), self.network_.networks, data.reads, strict=True):
             model.network_, model.graph_facts_ = network, read.facts
-            blocks.append(model._embed(read).vectors)
+            model.embedding_ = model._embed(read)
+            if read.attributes is not None:
+                model._regress(read)
+            blocks.append(model.embedding_.vectors)
         return Embedding(data.graph.nodes, self._side_by_side(blocks))
 
     def _side_by_side(self, blocks: list[npt.NDArray[np.float32]]) -> npt.NDArray[np.float32]:

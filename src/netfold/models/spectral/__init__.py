@@ -86,6 +86,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     """
 
     counted: ClassVar[bool] = True
+    regresses_isolated: ClassVar[bool] = True
 
     matrix: str = option(
         "laplacian",

@@ -438,7 +438,7 @@ SPACE = (
         lambda x: bool(x.attributes),
     ),
     Entrant(
-        "sdne", {"row_damping": 0.5, "column_damping": 0.5}, "links of hubs weighed down, beside attributes",
+        "sdne", {"row_damping": 0.5, "column_damping": 0.5, "attribute_weight": 1.5}, "links of hubs weighed down",
         ("link-prediction",), lambda x: bool(x.attributes),
     ),
     Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
