@@ -140,6 +140,8 @@ class DVNENetwork(nn.Module):
 
     attribute_unit: Tensor
     """What attributes are multiplied by beside γ; of a network that reads any."""
+    evidence: Tensor
+    """5: how widths follow from the variance of places (`scaled_to`), and what a link leaves open."""
 
     def __init__(
         self,
@@ -152,6 +154,7 @@ class DVNENetwork(nn.Module):
         energy: str = "w2",
         attributes: int = 0,
         attribute_weight: float = 0.0,
+        evidence: bool = False,
     ):
         super().__init__()
         self.dim, self.alpha, self.repulsion = dim, alpha, repulsion
@@ -159,6 +162,8 @@ class DVNENetwork(nn.Module):
         self.n_links, self.attribute_weight = n, attribute_weight
         if attributes:
             self.register_buffer("attribute_unit", torch.ones((), dtype=torch.float64))
+        if evidence:
+            self.register_buffer("evidence", torch.zeros(5, dtype=torch.float64))
         self.first = RowEncoder(n + attributes, hidden)
         self.code = Stack((hidden, 2 * dim), "linear")
         self.decoder = Stack((dim, hidden), "linear")
@@ -186,7 +191,7 @@ class DVNENetwork(nn.Module):
 
     def encode(self, rows: SparseRows) -> Tensor:
         """[μ, σ]: m x 2 dim."""
-        mean, x = self.code(functional.relu(self.first(rows))).chunk(2, dim=1)
+        mean, x = self.code(functional.relu_(self.first(rows))).chunk(2, dim=1)
         return torch.cat([mean, deviation(x)], dim=1)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
@@ -217,7 +222,7 @@ class DVNENetwork(nn.Module):
         """L_1 and, where gradients are on, its gradient for each code; some triplets at a time."""
         total, pull = codes.new_zeros(()), torch.zeros_like(codes)
         for part in parts(triplets.shape[1], max(256, PIECE[codes.device.type] // codes.shape[1])):
-            i, j, k = (codes[at].requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
+            i, j, k = (codes.index_select(0, at).requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
             energy = losses.triplet_energies(self.energy(i, j), self.energy(i, k), self.repulsion)
             total = total + energy.detach()
             if energy.requires_grad:
@@ -233,7 +238,7 @@ class DVNENetwork(nn.Module):
         if chunk.noise is None:
             return code.new_zeros(()), None
         mean, std = code.chunk(2, dim=1)
-        hidden = functional.relu(self.decoder(mean + std * chunk.noise))
+        hidden = functional.relu_(self.decoder(mean + std * chunk.noise))
         rows = chunk.rows.entries
         outputs = self.last.at(rows, hidden)
         if not self.n_attributes:
