@@ -38,7 +38,8 @@ _BY_SIZE: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 """Options that are None: what they are with fewer hyperedges than that, and with as many or more."""
 _CLEARLY = 0.01
-"""By how much more of the hidden tuples a way must tell from others than the encoder does."""
+"""By how much more of the hidden tuples the encoder must tell from others to be taken: these are of known nodes, whose
+rows it was trained on, so that they flatter it."""
 
 
 def _check_columns(columns: Any, types: int, width: int) -> None:
@@ -461,11 +462,11 @@ class DHNE(Embedder["DHNENetwork"]):
         return NewNodes(self.network_, self.embedding_.vectors, groups, counts, types, **more).refined(start)
 
     def _choose_placing(self, data: Input[Any]) -> None:
-        """Refine new nodes where that tells hidden tuples of known ones from others better than the encoder does."""
+        """Refine new nodes unless the encoder tells hidden tuples of known ones from others clearly better."""
         from netfold.embedder.placing import Placing
 
         agreement = self._judged(data)
-        refine = bool(agreement) and agreement["refine"] > agreement["encode"] + _CLEARLY
+        refine = bool(agreement) and agreement["refine"] > agreement["encode"] - _CLEARLY
         placing = Placing("refine" if refine else "encode", agreement=agreement)
         self.graph_facts_ = self.graph_facts_ | {"placing": dataclasses.asdict(placing)}
 
