@@ -402,3 +402,25 @@ def test_what_extends_other_vectors_is_not_joined(monkeypatch: pytest.MonkeyPatc
     only(monkeypatch, CHEAP, COSTLY)
     best = auto(GRAPH, "link", budget="6 trials", progress=False)
     assert any(x.candidate.startswith("Joined") and x.figure for x in best.trials_.rows)
+
+
+def test_of_those_that_cost_nothing_the_better_is_taken_where_a_costly_one_is_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = Entrant("node2vec", {"epochs": 0, "dim": 2}, "cheapest", ())
+    only(monkeypatch, small, CHEAP, COSTLY)
+    noise = np.random.default_rng(0).normal(0, 0.02, 10)
+    values = {2: 0.80, 8: 0.805}
+
+    def measure(model: Any, score: Any) -> Measurement:
+        figure = 0.81 if isinstance(model, nf.SDNE) else values.get(model.dim, 0.5)
+        return Measurement(figure, figure + (noise if isinstance(model, nf.SDNE) else 0 * noise))
+
+    part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
+    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+        task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
+    )
+    monkeypatch.setattr(starting, "questions", asked)
+    monkeypatch.setattr(racing, "_SECOND", 0.0)
+    best = auto(GRAPH, budget="20cpu", progress=False)
+    assert isinstance(best, nf.Node2Vec) and best.dim == 8 and "level with SDNE(" in best.trials_.reason

@@ -545,7 +545,7 @@ class Race:
         if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
-        cheapest = min(level, key=lambda run: (self._price(run), runs.index(run)))
+        cheapest = min(level, key=lambda run: (self._cost(run), -len(run.parts), runs.index(run)))
         ended = f" ({self._ended})" if self._ended else ""
         first = best if best.candidate is not cheapest.candidate else runs[0]
         if cheapest.candidate is first.candidate:
@@ -574,6 +574,11 @@ class Race:
     def _price(self, run: Trying) -> float:
         """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""
         return run.cpu if self._clock.timed else float(run.epochs or 0)
+
+    def _cost(self, run: Trying) -> float:
+        """The price, or nothing: of those without epochs that cost seconds, the better one is taken."""
+        price = self._price(run)
+        return 0.0 if not run.candidate.trained and price < _SECONDS else price
 
     def _is_cheaper(self, run: Trying, best: Trying) -> bool:
         """By so much that it matters: half of it or less, of a second at least; of some, where nothing is trained."""
