@@ -324,7 +324,8 @@ def test_a_large_graph_in_a_few_seconds(task: str) -> None:
     rng, n = np.random.default_rng(0), 200_000
     first = rng.integers(0, n, 5 * n)
     second = np.where(rng.random(5 * n) < 0.2, rng.integers(0, n, 5 * n), first // 1000 * 1000 + first % 997)
-    graph = nf.Graph.from_codes(first, second, nodes=nf.data.nodes.Nodes.of(range(n)), directed=False)
+    named = nf.data.nodes.Nodes.of(range(n))
+    graph = nf.Graph.from_codes(first, second, None, nodes=named, directed=False, duplicates="sum")
     classes = {i: i // 1000 % 10 for i in range(0, n, 7)}
     start = time.process_time()
     best = auto(graph, task, classes=None if task == "link" else classes, budget="10cpu", progress=False)
