@@ -425,3 +425,23 @@ def test_of_those_that_cost_nothing_the_better_is_taken_where_a_costly_one_is_le
     monkeypatch.setattr(racing, "_SECOND", 0.0)
     best = auto(GRAPH, budget="20cpu", progress=False)
     assert isinstance(best, nf.Node2Vec) and best.dim == 8 and "level with SDNE(" in best.trials_.reason
+
+
+def test_two_side_by_side_must_be_better_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, Entrant("spectral", {"dim": 8}, "another kind", ()))
+    noise = np.random.default_rng(0).normal(0, 0.02, 10)
+    values = {"Node2Vec": 0.80, "Spectral": 0.79, "Joined": 0.801}
+
+    def measure(model: Any, score: Any) -> Measurement:
+        name = type(model).__name__
+        return Measurement(values[name], values[name] + (noise if name == "Joined" else 0 * noise))
+
+    part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
+    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+        task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
+    )
+    monkeypatch.setattr(starting, "questions", asked)
+    best = auto(GRAPH, budget="20cpu", progress=False)
+    assert isinstance(best, nf.Node2Vec) and "level with Joined(" in best.trials_.reason
+    values["Joined"] = 0.9
+    assert isinstance(auto(GRAPH, budget="20cpu", progress=False), nf.Joined)

@@ -545,7 +545,8 @@ class Race:
         if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
-        cheapest = min(level, key=lambda run: (self._cost(run), -len(run.parts), runs.index(run)))
+        order = [(self._cost(run), _is_joined(run), -len(run.parts), k) for k, run in enumerate(runs)]
+        cheapest = min(level, key=lambda run: order[runs.index(run)])
         ended = f" ({self._ended})" if self._ended else ""
         first = best if best.candidate is not cheapest.candidate else runs[0]
         if cheapest.candidate is first.candidate:
@@ -582,6 +583,8 @@ class Race:
 
     def _is_cheaper(self, run: Trying, best: Trying) -> bool:
         """By so much that it matters: half of it or less, of a second at least; of some, where nothing is trained."""
+        if _is_joined(best) and not _is_joined(run) and self._price(run) <= self._price(best):
+            return True  # two side by side are twice as wide, whatever they cost
         least = _SECOND if best.candidate.trained else _SECONDS
         least = least if self._clock.timed else 0.0
         return self._price(best) > least and 2 * self._price(run) <= self._price(best)
@@ -607,6 +610,10 @@ class Race:
             self._asked.task.name, self._asked.figure, str(self._clock.budget), tuple(self._rows), self._called(run),
             reason, figure, deviation, self._asked.note + within, self._asked.smaller, spent,
         )  # fmt: skip
+
+
+def _is_joined(run: Trying) -> bool:
+    return "joined" in run.candidate.kind
 
 
 def _surest(runs: list[Trying]) -> Trying:
