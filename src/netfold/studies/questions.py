@@ -558,7 +558,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         some = _sample(graph, nodes, seed)
         at = some.nodes.find(graph.nodes.take(rows))
         at = at[at >= 0]
-        at = at[np.diff(some.adjacency.indptr)[at] > 0]
+        at = at[(np.diff(some.adjacency.indptr) > (some.adjacency.diagonal() != 0))[at]]  # a loop is no neighbor
 
         def measure(model: Any, score: str | None) -> Measurement:
             _check_some(at, at)

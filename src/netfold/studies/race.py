@@ -617,13 +617,13 @@ def _is_joined(run: Trying) -> bool:
 
 
 def _surest(runs: list[Trying]) -> Trying:
-    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than two
-    standard errors of that: of many that are looked at once, one is ahead by chance."""
+    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than the
+    standard error of that, and by two on a single part: of many that are looked at once, one is ahead by chance."""
     most = max(len(run.parts) for run in runs)
     best = next(run for run in runs if len(run.parts) == most)
     for run in runs:
         gap, error = difference(run.parts, best.parts)
-        if run is best or (math.isfinite(error) and gap > 2 * error):
+        if run is best or (math.isfinite(error) and gap > (2 if len(run.parts) == 1 else 1) * error):
             return run
     return best
 
