@@ -105,14 +105,26 @@ SEARCHES = {
         {"lr": (1e-5, 3e-5, 1e-4)},
         "itself", {"score": "decoder"},
     ),
+    "printed-sdne-blog": Search(
+        "sdne-blogcatalog", "sdne", PRINTED_SDNE | {"hidden": [1000]},
+        {"lr": (3e-6, 1e-6, 1e-5)},
+        "itself", {"score": "decoder"},
+    ),
     "europe": Search(
         "drne-europe", "joined", {},
         {"of": (
-            *(f"{DRNE}:dim={dim}:rounds={rounds}" for dim, rounds in ((24, 2), (48, 2), (60, 4), (12, 2))),
-            "degreefeatures:dim=8", "degreefeatures:dim=16", "degreefeatures:dim=32",
-            *(f"degreefeatures:dim={d},{DRNE}:dim={k}:rounds=2" for d, k in ((8, 24), (16, 24), (16, 48))),
+            *(f"{DRNE}:dim={dim}:rounds={rounds}" for dim, rounds in ((12, 2), (9, 2), (16, 1), (60, 4))),
+            "degreefeatures:dim=8", "degreefeatures:dim=16",
+            *(f"degreefeatures:dim={d},{DRNE}:dim={k}:rounds=2" for d, k in ((8, 12), (16, 24))),
+            f"graphwave,{DRNE}:dim=12:rounds=2", "graphwave",
+            "drne:vectors=all:lambda_=0.1:dim=192:rounds=2",
         )},
         "other splits", {"train": [0.1, 0.8]}, (0, 1),
+    ),
+    "jazz": Search(
+        "drne-jazz", "drne", {"tolerance": 0.0, "vectors": "all"},
+        {"lambda_": (1.0, 10.0), "dim": (24, 48, 12), "rounds": (1, 2, 3), "epochs": (300, 1000)},
+        "other splits", {}, (0, 1),
     ),
     "usa": Search(
         "drne-usa", "joined", {},
@@ -125,7 +137,7 @@ SEARCHES = {
     ),
     "cora-links": Search(
         "dvne-cora-links", "dvne", CORA,
-        {"alpha": (2.0,), "reach": (40,), "restart": (0.15, 0.3, 0.05, 0.0)},
+        {"alpha": (2.0,), "reach": (20,), "restart": (0.0, 0.3, 0.1)},
         "inner", {"keep": "connected"}, (0,),
     ),
     "gps": Search(

@@ -327,7 +327,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(alpha, tmp_path):
 
 
 def test_options_say_what_they_take():
-    assert len({o.name for o in options(DVNE)}) == 20
-    for bad in ({"alpha": -1}, {"repulsion": 0.0}, {"dropout": 1.0}, {"energy": "w1"}, {"hidden": 0}, {"lr": 0}):
+    assert len({o.name for o in options(DVNE)}) == 22
+    numbers = ({"alpha": -1}, {"repulsion": 0.0}, {"dropout": 1.0}, {"shared": -1}, {"hidden": 0}, {"lr": 0})
+    for bad in (*numbers, {"energy": "w1"}, {"std": "none"}):
         with pytest.raises(nf.InputError, match=f"{next(iter(bad))}="):
             DVNE(**bad)

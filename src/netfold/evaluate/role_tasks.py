@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.checks import (
+    Floats,
+    Ints,
+    check_at_least_one,
+    check_choice,
+    check_fractions,
+    is_between,
+    unique_values,
+)
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.text import counted
@@ -18,7 +26,7 @@ from netfold.evaluate.centralities import MEASURES, betweenness, closeness, larg
 from netfold.evaluate.class_tasks import MAJORITY, class_figures, neighbor_scorer
 from netfold.evaluate.classes import Split, classes_of_nodes, node_splits, normalized, percent
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, chosen_score, of_vectors, pair_scores
+from netfold.evaluate.scores import PairScores, VectorScores, chosen_score, of_vectors, pair_scores
 from netfold.evaluate.task import NORMALIZE
 
 __all__ = ["SIMILARITIES", "centrality", "predicted_roles", "regular_equivalence", "roles", "vs_similarity"]
@@ -178,7 +186,8 @@ def regular_equivalence(
     The similarity is VS (see `vs_similarity`), the score one that `pair_scores` knows, by default the product, as in
     DRNE's paper.
     All pairs of two nodes that have links are ranked; where there are more than `pairs`, that many random ones with one
-    end among 512 random nodes. The baselines are spectral vectors of the same width and the heuristics of pairs.
+    end among 512 random nodes. The baselines are spectral vectors of the same width, the heuristics of pairs, and the
+    product of the mean degrees of both nodes' neighbors: about centrality over degree, which VS is mostly made of.
     """
     check_choice(SIMILARITIES, similarity=similarity)
     check_at_least_one(pairs=pairs)
@@ -198,7 +207,7 @@ def regular_equivalence(
     figures = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
     every = len(u) == len(some) * (len(some) - 1) // 2
     protocol = {"similarity": similarity, "alpha": alpha, "score": used, "pairs": len(u)}
-    protocol |= {"chosen": "all" if every else f"random, one end among {len(np.unique(u))} random nodes"}
+    protocol |= {"chosen": "all" if every else f"random, one end among {len(unique_values(u))} random nodes"}
     if len(some) < known.n_nodes:
         protocol["nodes left out without links"] = known.n_nodes - len(some)
     own = figures.pop(name_of(model))
@@ -231,7 +240,7 @@ class _Similarity:
 
     def at(self, u: Ints, v: Ints) -> Floats:
         """Of m pairs: the columns of u in blocks."""
-        values, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), np.unique(u)
+        values, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), unique_values(u)
         size = max(1, _BLOCK_NUMBERS // len(self._inverse))
         for i in range(0, len(starts), size):
             part = starts[i : i + size]
@@ -270,7 +279,11 @@ def _kendall(scores: PairScores, u: Ints, v: Ints, truth: Floats) -> float:
 
 def _cheap(graph: Graph, dim: int, score: str, seed: int) -> dict[str, PairScores]:
     vectors = baseline_embeddings(graph, dim, seed)
-    return {name: pair_scores(x, graph, of_vectors(score)) for name, x in vectors.items()} | pair_scorers(graph)
+    near = links(graph, directed=False, weights=False, loops="drop")
+    degrees = np.diff(near.indptr).astype(np.float64)
+    around = (near @ degrees) / np.maximum(degrees, 1)
+    cheap = {name: pair_scores(x, graph, of_vectors(score)) for name, x in vectors.items()} | pair_scorers(graph)
+    return cheap | {"degrees of neighbors": VectorScores(around[:, None])}
 
 
 def _pairs(nodes: Ints, most: int, seed: int) -> tuple[Ints, Ints]:
@@ -344,7 +357,7 @@ def predicted_roles(vectors: Floats, codes: Ints, split: Split, normalize: str =
     from sklearn.linear_model import LogisticRegression
 
     learned, tested = split
-    if len(np.unique(codes[learned])) == 1:
+    if len(unique_values(codes[learned])) == 1:
         return np.full(len(tested), codes[learned[0]])
     x = normalized(vectors, normalize, learned)
     fitted = LogisticRegression(tol=1e-6, max_iter=1_000).fit(x[learned], codes[learned])

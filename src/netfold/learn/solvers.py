@@ -15,6 +15,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.checks import unique_values
 from netfold.learn.draws import TABLE, normal
 from netfold.learn.sparse_rows import PIECE, SparseRows
 
@@ -462,7 +463,7 @@ def ridge_columns(hidden: Tensor, columns: sparse.csc_array, beta: float, ridge:
     gram.diagonal().add_(torch.tensor([ridge + least] * (width - 1) + [least], dtype=gram.dtype, device=gram.device))
     through = torch.cholesky_solve(exact.t(), torch.linalg.cholesky(gram)).t().to(hidden.dtype)
     out, degrees = hidden.new_zeros(columns.shape[1], width), np.diff(columns.indptr)
-    for d in np.unique(degrees[degrees > 0]).tolist():
+    for d in unique_values(degrees[degrees > 0]).tolist():
         mine = np.flatnonzero(degrees == d)
         for part in np.array_split(mine, math.ceil(len(mine) * max(d, width) * width / PIECE[hidden.device.type])):
             entries = columns.indptr[part][:, None] + np.arange(d)

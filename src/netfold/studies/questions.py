@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from netfold.data.checks import Floats, Ints
+from netfold.data.checks import Floats, Ints, unique_values
 from netfold.data.edges import edge_pairs, without_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -309,7 +309,7 @@ def _links_measure(split: EdgeSplit, seed: int, places: Ints | None = None) -> C
     def measure(model: Any, score: str | None) -> Measurement:
         if len(split.test) < 2:
             raise InputError("too few held-out edges are within the part of the graph that is looked at")
-        starts = np.unique(np.concatenate([split.test[:, 0], wrong[:, 0]]))
+        starts = unique_values(np.concatenate([split.test[:, 0], wrong[:, 0]]))
         costly = len(starts) * split.train.n_nodes > _DECODED
         names = [score] if score else [x for x in available_scores(model) if not (x == "decoder" and costly)]
         return max((_separated(model, split, wrong, name, place) for name in names), key=lambda x: x.figure)

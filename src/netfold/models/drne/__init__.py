@@ -97,6 +97,13 @@ class DRNE(Embedder["DRNENetwork"]):
         "dim / (rounds + 1) wide",
         choices=("last", "all"),
     )
+    length: str = option(
+        "learned",
+        "of the vectors: as learned, or readout (for products of vectors: as long as the number of neighbors is that a "
+        "node's neighbors have in the mean, which is about centrality over degree, by what L_reg's MLP says of each; "
+        "and turned most of the way to what it reads, so that products are of lengths first)",
+        choices=("learned", "readout"),
+    )
     attribute_weight: float = option(
         1.0,
         "γ: of the attributes of neighbors beside their vectors, where the graph has any; scaled attributes of a node "
@@ -159,7 +166,7 @@ class DRNE(Embedder["DRNENetwork"]):
     # ---------------------------------------------------------------- over several ranks
 
     def _unspread(self, *, directed: bool = False) -> str:
-        return ""
+        return "length='readout' reads what neighbors on other ranks say" if self.length == "readout" else ""
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         from netfold.learn.training import Block
@@ -210,7 +217,7 @@ class DRNE(Embedder["DRNENetwork"]):
                 f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors='all' and "
                 f"rounds={self.rounds} take a multiple of {parts}"
             )
-        more: dict[str, Any] = {"lambda_": self.lambda_, "rounds": self.rounds}
+        more: dict[str, Any] = {"lambda_": self.lambda_, "rounds": self.rounds, "readout": self.length == "readout"}
         if "attributes" not in facts:
             return DRNENetwork(facts["n_nodes"], self.dim // parts, **more)
         more |= {"attributes": width_of(facts["attributes"])[0], "attribute_weight": self.attribute_weight}
@@ -229,7 +236,21 @@ class DRNE(Embedder["DRNENetwork"]):
             rounds.append(self.network_.aggregate(drawn, rounds[-1]))
         for passed, vectors in zip(self.network_.passed, rounds[1:], strict=False):
             passed.copy_(vectors)
-        return Embedding(data.graph.nodes, self._chosen(rounds))
+        if self.length == "readout":
+            self.network_.said.copy_(self.network_.read_out(self.network_.aggregate(drawn, rounds[0])))
+        return Embedding(data.graph.nodes, self._as_long(self._chosen(rounds), data.linked))
+
+    def _as_long(self, vectors: npt.NDArray[np.float32], near: sparse.csr_array) -> npt.NDArray[np.float32]:
+        """The vectors of nodes with these known neighbors (m x n) at the length that they are to have: m x d."""
+        if self.length != "readout":
+            return vectors
+        import numpy as np
+
+        from netfold.models.drne.batches import lengthened
+
+        network = self.network_
+        toward = np.tile(network.degree_weight.numpy(force=True)[:, 0], vectors.shape[1] // network.dim)
+        return lengthened(vectors, near, network.said.numpy(force=True), toward)
 
     def _regress(self, data: Input[Any]) -> None:
         """As every model, of linked nodes: the vectors of isolated ones are 0, and say nothing of where they belong."""
@@ -254,7 +275,7 @@ class DRNE(Embedder["DRNENetwork"]):
         check_placed("DRNE", data.graph.nodes, new[np.diff(rows.indptr) == 0])
         network, drawn = self.network_, self._drawn(rows)
         rounds = [network.aggregate(drawn, vectors) for vectors in (network.table.detach(), *network.passed)]
-        return Embedding(data.graph.nodes.take(new), self._chosen([rounds[0], *rounds]))
+        return Embedding(data.graph.nodes.take(new), self._as_long(self._chosen([rounds[0], *rounds]), rows))
 
     def _chosen(self, rounds: list[Tensor]) -> npt.NDArray[np.float32]:
         """What nodes with these vectors are given: X (of a new node what its neighbors make), then each round's."""

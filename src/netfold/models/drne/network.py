@@ -218,6 +218,9 @@ class DRNENetwork(nn.Module):
     passed: Tensor
     """What the known nodes' vectors were after each round but the last: a new node's later rounds read them."""
 
+    said: Tensor
+    """n: how many neighbors each known node has, as the MLP says; of a network whose vectors are as long as that."""
+
     attribute_inputs: Tensor | None
     """γ a `attribute_input` of the known nodes, n x 4k, as trained: a later graph need not say again what they are."""
 
@@ -231,6 +234,7 @@ class DRNENetwork(nn.Module):
         cell: Cell | None = None,
         attributes: int = 0,
         attribute_weight: float = 0.0,
+        readout: bool = False,
     ):
         super().__init__()
         self.dim, self.lambda_, self.cell, self.attribute_weight = dim, lambda_, cell or Cell(), attribute_weight
@@ -244,6 +248,8 @@ class DRNENetwork(nn.Module):
         self.register_buffer("colors", torch.zeros(n, dtype=torch.int64))
         self.register_buffer("degrees", torch.zeros(n, dtype=torch.int64))
         self.register_buffer("passed", torch.zeros(max(0, rounds - 1), n, dim))
+        if readout:
+            self.register_buffer("said", torch.zeros(n))
         self.attribute_input = nn.Parameter(torch.zeros(attributes, 4 * dim)) if attributes else None
         self.register_buffer("attribute_inputs", torch.zeros(n, 4 * dim) if attributes else None)
 
@@ -263,7 +269,7 @@ class DRNENetwork(nn.Module):
             self.table.copy_(self._random(generator, len(self.table) if how == "random" else 1, START[how]))
         if how == "degree":
             size = (logs - mean) / std.clamp(min=EPS)
-            self.table.add_(size[:, None] * self._random(generator, 1, START[how]))
+            self.table.add_(size[:, None] * self._random(generator, 1, START[how]).to(self.table.device))
         self.table[degrees == 0] = 0
         for gate in (*self.input.chunk(4, dim=1), *self.recurrent.chunk(4, dim=1)):
             xavier_(gate, generator, fan_in=2 * self.dim)
@@ -331,8 +337,17 @@ class DRNENetwork(nn.Module):
     def _errors(self, piece: SequencePiece, near: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
         """X_v - Agg(N(v)), m x k, and log(d_v + 1) - MLP(Agg(N(v))), m."""
         aggregated = self._aggregated(projected, piece.packed, len(piece.rows))
-        said = functional.relu(aggregated @ self.degree_weight + self.degree_bias)[:, 0]
-        return near[piece.rows] - aggregated, piece.log_degrees - said
+        return near[piece.rows] - aggregated, piece.log_degrees - self._log_degrees(aggregated)
+
+    def _log_degrees(self, aggregated: Tensor) -> Tensor:
+        """MLP(Agg(N(v))), what it says of log(d_v + 1): m x k, made m."""
+        said: Tensor = functional.relu(aggregated @ self.degree_weight + self.degree_bias)[:, 0]
+        return said
+
+    @torch.no_grad()
+    def read_out(self, aggregated: Tensor) -> Tensor:
+        """How many neighbors the MLP says that nodes have which aggregate to this: m x k, made m."""
+        return torch.expm1(self._log_degrees(aggregated))
 
     def _project(self, vectors: Tensor, ties: Ties, own: Tensor | None) -> Tensor:
         """What nodes with these vectors add to the inputs of the gates, X W + b, and then what ties do: m x 4k.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netfold.data.graph import Graph
     from netfold.data.nodes import Nodes
     from netfold.data.scaling import Block
-    from netfold.embedder.placing import KnownLinks
+    from netfold.embedder.placing import KnownLinks, Placing
     from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
     from netfold.models.dvne.network import DVNENetwork
@@ -107,6 +107,12 @@ class DVNE(Embedder["DVNENetwork"]):
         at_least=0,
         below=1,
     )
+    shared: float = option(
+        0.0,
+        "where above 0, a triplet's near node j is drawn from i's neighbors by 1 + shared times the number of nodes "
+        "that both are linked with, as a link that is a mistake has none; 0: all neighbors alike (the chapter's)",
+        at_least=0,
+    )
     attribute_weight: float = option(
         1.0,
         "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
@@ -115,8 +121,14 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     widen: bool = option(
         True,
-        "whether nodes without links, which all have the Gaussian of an empty row, get the largest uncertainty of any "
-        "other node; the chapter leaves them as they are",
+        "whether nodes without links or attributes, which all have the Gaussian of an empty row, get the largest "
+        "uncertainty of any other node; the chapter leaves them as they are",
+    )
+    std: str = option(
+        "learned",
+        "the deviations of `embedding_`: learned (the chapter's σ, which is not how sure a place is) or evidence "
+        "(σ scaled to the order of nodes by how many links they have and how much these agree on a place)",
+        choices=("learned", "evidence"),
     )
     optimizer: str = option("adam", "how to descend; the paper uses rmsprop", choices=("adam", "rmsprop"))
     lr: float = training("lr", default=0.002)
@@ -235,7 +247,7 @@ class DVNE(Embedder["DVNENetwork"]):
             block = network.scaled(data.attributes.block)
         network.to(device)
         near = links(graph, directed=False, weights=False, loops="all")
-        triplets = Triplets.of(near, device)
+        triplets = Triplets.of(near, device, self.shared)
         count = (near.nnz - graph.n_nodes) // 2
         self._check(graph, count, len(triplets))
         rows = joint_rows(data.steps, block, network.first.table)
@@ -266,6 +278,7 @@ class DVNE(Embedder["DVNENetwork"]):
         from netfold.models.dvne.network import DVNENetwork
 
         size, how = (facts["n_nodes"], self.hidden, self.dim), {"repulsion": self.repulsion, "energy": self.energy}
+        how |= {"evidence": self.std == "evidence"}
         if "attributes" not in facts:
             return DVNENetwork(*size, alpha=self.alpha, **how)  # type: ignore[arg-type]
         how |= {"attributes": width_of(facts["attributes"])[0], "attribute_weight": self.attribute_weight}
@@ -274,13 +287,51 @@ class DVNE(Embedder["DVNENetwork"]):
         return network
 
     def _embed(self, data: _Rows) -> Embedding:
+        import numpy as np
+
         from netfold.models.dvne.batches import widened
 
         gaussians = self._gaussians(data.graph.nodes, data.steps, data.block)
-        return widened(gaussians, data.graph) if self.widen else gaussians
+        if self.std == "evidence":
+            gaussians = self._measured(gaussians, data.graph)
+        if not self.widen:
+            return gaussians
+        return widened(gaussians, data.graph, data.has_attributes(np.arange(data.graph.n_nodes)))
+
+    def _measured(self, learned: Embedding, graph: Graph) -> Embedding:
+        """The Gaussians of the graph that was fitted by evidence, and what new nodes will need to know of it."""
+        import torch
+
+        from netfold.data.edges import links
+        from netfold.models.dvne.batches import by_evidence
+
+        near = links(graph, directed=False, weights=False, loops="drop")
+        gaussians, facts = by_evidence(learned, near, self._generator(4))
+        self.network_.evidence.copy_(torch.from_numpy(facts))
+        return gaussians
+
+    def _by_evidence(self, learned: Embedding, near: sparse.csr_array) -> Embedding:
+        """New nodes' Gaussians with the deviations that follow from their links with known nodes (m x n)."""
+        if self.std != "evidence":
+            return learned
+        from netfold.models.dvne.batches import in_order, place_variance
+
+        *moments, typical = self.network_.evidence.tolist()
+        variance, _ = place_variance(near, learned.vectors, self.embedding_.vectors, typical)
+        return in_order(learned, variance, moments)
+
+    def _place(
+        self, later: Input[Any], rows: npt.NDArray[np.int64], known: npt.NDArray[np.int64], way: Placing
+    ) -> Embedding:
+        from netfold.embedder.placing import KnownLinks
+
+        graph, n = later.graph, len(self.embedding_)
+        near = KnownLinks.of(graph.adjacency, rows, known, n, directed=graph.directed).either
+        return self._by_evidence(super()._place(later, rows, known, way), near)
 
     def _extend(self, data: _Rows, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
         import numpy as np
+        from scipy import sparse
 
         from netfold.models.dvne.batches import steps
 
@@ -289,7 +340,8 @@ class DVNE(Embedder["DVNENetwork"]):
         into = over_known(graph.adjacency[:, new].T, known, n) if graph.directed else None
         links = np.diff(out.indptr) + (0 if into is None else np.diff(into.indptr))
         check_placed("DVNE", graph.nodes, new[(links == 0) & ~data.has_attributes(new)])
-        return self._gaussians(graph.nodes.take(new), steps(out, into), data.block_of(new))
+        learned = self._gaussians(graph.nodes.take(new), steps(out, into), data.block_of(new))
+        return self._by_evidence(learned, out if into is None else sparse.csr_array(out + into))
 
     def _codes(self, network: DVNENetwork, data: _Rows) -> NodeCodes:
         from netfold.embedder.attributes import joint_rows

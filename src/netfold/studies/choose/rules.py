@@ -443,6 +443,10 @@ SPACE = (
         "sdne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _PLACES,
         lambda x: bool(x.attributes),
     ),
+    Entrant(
+        "sdne", {"row_damping": 0.5, "column_damping": 0.5}, "links of hubs weighed down, beside attributes",
+        ("link-prediction",), lambda x: bool(x.attributes),
+    ),
     Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
     Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
     Entrant("drne", {}, "its defaults", _ALIKE),
