@@ -79,12 +79,12 @@ def test_what_costs_a_second_is_raced_on_hyperedges_too() -> None:
 
 
 def test_those_without_epochs_are_measured_on_all_parts_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    others = [Entrant("node2vec", {"epochs": 0, "dim": dim}, "cheap", ()) for dim in (2, 4)]
-    only(monkeypatch, COSTLY, CHEAP, *others)
+    trained = Entrant("sdne", {"epochs": 1, "dim": 2, "hidden": ()}, "trained", ())
+    only(monkeypatch, trained, CHEAP, Entrant("node2vec", {"epochs": 0, "dim": 2}, "cheap", ()))
     best = auto(GRAPH, "link", budget="20cpu", progress=False)
     rows = [x for x in best.trials_.rows if x.candidate.startswith("Node2Vec")]
-    assert len(rows) == 3 and {x.folds for x in rows} == {5}
-    assert [x.candidate[:4] for x in best.trials_.rows][:3] == ["Node"] * 3
+    assert len(rows) == 2 and {x.folds for x in rows} == {5}
+    assert [x.candidate[:4] for x in best.trials_.rows][:2] == ["Node"] * 2
 
 
 def test_a_bipartite_graph_is_a_graph() -> None:
@@ -324,7 +324,8 @@ def test_a_large_graph_in_a_few_seconds(task: str) -> None:
     rng, n = np.random.default_rng(0), 200_000
     first = rng.integers(0, n, 5 * n)
     second = np.where(rng.random(5 * n) < 0.2, rng.integers(0, n, 5 * n), first // 1000 * 1000 + first % 997)
-    graph = nf.Graph.from_codes(first, second, nodes=nf.data.nodes.Nodes.of(range(n)), directed=False)
+    named = nf.data.nodes.Nodes.of(range(n))
+    graph = nf.Graph.from_codes(first, second, None, nodes=named, directed=False, duplicates="sum")
     classes = {i: i // 1000 % 10 for i in range(0, n, 7)}
     start = time.process_time()
     best = auto(graph, task, classes=None if task == "link" else classes, budget="10cpu", progress=False)
@@ -402,3 +403,45 @@ def test_what_extends_other_vectors_is_not_joined(monkeypatch: pytest.MonkeyPatc
     only(monkeypatch, CHEAP, COSTLY)
     best = auto(GRAPH, "link", budget="6 trials", progress=False)
     assert any(x.candidate.startswith("Joined") and x.figure for x in best.trials_.rows)
+
+
+def test_of_those_that_cost_nothing_the_better_is_taken_where_a_costly_one_is_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = Entrant("node2vec", {"epochs": 0, "dim": 2}, "cheapest", ())
+    only(monkeypatch, small, CHEAP, COSTLY)
+    noise = np.random.default_rng(0).normal(0, 0.02, 10)
+    values = {2: 0.80, 8: 0.805}
+
+    def measure(model: Any, score: Any) -> Measurement:
+        figure = 0.81 if isinstance(model, nf.SDNE) else values.get(model.dim, 0.5)
+        return Measurement(figure, figure + (noise if isinstance(model, nf.SDNE) else 0 * noise))
+
+    part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
+    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+        task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
+    )
+    monkeypatch.setattr(starting, "questions", asked)
+    monkeypatch.setattr(racing, "_SECOND", 0.0)
+    best = auto(GRAPH, budget="20cpu", progress=False)
+    assert isinstance(best, nf.Node2Vec) and best.dim == 8 and "level with SDNE(" in best.trials_.reason
+
+
+def test_two_side_by_side_must_be_better_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP, Entrant("spectral", {"dim": 8}, "another kind", ()))
+    noise = np.random.default_rng(0).normal(0, 0.02, 10)
+    values = {"Node2Vec": 0.80, "Spectral": 0.79, "Joined": 0.801}
+
+    def measure(model: Any, score: Any) -> Measurement:
+        name = type(model).__name__
+        return Measurement(values[name], values[name] + (noise if name == "Joined" else 0 * noise))
+
+    part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
+    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+        task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
+    )
+    monkeypatch.setattr(starting, "questions", asked)
+    best = auto(GRAPH, budget="20cpu", progress=False)
+    assert isinstance(best, nf.Node2Vec) and "level with Joined(" in best.trials_.reason
+    values["Joined"] = 0.9
+    assert isinstance(auto(GRAPH, budget="20cpu", progress=False), nf.Joined)

@@ -75,6 +75,14 @@ def test_rows_that_choose_and_rows_that_do_not_are_different_ones() -> None:
     assert parts[0].graph is GRAPH and "24 nodes" in asked.note
 
 
+def test_a_node_with_a_loop_alone_has_no_neighbors_to_look_for() -> None:
+    ring = [(i, (i + 1) % 40) for i in range(40)]
+    graph = nf.Graph.from_edges([*ring, *((i, i) for i in range(40, 80))])
+    model = spectral(graph)
+    for part in [questions(graph, "near", seed=0).inner(0, 80), questions(graph, "near", seed=0).outer(80)]:
+        assert 0 < part.measure(model, None).figure <= 1
+
+
 def test_new_nodes_of_the_outer_part_are_in_no_inner_graph() -> None:
     asked = questions(GRAPH, "new-nodes", BLOCKS, seed=1)
     known = set(asked.outer(N).graph.nodes)

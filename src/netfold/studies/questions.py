@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -274,6 +275,7 @@ def _shares(held: Any, count: float) -> list[Any]:
 
 def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
     outer_split = split_edges(graph, _share(len(edge_pairs(graph)), "edges"), seed=seed)
+    places = cache(lambda: _order(graph))
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(outer_split.train, nodes, seed)
@@ -290,16 +292,19 @@ def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
 
     def turns(count: float) -> list[Part]:
         splits = [EdgeSplit(without_pairs(graph, x), x, graph, {}) for x in _shares(outer_split.test, count)]
-        return [Part(f"turn {k}", x.train, _links_measure(x, seed + k)) for k, x in enumerate(splits)]
+        return [Part(f"turn {k}", x.train, _links_measure(x, seed + k, places())) for k, x in enumerate(splits)]
 
     held = f"{len(outer_split.test):,} edges that no candidate was chosen by, after a fit to the others"
     return Questions(task, "AUC", graph, inner, outer, False, held, turns=turns)
 
 
-def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
-    """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have."""
+def _links_measure(split: EdgeSplit, seed: int, places: Ints | None = None) -> Callable[[Any, str | None], Measurement]:
+    """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have.
+
+    `places` of the nodes of the whole graph (`graph_order`), where they are known.
+    """
     wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
-    place = _pair_places(split.whole, split.test)
+    place: Ints = (_order(split.whole) if places is None else places)[split.test].min(axis=1)
 
     def measure(model: Any, score: str | None) -> Measurement:
         if len(split.test) < 2:
@@ -310,12 +315,6 @@ def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], M
         return max((_separated(model, split, wrong, name, place) for name in names), key=lambda x: x.figure)
 
     return measure
-
-
-def _pair_places(graph: Graph, pairs: Ints) -> Ints:
-    """Where in the graph pairs of its nodes are: by the end that comes first in its order."""
-    first: Ints = _order(graph)[pairs].min(axis=1)
-    return first
 
 
 def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str, place: Ints) -> Measurement:
@@ -500,7 +499,7 @@ def _cold(task: Task, split: NodeSplit, classes: Any, seed: int) -> Callable[[An
 def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
     held = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, held.pairs, 1, seed)
-    place = _pair_places(split.whole, held.pairs)
+    place: Ints = _order(split.whole)[held.pairs].min(axis=1)
 
     def measure(model: Any, score: str | None) -> Measurement:
         placed = extending(model, known_vectors(model, None, split), model.reaches)(held.split)
@@ -559,7 +558,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         some = _sample(graph, nodes, seed)
         at = some.nodes.find(graph.nodes.take(rows))
         at = at[at >= 0]
-        at = at[np.diff(some.adjacency.indptr)[at] > 0]
+        at = at[(np.diff(some.adjacency.indptr) > (some.adjacency.diagonal() != 0))[at]]  # a loop is no neighbor
 
         def measure(model: Any, score: str | None) -> Measurement:
             _check_some(at, at)

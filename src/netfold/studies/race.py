@@ -545,7 +545,8 @@ class Race:
         if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
-        cheapest = min(level, key=lambda run: (self._price(run), runs.index(run)))
+        order = [(self._cost(run), _is_joined(run), -len(run.parts), k) for k, run in enumerate(runs)]
+        cheapest = min(level, key=lambda run: order[runs.index(run)])
         ended = f" ({self._ended})" if self._ended else ""
         first = best if best.candidate is not cheapest.candidate else runs[0]
         if cheapest.candidate is first.candidate:
@@ -575,8 +576,15 @@ class Race:
         """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""
         return run.cpu if self._clock.timed else float(run.epochs or 0)
 
+    def _cost(self, run: Trying) -> float:
+        """The price, or nothing: of those without epochs that cost seconds, the better one is taken."""
+        price = self._price(run)
+        return 0.0 if not run.candidate.trained and price < _SECONDS else price
+
     def _is_cheaper(self, run: Trying, best: Trying) -> bool:
         """By so much that it matters: half of it or less, of a second at least; of some, where nothing is trained."""
+        if _is_joined(best) and not _is_joined(run) and self._price(run) <= self._price(best):
+            return True  # two side by side are twice as wide, whatever they cost
         least = _SECOND if best.candidate.trained else _SECONDS
         least = least if self._clock.timed else 0.0
         return self._price(best) > least and 2 * self._price(run) <= self._price(best)
@@ -604,14 +612,18 @@ class Race:
         )  # fmt: skip
 
 
+def _is_joined(run: Trying) -> bool:
+    return "joined" in run.candidate.kind
+
+
 def _surest(runs: list[Trying]) -> Trying:
-    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than two
-    standard errors of that: of many that are looked at once, one is ahead by chance."""
+    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than the
+    standard error of that, and by two on a single part: of many that are looked at once, one is ahead by chance."""
     most = max(len(run.parts) for run in runs)
     best = next(run for run in runs if len(run.parts) == most)
     for run in runs:
         gap, error = difference(run.parts, best.parts)
-        if run is best or (math.isfinite(error) and gap > 2 * error):
+        if run is best or (math.isfinite(error) and gap > (2 if len(run.parts) == 1 else 1) * error):
             return run
     return best
 
