@@ -126,7 +126,7 @@ class SDNE(Embedder["SDNENetwork"]):
     )
     skip: float = option(
         0.0,
-        "how much of what two steps lead to (resource allocation: Σ 1/d_k over shared neighbors k) is added to what the "
+        "how much of what two steps lead to (resource allocation, Σ 1/d_k over shared neighbors) is added to what the "
         "decoder says of a pair, each over its mean at known links; for links that are not there yet; costs as much as "
         "there are paths of two steps, when pairs are scored",
         at_least=0,
