@@ -369,3 +369,44 @@ def test_an_array_is_the_same_graph_as_a_file_without_a_header(
     assert (one is None) == (two is None) == (width == 4 and start == 0)
     if one is not None and two is not None:
         _assert_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("header", "ends"),
+    [
+        ("date,from_airport,to_airport,carrier", (1, 2)),
+        ("carrier,originCity,destinationCity", (1, 2)),
+        ("start_lat,end_lat,start_station,end_station,rider", (2, 3)),
+        ("paper,author1,author2", (1, 2)),
+        ("user_to,user_from,kind", (1, 0)),
+        ("sender,receiver,branch", (0, 1)),
+    ],
+)
+def test_two_columns_that_differ_by_the_word_for_the_end_are_the_ends(header: str, ends: tuple[int, int]) -> None:
+    names = header.split(",")
+    rows = [[f"{name} {i}" for name in names] for i in range(3)]
+    assert tuple_columns(names, rows) == ()
+    assert edge_roles(names, rows, len(names))[:2] == ends
+
+
+@pytest.mark.parametrize("header", ["user_a,user_b,user_c", "author1,author2,author3", "user,movie,tag"])
+def test_three_of_a_kind_are_a_tuple(header: str) -> None:
+    names = header.split(",")
+    assert tuple_columns(names, [["x", "y", "z"]]) == tuple(names)
+
+
+def test_times_of_start_and_end_are_no_ends() -> None:
+    names = ["user", "item", "start_date", "end_date"]
+    assert edge_roles(names, [["a", "b", "2026-01-01", "2026-01-02"]], 4)[:2] == (0, 1)
+
+
+def test_nodes_that_are_counted_are_no_header() -> None:
+    assert header_verdict(["user1", "user2"], [["user3", "user4"], ["user5", "user3"]]) is False
+    assert header_verdict(["from_user", "to_user"], [["ann", "bob"], ["bob", "cid"]]) is True
+
+
+def test_a_table_of_flights_is_read_as_tuples_where_they_are_wanted(tmp_path: Path) -> None:
+    path = write(tmp_path, "date,from_airport,to_airport,carrier\n2026-01-01,ZRH,JFK,LX\n2026-01-02,JFK,ZRH,DL\n")
+    assert read_edges(path).n_edges == 1
+    assert set(nf.read_hyperedges(path).node_types) == {"from_airport", "to_airport", "carrier"}
+    assert tuple_columns(["head:e", "relation", "tail:e"], [["a", "r", "b"]]) == ("head:e", "relation", "tail:e")

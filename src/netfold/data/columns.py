@@ -35,8 +35,26 @@ _ENDS = (
     ("node_1", "node_2"),
     ("id1", "id2"),
     ("id_1", "id_2"),
+    ("origin", "destination"),
+    ("origin", "dest"),
+    ("sender", "receiver"),
+    ("sender", "recipient"),
 )
 _SOURCE, _TARGET = (frozenset(names) for names in zip(*_ENDS, strict=True))
+_SIDES = {
+    "source": ("target", "destination", "dest"), "src": ("dst", "dest"), "from": ("to",), "start": ("end",),
+    "head": ("tail",), "origin": ("destination", "dest"), "orig": ("dest",), "sender": ("receiver", "recipient"),
+    "a": ("b",), "1": ("2",), "first": ("second",), "left": ("right",),
+}  # fmt: skip
+"""Words in which the names of two columns of ends may differ: from_airport and to_airport, author1 and author2."""
+_COUNTED = {"a": "c", "1": "3", "first": "third", "left": "middle"}
+"""Those that nodes are called by as well, so that they make no header; where there is a third, a row is a tuple."""
+_NO_NODES = frozenset(
+    ("lat", "lon", "lng", "long", "latitude", "longitude", "x", "y", "z", "age", "position", "pos", "index", "at", "on",
+     "type", "kind", "label")
+)  # fmt: skip
+"""What two columns may have for their ends that is no node: start_lat and end_lat."""
+_WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _WEIGHT = frozenset(
     ("weight", "weights", "edge_weight", "w", "value", "val", "count", "counts", "freq", "frequency", "strength")
 )
@@ -71,6 +89,7 @@ _LOG = 100
 """So many rows tell a log, in which times rise, from a list of weights."""
 _DIGITS = re.compile(r"[0-9]+")
 _MARKS = "@:/|#"
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _Rows = Sequence[Sequence[str]]
 """Some rows of a table, as texts; an empty one is a value that is missing."""
@@ -166,8 +185,35 @@ def _shape(cell: str) -> str:
 
 def names_ends(names: Sequence[str]) -> bool:
     """Whether names say which column is the source and which the target."""
-    plain = {_plain(name) for name in names}
-    return bool(plain & _SOURCE) and bool(plain & _TARGET)
+    return _named_ends([_plain(name) for name in names], counted=False) is not None
+
+
+def _named_ends(plain: Sequence[str], *, counted: bool = True) -> tuple[int, int] | None:
+    """Where the columns stand that are called source and target, or as two ends of one kind: from_city and to_city.
+
+    `counted`: author1 and author2 are such too.
+    """
+    source, target = (next((i for i, name in enumerate(plain) if name in some), None) for some in (_SOURCE, _TARGET))
+    if source is not None and target is not None:
+        return source, target
+    words = [_WORD.findall(name) if ":" not in name else [] for name in plain]  # head:person is a role of a tuple
+    sides = [side for side in _SIDES if counted or side not in _COUNTED]
+    return next((ends for i in range(len(words)) if (ends := _two_ends(i, words, sides)) is not None), None)
+
+
+def _two_ends(i: int, words: list[list[str]], sides: Sequence[str]) -> tuple[int, int] | None:
+    """A column and another one, whose name is the same but for the word that says which end it is."""
+    name = words[i]
+    for at, side in enumerate(name):
+        before, after = name[:at], name[at + 1 :]
+        no_node = not before + after or {*before, *after} & (_NO_NODES | _TIME | _WEIGHT | _MEASURE)
+        if side not in sides or no_node or [*before, _COUNTED.get(side, ""), *after] in words:
+            continue
+        others = [[*before, word, *after] for word in _SIDES[side]]
+        other = next((j for j, word in enumerate(words) if word in others), None)
+        if other is not None:
+            return i, other
+    return None
 
 
 def edge_roles(
@@ -175,11 +221,12 @@ def edge_roles(
 ) -> Roles:
     """The role of each column; a ValueError says what is missing.
 
-    What is chosen is taken. Otherwise the ends are the columns called so (source and target, from and to, ...), or the
-    first two that are no time, weight, type or number of the row; a weight is a column called weight, w, value, count,
-    frequency, strength, or the third of three columns without names; a time is a column called one (time, date, year,
-    created_at, ...) that holds numbers or dates, or one that holds dates or seconds since 1970 (without names also
-    whole numbers that rise from row to row), and is never a weight.
+    What is chosen is taken. Otherwise the ends are the columns called so (source and target, from and to, ...) or as
+    two ends of one kind (from_airport and to_airport, author1 and author2), or the first two that are no time, weight,
+    type or number of the row; a weight is a column called weight, w, value, count, frequency, strength, or the third of
+    three columns without names; a time is a column called one (time, date, year, created_at, ...) that holds numbers or
+    dates, or one that holds dates or seconds since 1970 (without names also whole numbers that rise from row to row),
+    and is never a weight.
     Four columns without names are KONECT's: source, target, weight, time.
 
     >>> edge_roles(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]], 4)
@@ -259,9 +306,12 @@ class _Table:
         """The columns of the ends: as chosen, or called so, or the first that may be."""
         free = [i for i in range(self.width) if i not in places.values()]
         ends = [places.get("source"), places.get("target")]
-        called = [next((i for i in free if self.plain[i] in names), None) for names in (_SOURCE, _TARGET)]
-        if None not in called or ends != [None, None]:
-            ends = [end if end is not None else name for end, name in zip(ends, called, strict=True)]
+        called = _named_ends([self.plain[i] if i in free else "" for i in range(self.width)])
+        if ends == [None, None] and called is not None:
+            ends = list(called)
+        elif ends != [None, None]:
+            alone = [next((i for i in free if self.plain[i] in names), None) for names in (_SOURCE, _TARGET)]
+            ends = [end if end is not None else name for end, name in zip(ends, alone, strict=True)]
         likely = self._likely([i for i in free if i not in ends], ends.count(None))
         if len(likely) < ends.count(None):
             raise ValueError("there is no column left for an end; an edge needs two, in two columns")
@@ -308,11 +358,12 @@ class _Table:
         called = name in _TIME or name.endswith(_TIME_ENDING)
         return (called and (not column or _are_numbers(column) or _are_dates(column))) or _are_times(column)
 
-    def tuple_columns(self) -> tuple[str, ...]:
+    def tuple_columns(self, wanted: bool) -> tuple[str, ...]:
         """See `tuple_columns`."""
         assert self.names is not None
         relation = next((i for i, name in enumerate(self.plain) if name in _RELATION), None)
-        if names_ends(self.names):
+        ends = _named_ends(self.plain)
+        if ends is not None and (not wanted or self.plain[ends[0]] in _SOURCE):
             if relation is None:
                 return ()
             source, target = self._ends({"type": relation})
@@ -344,8 +395,10 @@ _TEXTS = (
 )
 
 
-def tuple_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
+def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) -> tuple[str, ...]:
     """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
+
+    Two ends of one kind (from_airport and to_airport) are an edge, unless tuples are `wanted`.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
     numbers of rows are not, nor are decimals with a comma (71,5). Two ends and a relation are tuples whose ends are of
@@ -357,12 +410,15 @@ def tuple_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
     ('head:entity', 'relation', 'tail:entity')
     >>> tuple_columns(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]])
     ()
+    >>> tuple_columns(["from_airport", "to_airport", "carrier"], [["ZRH", "JFK", "LX"]])
+    ()
     """
-    return _Table(names, rows, len(names)).tuple_columns() if len(names) >= 3 else ()
+    return _Table(names, rows, len(names)).tuple_columns(wanted) if len(names) >= 3 else ()
 
 
 def _plain(name: str) -> str:
-    return name.strip().casefold().replace(" ", "_").replace("-", "_")
+    """Lower case, words joined by underscores: fromAirport is from_airport."""
+    return _CAMEL.sub("_", name.strip()).casefold().replace(" ", "_").replace("-", "_")
 
 
 # -------------------------------------------------------------------- kinds of values

@@ -60,7 +60,8 @@ class Columns:
         if self.unnamed is not None:
             return self._by_place(len(names))
         if self.chosen is None:
-            known = {name.partition(":")[0]: name for name in tuple_columns(names, rows)} if rows else {}
+            wanted = tuple_columns(names, rows, wanted=True) if rows else ()
+            known = {name.partition(":")[0]: name for name in wanted}
             if not known:
                 return _checked([_role(i, name) for i, name in enumerate(names)])
             plain = [name.partition(":")[0] for name in names]
