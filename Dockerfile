@@ -7,7 +7,7 @@ RUN pip install --no-cache-dir torch --index-url https://download.pytorch.org/wh
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 COPY benchmarks/tables ./benchmarks/tables
-RUN pip install --no-cache-dir '.[viz,formats,search,serve]'
+RUN pip install --no-cache-dir '.[viz,formats,search,serve,postgres]'
 
 RUN useradd --create-home netfold
 USER netfold

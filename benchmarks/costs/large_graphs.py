@@ -6,9 +6,10 @@
 
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the
-CPU: the faster of the second and third epoch, the seconds before the first (imports, the start, what is prepared), and
-the peak memory of the process, or of the GPU. Seconds are those of the CPU, or of the clock with a GPU, where the
-device is started before and "before" is that of a second fit: the first loads and compiles what torch needs, once.
+CPU: the faster of the second and third epoch (of `--epochs 1` that one, by its parts), the seconds before the first
+(imports, the start, what is prepared), and the peak memory of the process, or of the GPU. Seconds are those of the CPU,
+or of the clock with a GPU, where the device is started before and "before" is that of a second fit: the first loads and
+compiles what torch needs, once.
 With `--json` a line is appended for every model; with `--profile` a file tells where a second fit's time went, by the
 parts of `nf.profile` and, of some batches, by torch's operations. With `--base` the same is measured of a commit's
 source and of this one, in turn, twice each; the less of two counts, and what takes over 1.2 times the base is named.
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,11 +37,15 @@ import netfold as nf
 EPOCHS, DEGREE = 3, 5
 WATCHED = 12
 """Batches whose operations are listed by a profile."""
+PARTS = ("batches", "loss", "gradients", "steps")
+"""Of an epoch, by `nf.profile`."""
 SLOWER = 1.2
 """What `--base` names is slower by more than this."""
 
 
-def measure(name: str, nodes: int, device: str, options: dict[str, Any], profile: str | None) -> None:
+def measure(
+    name: str, nodes: int, device: str, options: dict[str, Any], profile: str | None, *, epochs: int, machine: str
+) -> None:
     """Print what a fit cost, as one json object; the last line of what a child process says."""
     import torch
 
@@ -47,17 +53,22 @@ def measure(name: str, nodes: int, device: str, options: dict[str, Any], profile
     graph = graph or nf.datasets.chung_lu(nodes=nodes, edges=DEGREE * nodes, exponent=2.5)
     own = _given(name, graph)
     torch.zeros(1, device=device)
-    meter, model = Meter(device), nf.MODELS[name](**{"epochs": EPOCHS, "device": device} | options)
-    model.fit(graph, *own, progress=False, on_epoch=meter)
+    meter, model = Meter(device), nf.MODELS[name](**{"epochs": epochs, "device": device} | options)
+    with nf.profile() if epochs == 1 else nullcontext() as spent:  # which waits for a GPU after each part
+        model.fit(graph, *own, progress=False, on_epoch=meter)
     clock = meter.wall if device == "cuda" else meter.cpu
-    epochs = [b - a for a, b in pairwise(clock)]
-    epoch, gpu = min(epochs[1:]), torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
-    first, in_all = max(epochs[0] - epoch, 0.0), meter.now() - clock[0]
+    each = [b - a for a, b in pairwise(clock)]
+    epoch = (
+        min(each[1:]) if spent is None else sum(x[device == "cpu"] for name, x in spent.parts.items() if name in PARTS)
+    )
+    gpu = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
+    first, in_all = max(each[0] - epoch, 0.0), meter.now() - clock[0]
     again, table = _again(model, graph, own, device, bool(profile)) if device == "cuda" or profile else (first, "")
     if profile:
         Path(profile).write_text(table)
     meter.report(model=name, nodes=graph.n_nodes, edges=graph.n_edges, dim=model.dim or 128, options=options,
-                 device=device, epoch=epoch, before=again, first_before=first, in_all=in_all, gpu_gib=gpu)  # fmt: skip
+                 device=device, epoch=epoch, before=again, first_before=first, in_all=in_all, gpu_gib=gpu,
+                 machine=machine)  # fmt: skip
 
 
 def _again(model: Any, graph: Any, own: list[Any], device: str, profile: bool) -> tuple[float, str]:
@@ -116,10 +127,13 @@ def main() -> None:
     parser.add_argument("--json", help="a file to append a line to for every model")
     parser.add_argument("--profile", help="a file for where the time went, of one model")
     parser.add_argument("--base", help="a commit to compare with, measured in turn with this tree")
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="of each fit; the first does not count but alone")
+    parser.add_argument("--machine", default="", help="what the record says of where it was measured")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
-        measure(asked.child, asked.nodes, asked.device, json.loads(asked.options), asked.profile)
+        where = {"epochs": asked.epochs, "machine": asked.machine}
+        measure(asked.child, asked.nodes, asked.device, json.loads(asked.options), asked.profile, **where)
         return
     if asked.base:
         slower = compare(asked)
@@ -138,7 +152,7 @@ def main() -> None:
 def _run(name: str, asked: argparse.Namespace, source: Path | None = None) -> subprocess.CompletedProcess[str]:
     """One model in a process of its own, of another tree's source where that is given."""
     command = [sys.executable, __file__, "--child", name, "--nodes", str(asked.nodes), "--device", asked.device,
-               "--options", asked.options]  # fmt: skip
+               "--options", asked.options, "--epochs", str(asked.epochs), "--machine", asked.machine]  # fmt: skip
     command += ["--profile", asked.profile] if asked.profile else []
     more = {} if asked.device == "cuda" else {"OMP_NUM_THREADS": "1"}
     more |= {} if source is None else {"PYTHONPATH": str(source)}

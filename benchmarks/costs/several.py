@@ -66,8 +66,7 @@ whole, walled = time.process_time() - cpu[0], time.perf_counter() - wall[0]
 sent = 0
 if how == "parts":
     from netfold.cluster.ranks import start
-    exchange = getattr(model.network_, "exchange", None)
-    sent = start("cpu").swapped if exchange is None else getattr(model.network_, "sent", exchange.sent)
+    sent = start("cpu").sent
 status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
 peak = int(status["VmHWM"].split()[0]) << 10
 steps = [b - a for a, b in zip(cpu[1:], cpu[2:])]

@@ -1,7 +1,7 @@
 """How SDNE's settings for graphs with attributes were chosen: classes, links and cold nodes of some graphs.
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/attributes.py [--graphs cora films] [--share 0/4]
-                      [--seeds 100] [--tasks classes links cold] [--device D] [--only REGEX] >> attributes.jsonl
+                      [--seeds 100] [--tasks classes links cold inner] [--device D] [--only REGEX] >> attributes.jsonl
     python benchmarks/searches/attributes.py --read attributes.jsonl
 
 Cora's classes have no vote: its tables report them, and the choice is made by the other graphs and by inner parts
@@ -15,6 +15,10 @@ those). The others:
     numbers     the same links as `strong`, with 16 numbers a node in place of words
     shuffled    the posts again, each with the words of another: attributes that say nothing
     airports    of the USA, with 8 random numbers each: the same for roles (DRNE)
+
+`--tasks inner` is for a choice on the edges of one graph: 20% of those that split `seed` leaves for training are held
+out once more, and asked about by every score that the model has. `--tasks table` asks the table's own question, the
+test edges of that split: for a setting that was chosen.
 
 What was concluded is in docs/decisions/0018-attributes.md.
 """
@@ -37,11 +41,12 @@ import numpy as np
 from scipy import sparse
 
 import netfold as nf
+from netfold.evaluate.scores import available_scores
 from netfold.studies.datasets.catalogue import located
 
 GRAPHS = ("cora", "films", "newsgroups", "strong", "weak", "numbers", "shuffled")
 MODELS = {"sdne": nf.SDNE, "dvne": nf.DVNE, "spectral": nf.Spectral, "drne": nf.DRNE}
-TASKS = ("classes", "links", "cold")
+TASKS = ("classes", "links", "cold", "inner", "table")
 SETTINGS: list[dict[str, Any]] = [{}, {"attribute_weight": 0.0}] + [
     {"attribute_weight": w, "alpha": a, "dropout": d, "row_damping": p, "column_damping": p, "attribute_beta": b}
     for w, a, d, p, b in itertools.product((1.0, 2.0), (1.0, 10.0, 30.0), (0.0, 0.3), (0.0, 0.5), (1.0, 3.0))
@@ -167,6 +172,10 @@ def measured(
                 make().fit(split.train, progress=False), split, nodes=30, baselines=False, seed=seed
             ).figures
         )
+    if task in ("inner", "table"):
+        split = ev.split_edges(graph, 0.2, seed=seed)
+        split = ev.split_edges(split.train, 0.2, seed=100 + seed) if task == "inner" else split
+        return _by_score(make().fit(split.train, progress=False), split, seed)
     split = ev.split_nodes(graph, 0.1, seed=seed)
     votes = None if name == "cora" else classes
     return dict(
@@ -174,7 +183,21 @@ def measured(
     )
 
 
-HEADLINES = {"classes": ("micro-F1@10%", "micro-F1@50%"), "links": ("AUC",), "cold": ("micro-F1", "AUC")}
+def _by_score(model: Any, split: Any, seed: int) -> dict[str, float]:
+    """The AUC of held-out links, with the task's own score and with each that the model has."""
+    figures, ev = {}, nf.evaluate
+    for score in (None, *available_scores(model)):
+        own = ev.link_prediction(model, split, score=score, nodes=1, baselines=False, seed=seed).figures
+        figures |= {"AUC" if score is None else f"AUC, {score}": own["AUC"]}
+    return figures
+
+
+HEADLINES = {
+    "classes": ("micro-F1@10%", "micro-F1@50%"),
+    "links": ("AUC",),
+    "cold": ("micro-F1", "AUC"),
+    "inner": ("AUC",),
+}
 
 
 BASE = 'sdne {"attribute_beta": 1.0}'
@@ -186,7 +209,7 @@ def read(path: Path) -> None:
     cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in path.read_text().splitlines():
         row = json.loads(line)
-        if row["graph"] == "cora" and row["task"] == "classes":
+        if row["task"] == "table" or (row["graph"] == "cora" and row["task"] == "classes"):
             continue
         for figure in (x for x in HEADLINES[row["task"]] if x in row["figures"]):
             own = cells[f"{row['model']} {json.dumps(row['settings'])}"]

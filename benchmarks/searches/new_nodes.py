@@ -2,6 +2,9 @@
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--options JSON]
     python benchmarks/searches/new_nodes.py --table
+    python benchmarks/searches/new_nodes.py --developed    # what the draws from 100 on said
+
+With --models FOLDER a fitted model is taken from there, where a run with --fit-only (perhaps on a GPU) has put it.
 
 Without a name, all cases in turn. A line of json a draw is appended to new_nodes.jsonl; what is there already is not
 measured again, so that a run that was stopped goes on. Every way of a model is measured on the same draw:
@@ -13,13 +16,15 @@ measured again, so that a run that was stopped goes on. Every way of a model is 
   walk; of dblp 8,000 authors until 2015, breadth first from another one each draw, and those of 2016 that are linked
   with them. Also held-out links, by the cosine.
 - drne: a tenth of the airports of europe and usa, by how busy they are.
-- dhne: a tenth of movielens' nodes; each is placed by half of its tuples with known nodes, and the other half is to be
-  told from tuples with another node in one place (AUC). Its mean is of known nodes of its type, by how many neighbors
-  they share.
+- dhne: a tenth of movielens' nodes (to develop: gps, drug and planted triples); each is placed by half of its tuples
+  with known nodes, and the other half is to be told from tuples with another node in one place (AUC). Its mean is of
+  known nodes of its type, by how many neighbors they share.
 
 Beside them LabelProp, the mean of known neighbors alone (`mean`), that of new ones too (`all neighbors`), and the
 majority of a new node's neighbors' classes; and how long new vectors are. Draws 100 and up developed the rules: they
-measure more weights of `refine`, and what a rule could choose by (`judged`). Draws 0 to 9 chose nothing.
+measure more weights of `refine`, what a rule could choose by (`judged`), and how many rounds new nodes should see one
+another (also on grqc, which has links alone, and on planted blocks, another mixing each draw). Draws 0 to 9 chose
+nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from typing import Any
 import numpy as np
 
 import netfold as nf
+from netfold.embedder import placing
 from netfold.embedder.placing import KnownLinks, Placing
 from netfold.evaluate import NodeSplit, out_of_sample, split_nodes
 from netfold.evaluate.class_tasks import class_figures, linear_scorer, neighbor_scorer
@@ -51,6 +57,9 @@ LINKS = ("AUC", "AUC degree-matched", "AUC degree-matched, own score")
 CHEAP = {"LocalAvg": "mean", "LabelProp": "LabelProp"}
 FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Weights of the first order in `refine` that are measured beside what the model takes."""
+ROUNDS = (0, 1, 2, 3, 6, 12)
+"""In which nodes that are placed together see one another, likewise."""
+SHORT = {"dblp": "dblp_coauthor", "europe": "europe_airports", "usa": "usa_airports", "grqc": "ca_grqc"}
 
 
 def part_of(graph: Any, size: int, seed: int = 0) -> Any:
@@ -67,8 +76,12 @@ def part_of(graph: Any, size: int, seed: int = 0) -> Any:
 
 def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any]]:
     """A graph, undirected, some of whose nodes are new, and the classes of those that have any."""
-    data = {"dblp": "dblp_coauthor", "europe": "europe_airports", "usa": "usa_airports"}.get(name, name)
-    whole = nf.datasets.load(data, **({"directed": False} if name == "cora" else {}))
+    data, planted = SHORT.get(name, name), {}
+    if name == "planted":  # 6 links inside the block, and 1, 3 or 6 to others
+        across = (1, 3, 6)[draw % 3]
+        planted = {"sizes": [150] * 12, "p_in": 6 / 150, "p_out": across / 1650, "seed": draw}
+        data = "sbm"
+    whole = nf.datasets.load(data, **({"directed": False} if name == "cora" else planted))
     if model == "depthlgp" and name == "dblp":
         before = nf.datasets.load(data, until=2015)
         known = part_of(before, 8_000, draw)
@@ -82,7 +95,8 @@ def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any
         part = part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole
         split = split_nodes(part, 0.1, seed=draw)
     present = set(split.whole.nodes)
-    return split, {x: c for x, c in nf.datasets.classes(data).items() if x in present}
+    classes = {} if name == "grqc" else nf.datasets.classes(data, **planted)
+    return split, {x: c for x, c in classes.items() if x in present}
 
 
 def of_classes(split: NodeSplit, classes: dict[Any, Any], known: Any, methods: dict[str, Any]) -> dict[str, Any]:
@@ -117,6 +131,19 @@ def refined_by(model: Any, weight: float) -> Any:
         return model._placed_rows(later, np.flatnonzero(at < 0), at, way)
 
     return extending(placed, model.embedding_, "neighbor")
+
+
+def in_rounds(model: Any, rounds: int) -> Any:
+    """The new nodes' vectors by the way that was chosen, in so many rounds among one another."""
+
+    def placed(split: NodeSplit) -> Any:
+        before, placing.ROUNDS = placing.ROUNDS, rounds
+        try:
+            return model.transform(split.whole)
+        finally:
+            placing.ROUNDS = before
+
+    return placed
 
 
 def linked_part(split: NodeSplit, reach: str) -> Any:
@@ -164,16 +191,38 @@ def judged(model: Any, graph: Any) -> dict[str, dict[str, float]]:
     return found
 
 
-def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any]) -> dict[str, Any]:
-    """One draw of a model that reads a graph."""
-    split, classes = split_of(model_name, graph_name, draw)
+def fitted_graph(model_name: str, split: NodeSplit, draw: int, options: dict[str, Any]) -> tuple[Any, float]:
+    """The model, fitted to what is known, and the CPU seconds of that."""
     begun, base = time.process_time(), None
     if model_name == "depthlgp":
         base = nf.Node2Vec(dim=64, epochs=3, seed=draw).fit(split.known, progress=False).embedding_
         begun = time.process_time()
     of = CLASSES | options if model_name == "sdne_classes" else options
     model = nf.MODELS[model_name.partition("_")[0]](seed=draw, **of).fit(split.known, base, progress=False)
-    seconds, known = round(time.process_time() - begun, 1), model.embedding_
+    return model, round(time.process_time() - begun, 1)
+
+
+def stored(folder: Path | None, name: str, fit: Any) -> tuple[Any, float]:
+    """What `fit` gives, or what a folder has of it already."""
+    if folder is None:
+        return fit()
+    path = folder / name
+    if not (folder / f"{name}.json").exists():
+        model, seconds = fit()
+        model.save(path, force=True)
+        (folder / f"{name}.json").write_text(json.dumps(seconds))
+    return nf.load(path), json.loads((folder / f"{name}.json").read_text())
+
+
+def on_graph(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> dict[str, Any]:
+    """One draw of a model that reads a graph."""
+    model_name, graph_name, draw, options = (row[x] for x in ("model", "graph", "draw", "options"))
+    split, classes = split_of(model_name, graph_name, draw)
+    name = f"{model_name}-{graph_name}-{draw}"
+    model, seconds = stored(folder, name, lambda: fitted_graph(model_name, split, draw, options))
+    if fit_only:
+        return {}
+    known = model.embedding_
 
     def by(how: str | None) -> Any:
         reach = model.reaches if how is None else "neighbor"
@@ -181,29 +230,59 @@ def on_graph(model_name: str, graph_name: str, draw: int, options: dict[str, Any
 
     methods = {"default": by(None)} | ({} if model_name == "depthlgp" else {"encode": by("encode")})
     methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
-    develops = "refine" in model._ways() and draw >= 100
+    develops = "refine" in model._ways() and draw >= 100 and not options
+    rounds = ROUNDS if develops and model.placing_.how != "encode" else ()
     if develops:
         methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
-    row = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
-    row |= {"agreement": model.placing_.agreement}
-    row |= {"judged": judged(model, split.known)} if develops else {}
-    row |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
-    figures = of_classes(split, classes, known, methods)
+        methods |= {f"rounds {x}": extending(in_rounds(model, x), known, "neighbor") for x in rounds}
+    if model_name == "depthlgp" and draw >= 100:
+        methods |= {"unscaled": unscaled(model), "without training": untrained(split, known, draw)}
+    of = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
+    of |= {"agreement": model.placing_.agreement}
+    of |= {"judged": judged(model, split.known)} if develops else {}
+    of |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
+    figures = of_classes(split, classes, known, methods) if classes else {}
     links = out_of_sample(model, split, seed=draw)
     for name, of_links in {"default": links.figures, **links.baselines}.items():
-        figures[CHEAP.get(name, name)] |= {x: of_links[x] for x in LINKS if x in of_links}
-    return row | {"figures": figures}
+        figures.setdefault(CHEAP.get(name, name), {}).update({x: of_links[x] for x in LINKS if x in of_links})
+    for x in rounds:
+        result = out_of_sample(in_rounds(model, x), split, base=known, linked="neighbor", seed=draw, baselines=False)
+        figures.setdefault(f"rounds {x}", {}).update({x: result.figures[x] for x in LINKS if x in result.figures})
+    return of | {"figures": figures}
+
+
+def unscaled(model: Any) -> Any:
+    """All vectors, new ones by DepthLGP as long as its posterior has them."""
+
+    def placed(split: NodeSplit) -> Any:
+        before, model.network_.scale = model.network_.scale, 1.0
+        try:
+            return model.transform(split.whole)
+        finally:
+            model.network_.scale = before
+
+    return extending(placed, model.embedding_, "path")
+
+
+def untrained(split: NodeSplit, known: Any, draw: int) -> Any:
+    """All vectors, new ones by DepthLGP where it starts."""
+    model = nf.DepthLGP(seed=draw, epochs=0).fit(split.known, known, progress=False)
+    return extending(lambda s: model.transform(s.whole), known, "path")
 
 
 # -------------------------------------------------------------------- tuples
 
 
-def on_tuples(draw: int, options: dict[str, Any]) -> dict[str, Any]:
+def on_tuples(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> dict[str, Any]:
     """One draw of DHNE: the tuples of new nodes that were held out, by each way."""
     from netfold.data.hypergraph import Hypergraph
     from netfold.models.dhne.scores import TupleScorer, rows_over_known, type_codes_of
 
-    whole, rng = nf.datasets.load("dhne_movielens"), np.random.default_rng(draw)
+    draw, options, rng = row["draw"], row["options"], np.random.default_rng(row["draw"])
+    if row["graph"] == "planted":  # in two groups, of which no pair of nodes says anything
+        whole: Any = nf.datasets.load("planted_triples", edges=20_000, groups=2, seed=draw)
+    else:
+        whole = nf.datasets.load(f"dhne_{row['graph']}")
     kind = whole.kinds[0]
     is_new = np.zeros(whole.n_nodes, bool)
     is_new[rng.choice(whole.n_nodes, whole.n_nodes // 10, replace=False)] = True
@@ -230,17 +309,24 @@ def on_tuples(draw: int, options: dict[str, Any]) -> dict[str, Any]:
     true = asked[~seen]
     every, members = (
         {tuple(x) for x in kind.rows.tolist()},
-        {t: np.flatnonzero(whole.type_codes == t) for t in range(3)},
+        {t: np.flatnonzero(whole.type_codes == t) for t in range(len(whole.types))},
     )
     members = {t: x[[whole.nodes[i] in there for i in x.tolist()]] for t, x in members.items()}
     wrong = true.copy()
-    for row in wrong:
-        at = int(rng.choice(np.flatnonzero(~is_new[row])))
-        while tuple(row.tolist()) in every:
-            row[at] = rng.choice(members[int(whole.type_codes[row[at]])])
-    begun = time.process_time()
-    model = nf.DHNE(seed=draw, **options).fit(fitted, progress=False)
-    seconds = round(time.process_time() - begun, 1)
+    for each in wrong:
+        places, was = np.flatnonzero(~is_new[each]), each.copy()
+        while tuple(each.tolist()) in every:  # some have all others of a type, so that another place is drawn, too
+            at = int(rng.choice(places))
+            each[:] = was
+            each[at] = rng.choice(members[int(whole.type_codes[each[at]])])
+
+    def fit() -> tuple[Any, float]:
+        begun = time.process_time()
+        return nf.DHNE(seed=draw, **options).fit(fitted, progress=False), round(time.process_time() - begun, 1)
+
+    model, seconds = stored(folder, f"dhne-{row['graph']}-{draw}", fit)
+    if fit_only:
+        return {}
     later = hypergraph(asked[seen])
     at = model.embedding_.nodes.find(later.nodes)
     places = np.flatnonzero(at < 0)
@@ -258,8 +344,8 @@ def on_tuples(draw: int, options: dict[str, Any]) -> dict[str, Any]:
     degree = whole_degrees(fitted, there)
     popular = [np.array([sum(degree.get(x, 0) for x in row) for row in tuples(rows)]) for rows in (true, wrong)]
     figures["popularity"] = {"AUC": auc(*popular)}
-    row = {"fit": seconds, "chosen": model.placing_.how, "agreement": model.placing_.agreement, "asked": len(true)}
-    return row | {"figures": figures}
+    of = {"fit": seconds, "chosen": model.placing_.how, "agreement": model.placing_.agreement, "asked": len(true)}
+    return of | {"figures": figures}
 
 
 def whole_degrees(fitted: Any, there: set[Any]) -> dict[Any, float]:
@@ -349,6 +435,24 @@ def table() -> None:
             lined(name_of(*case), len(rows), *cells)
 
 
+def developed() -> None:
+    """What the draws from 100 on said, beside the default: more weights, rounds, and DepthLGP's parts."""
+    headed("developed on", "figure", "draws", "way", "its figure", "default", "default against it")
+    cases: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in sorted(recorded(), key=lambda row: (row["model"], row["graph"], row["draw"])):
+        if row["draw"] >= 100 and not row["options"]:
+            cases.setdefault((row["model"], row["graph"]), []).append(row)
+    for (model, graph), rows in cases.items():
+        for way in dict.fromkeys(way for row in rows for way in row["figures"] if way != "default"):
+            some = [row["figures"] for row in rows if way in row["figures"]]
+            for figure in ("micro-F1", "AUC", "AUC degree-matched"):
+                own, other = ([x.get(of, {}).get(figure) for x in some] for of in ("default", way))
+                if None not in other:
+                    lined(
+                        f"{model.upper()}, {graph}", figure, len(some), way, cell(other), cell(own), verdict(own, other)
+                    )
+
+
 def headed(*names: str) -> None:
     """Begin a table."""
     print()
@@ -368,10 +472,18 @@ def main() -> None:
     parser.add_argument("--draws", default="0-4", help="first-last")
     parser.add_argument("--options", type=json.loads, default={}, help='of the model, as {"dropout": 0.2}')
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--developed", action="store_true")
+    parser.add_argument("--models", type=Path, help="a folder of fitted models")
+    parser.add_argument("--fit-only", action="store_true", help="put them there, and measure nothing")
     arguments = parser.parse_args()
     if arguments.table:
         table()
         return
+    if arguments.developed:
+        developed()
+        return
+    if arguments.models is not None:
+        arguments.models.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")  # of nodes without a path: they are placed at the mean, as by every way
     first, _, last = arguments.draws.partition("-")
     options = arguments.options
@@ -382,7 +494,12 @@ def main() -> None:
             row: dict[str, Any] = {"model": model, "graph": graph, "draw": draw, "options": options}
             if key(row) in done:
                 continue
-            row |= on_tuples(draw, options) if model == "dhne" else on_graph(model, graph, draw, options)
+            measure = on_tuples if model == "dhne" else on_graph
+            figures = measure(row, arguments.models, fit_only=arguments.fit_only)
+            if not figures:
+                print(f"{case} {draw} is fitted", flush=True)
+                continue
+            row |= figures
             line = json.dumps(json.loads(json.dumps(row), parse_float=lambda x: round(float(x), 4)))
             with ROWS.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")

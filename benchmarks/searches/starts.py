@@ -68,17 +68,24 @@ def table(cells: list[dict[str, Any]]) -> str:
     lines = ["| data, task | model | splits | start | default | held_out=0.1 | default - start | held_out - start |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for (data, task, model), ways in by.items():
-        shared = sorted(set.intersection(*(set(ways[x]) for x in WAYS)))
+        shared = sorted(set(ways["start"]) & set(ways["default"]))
         if not shared:
             continue
-        figures = {x: np.array([ways[x][i]["figure"] for i in shared]) for x in WAYS}
-        means = [f"{figures[x].mean():.4f}" for x in WAYS]
-        gaps = [_verdict(figures[x] - figures["start"]) for x in ("default", "held_out")]
+        means = [f"{np.mean([ways[x][i]['figure'] for i in shared]):.4f}" for x in ("start", "default")]
+        held = [ways["held_out"][i]["figure"] for i in shared if i in ways["held_out"]]
+        means.append(f"{np.mean(held):.4f}" if held else "")
+        gaps = [_verdict(_gaps(ways[x], ways["start"])) for x in ("default", "held_out")]
         lines.append(f"| {data}, {task} | {model} | {len(shared)} | {' | '.join([*means, *gaps])} |")
     return "\n".join(lines)
 
 
+def _gaps(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -> Any:
+    return np.array([one[i]["figure"] - other[i]["figure"] for i in sorted(set(one) & set(other))])
+
+
 def _verdict(gaps: Any) -> str:
+    if not len(gaps):
+        return ""
     if len(gaps) < 2:
         return f"{gaps.mean():+.4f} (one split)"
     error = float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
@@ -93,6 +100,8 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--data", nargs="*", default=DATA)
     parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--tasks", nargs="*", default=list(FIGURES))
+    parser.add_argument("--ways", nargs="*", default=list(WAYS))
     parser.add_argument("--table", action="store_true")
     args = parser.parse_args()
     cells = [json.loads(x) for x in args.path.read_text().splitlines()] if args.path.exists() else []
@@ -105,7 +114,7 @@ def main() -> None:
             for task in ("links", "classes") if data in CLASSES else ("links",):
                 for name in args.models:
                     for way, options in WAYS.items():
-                        if (data, task, name, way, split) in done:
+                        if (data, task, name, way, split) in done or way not in args.ways or task not in args.tasks:
                             continue
                         start = time.process_time()
                         model = MODELS[name](**options, seed=split)

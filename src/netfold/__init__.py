@@ -123,6 +123,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_MODULES[name])
     if name not in _WHERE:
         raise AttributeError(f"netfold has no {name!r}{_meant(name)}")
+    if name == "Evolving":
+        importlib.import_module("netfold.models")  # so that `open` knows every model
     return getattr(importlib.import_module(_WHERE[name]), name)
 
 

@@ -93,11 +93,16 @@ def test_export_writes_every_format(people: Path, ending: str) -> None:
 
 
 def test_transform_gives_new_nodes_their_vectors(people: Path) -> None:
-    Path("later.csv").write_text("Eve,Ann,1\nEve,Cid,2\nÖz,Bob,1\n", encoding="utf-8")
+    Path("later.csv").write_text("Eve,Ann,1\nEve,Cid,2\nÖz,Bob,1\nAnn,Bob,5\n", encoding="utf-8")
     facts = told("transform", people, "later.csv", "-o", "new.npz")
     assert (facts["new_nodes"], facts["nodes"], facts["path"]) == (2, 5, "new.npz")
     expected = nf.load(people).transform(nf.read_edges("later.csv"))
     assert np.array_equal(nf.Embedding.load("new.npz")["Eve"], expected["Eve"])
+    said = succeed("transform", people, "later.csv", "-o", "all.npz", "--known").stdout
+    assert said == "vectors of 2 new nodes and 2 known ones (5 nodes in all)\nall.npz\n"
+    expected = nf.load(people).transform(nf.read_edges("later.csv"), known=True)
+    assert set(expected.nodes) == {"Eve", "Öz", "Ann", "Bob"}  # Cid has a link with a new node alone
+    assert np.array_equal(nf.Embedding.load("all.npz")["Ann"], expected["Ann"])
 
 
 def test_transform_of_nothing_new_writes_an_empty_file(people: Path) -> None:

@@ -39,6 +39,12 @@ def test_from_files_to_vectors_and_back() -> None:
     assert isinstance(nf.load("m.netfold"), nf.SDNE)
     succeed("fit", "line", "big.parts", "--dim", "4", "--epochs", "1", "--quiet", "-o", "line.netfold")
     assert told("info", "big.parts")["nodes"] == graph.n_nodes
+    facts = told("info", "v.parts")
+    assert (facts["kind"], facts["nodes"], facts["dim"], facts["parts"]) == ("embedding", graph.n_nodes, 4, 4)
+    assert facts["names"] == list(embedding.nodes)[:3]
+    files = told("evaluate", "reconstruction", "v.npz", "a.csv", "--nodes", "20")
+    parts = told("evaluate", "reconstruction", "v.parts", "a.csv", "--nodes", "20")
+    assert parts["figures"] == files["figures"]
 
 
 def test_a_plan_says_what_fits() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import netfold as nf
 from several import free_port, largest_tensor, on_ranks, started_alone, trained, with_options
@@ -202,6 +203,20 @@ def test_a_peer_that_never_comes(rank: str) -> None:
     assert callable(started_alone)
 
 
+def test_one_process_is_where_it_is_asked_to_be_and_several_stay_where_they_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from netfold.cluster import ranks
+
+    monkeypatch.setattr(ranks, "_device", lambda name, local: torch.device(name))
+    assert [ranks.start(name).device.type for name in ("cpu", "meta", "cpu")] == ["cpu", "meta", "cpu"]
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(ranks, "_started", ranks.Ranks(0, 2, ("a", "b")))
+    assert ranks.start("auto") is ranks.start("cpu")
+    with pytest.raises(nf.InputError, match="met on device='cpu', and cannot go on with 'cuda'"):
+        ranks.start("cuda")
+
+
 @pytest.mark.slow
 def test_ranks_that_differ_are_refused_before_the_first_epoch(folder: Path) -> None:
     other = Path(shutil.copytree(folder, folder.with_name("other.parts")))
@@ -211,6 +226,9 @@ def test_ranks_that_differ_are_refused_before_the_first_epoch(folder: Path) -> N
     ]
     nf.Graph.from_edges([(0, 1), (1, 2)]).save(other, parts=2, force=True)
     cases.append(([OPTIONS, OPTIONS], [folder, other], r"has another graph \(fingerprint\)"))
+    torn = Path(shutil.copytree(folder, folder.with_name("torn.parts")))
+    (torn / "part-00003.safetensors").unlink()
+    cases.append(([OPTIONS, OPTIONS], [folder, torn], r"rank 1 of 2 on \S+: .*part-00003.safetensors is missing"))
     for options, folders, said in cases:
         first, second = on_ranks(2, with_options, options, folders)
         assert re.search(said, first) and second == f"silent: {first}"

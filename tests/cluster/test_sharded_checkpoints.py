@@ -49,7 +49,7 @@ def go_on(folder: Path, before: int, after: int, options: dict[str, Any]) -> Non
     np.testing.assert_allclose(vectors(second), vectors(whole), atol=1e-4)
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
+@pytest.mark.parametrize("optimizer", ["adam", "adam16", "sgd", "row_adagrad"])
 def test_one_rank_goes_on_to_the_same_bits(optimizer: str, folder: Path) -> None:
     go_on(folder, 1, 1, OPTIONS | {"optimizer": optimizer, "lr": 1e-3})
 

@@ -80,12 +80,12 @@ def losses(place: Path, options: dict[str, Any]) -> dict[str, Any]:
     network._batch = noted
     for batch in network.batches(2):
         own.zero_grad()
-        before = network._ranks.swapped
+        before = network._ranks.sent
         terms = network.loss(batch)
         grads = {}
         for name, p in own.named_parameters():
             grads[name] = (p.grad.to_dense() if p.grad.is_sparse else p.grad).numpy().copy()
-        here = {"known": batch.around.known.numpy(), "sent": network._ranks.swapped - before, "m": network._graph.m}
+        here = {"known": batch.around.known.numpy(), "sent": network._ranks.sent - before, "m": network._graph.m}
         answers.append(asked[-1] | here | {"risk": float(terms["risk"]), "grads": grads})
     parameters = {name: x.detach().numpy().copy() for name, x in own.named_parameters()}
     start = {"mean": own.mean.numpy().copy(), "starts": own.kernel.starts.numpy().copy(), "unit": network.unit}
@@ -328,10 +328,10 @@ def sent_in_epoch(place: Path, options: dict[str, Any]) -> int:
     network = network_of(place, options)
     network.own.float()
     network._vectors = network._vectors.float()
-    before = network._ranks.swapped
+    before = network._ranks.sent
     for batch in network.batches(0):
         network.loss(batch)
-    return int(network._ranks.swapped - before)
+    return int(network._ranks.sent - before)
 
 
 def test_an_epoch_sends_at_most_what_is_planned(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def losses(folder: Path, options: dict[str, Any], epoch: int = 3) -> dict[str, A
     own, answers, steps = network.own, [], network.batches(epoch)
     for p in own.parameters():
         p.grad = torch.zeros_like(p)
-    before = network.sent
+    before = network._ranks.sent
     for step in steps:
         terms = network.loss(step)
         table = own.table.grad.clone().numpy()
@@ -70,11 +70,11 @@ def losses(folder: Path, options: dict[str, Any], epoch: int = 3) -> dict[str, A
         answers.append(
             {
                 "rows": (rows + network._graph.first).numpy(), "terms": {k: float(x) for k, x in terms.items()},
-                "grads": grads, "sent": network.sent - before, "m": network._graph.m,
+                "grads": grads, "sent": network._ranks.sent - before, "m": network._graph.m,
             }
         )  # fmt: skip
         own.table.grad.zero_()
-        before = network.sent
+        before = network._ranks.sent
     parameters = {name: x.detach().numpy().copy() for name, x in own.named_parameters()}
     return {"steps": answers, "parameters": parameters, "colors": own.colors.numpy(), "embed": network.embed()}
 
@@ -270,11 +270,11 @@ def test_no_rank_holds_a_whole_table_or_all_names(size: int, tmp_path: Path) -> 
 
 def sent(folder: Path, options: dict[str, Any]) -> int:
     network = network_of(folder, options)
-    before = network.sent
+    before = network._ranks.sent
     for step in network.batches(0):
         network.loss(step)
         network.loss(step)
-    return int(network.sent - before)
+    return int(network._ranks.sent - before)
 
 
 def test_the_bytes_of_an_epoch_are_as_many_as_planned(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import torch
 import netfold as nf
 from netfold.cluster.exchange import RankGraph
 from netfold.cluster.ranks import Ranks, start
-from netfold.cluster.skipgram import Portions, both_degrees, link_steps, rank_start, walk_steps
+from netfold.cluster.skipgram import Portions, _groups_of, both_degrees, link_steps, rank_start, walk_steps
 from netfold.cluster.walks import RankLinks, RankNoise
 from netfold.io.parts import PartsFolder
 from netfold.learn.draws import _mixed, _shifted, uniform_at
-from netfold.learn.skipgram import PairBatch, Windows, distance_weights
+from netfold.learn.skipgram import DRAWN, GROUP, PairBatch, Windows, distance_weights
 from netfold.learn.starts import spectral_start
 from several import on_ranks, trained
 
@@ -65,14 +65,14 @@ def one_step(folder: Path, options: dict[str, Any], step: int = 1) -> Arrays:
             p.copy_(whole[network._graph.first : network._graph.first + network._graph.m])
     batches = list(problem.batches(0))
     batch = batches[min(step, len(batches) - 1)]
-    before = network._ranks.swapped
+    before = network._ranks.sent
     terms = {name: float(x) for name, x in network.loss(batch).items()}
     grads = {}
     for name, p in network.own.named_parameters():
         grad = torch.zeros_like(p) if p.grad is None else p.grad.to_dense()
         grads[name] = grad.numpy().copy()
     return {
-        "terms": terms, "grads": grads, "batch": in_nodes(batch), "sent": network._ranks.swapped - before,
+        "terms": terms, "grads": grads, "batch": in_nodes(batch), "sent": network._ranks.sent - before,
         "parameters": {name: p.detach().numpy().copy() for name, p in network.own.named_parameters()},
         "sizes": [len(in_nodes(b)["positives"]) for b in batches], "steps": problem.steps,
         "read": (batch.nodes.numpy(), batch.drawn_alone.numpy()), "bounds": network._graph.bounds,
@@ -235,6 +235,32 @@ def test_no_rank_holds_a_whole_table(model: str, tmp_path: Path) -> None:
 
 
 # -------------------------------------------------------------------- what is drawn
+
+
+@pytest.mark.parametrize("model", ["line", "node2vec", "deepwalk, two walks"])
+def test_every_center_has_as_many_negatives_as_its_pairs_ask_for(model: str, tmp_path: Path) -> None:
+    """In groups of one part each, none of them empty, however many centers a part has in a step."""
+    a_graph("hub").save(tmp_path / "g.parts", parts=7)
+    options = MODELS[model]
+    for batch in problem_of(tmp_path / "g.parts", options).batches(0):
+        drawn, pairs = in_nodes(batch), np.zeros(61)
+        for i, _, w in drawn["positives"]:
+            pairs[i] += w
+        against = np.zeros(61)
+        for i, _, w in drawn["negatives"]:
+            against[i] += w
+        np.testing.assert_allclose(against, pairs * options.get("n_negatives", 5), rtol=1e-5)
+        assert (batch.against.weights > 0).any(dim=1).all() and batch.against.drawn.shape[1] == DRAWN
+
+
+def test_groups_are_of_about_one_size_and_hardly_filled_up() -> None:
+    counts = np.arange(3000)
+    groups = _groups_of(counts)
+    assert groups[0] == 0 and (groups[1:] >= 1).all()
+    size = counts[1:] / groups[1:]
+    assert size.max() < 1.5 * GROUP and size[2 * GROUP :].min() > 0.75 * GROUP
+    filled = -(-counts[1:] // groups[1:]) * groups[1:] / counts[1:]
+    assert filled[2 * GROUP :].max() <= 1.08
 
 
 def test_numbers_at_places_are_those_of_the_sequence() -> None:

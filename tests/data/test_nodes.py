@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import time
 from typing import Any
 
 import numpy as np
@@ -132,6 +134,26 @@ def test_unknown_nodes_suggest_known_ones() -> None:
     with pytest.raises(InputError, match="no node is called 1$"):
         Nodes.of([]).positions([1])
     assert labels.positions(x for x in ["Cosette", "Valjean"]).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("kind", ["text", "int", "tuple"])
+def test_close_names_among_many_are_those_of_a_search_of_all(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    numbers = np.unique(rng.integers(10_000, 1_000_000, 2000)).tolist()
+    syllables = ["ba", "Ko", "Éli", "ra", "mun", "st", "ye"]
+    words = ["".join(rng.choice(syllables, 4)) + str(i % 100) for i in numbers]
+    names = numbers if kind == "int" else list(dict.fromkeys(words if kind == "text" else [("w", x) for x in words]))
+    nodes = Nodes.of(names)
+    for i in rng.choice(len(names), 10).tolist():
+        text = str(names[i]).upper()
+        asked = text[:3] + text[4:] + "7"  # a letter less, and one more
+        folded = {str(x).casefold(): str(x) for x in reversed(names)}
+        close = difflib.get_close_matches(asked.casefold(), folded, 3)
+        assert str(names[i]).casefold() in close
+        assert f"did you mean {' or '.join(folded[x] for x in close)}?" in nodes.unknown(asked)
+    start = time.process_time()
+    assert nodes.unknown("x" * 1_000_000).endswith(f"nodes look like {names[0]}")
+    assert time.process_time() - start < 1
 
 
 def test_integers_out_of_range() -> None:

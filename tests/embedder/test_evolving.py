@@ -91,9 +91,10 @@ def test_nodes_that_lead_to_one_another_end_at_the_means_of_their_neighbors(name
             np.testing.assert_allclose(getattr(placed.take([node]), of)[0], mean, atol=1e-5)
 
 
-def test_ten_days_equal_one_batch_within_the_bound():
+@pytest.mark.parametrize("name", ["sdne", "dvne", "node2vec"])
+def test_ten_days_equal_one_batch_within_the_bound(name):
     """1e-4 of the usual length, where new nodes are linked with fitted ones: how many come together is then nothing."""
-    model, rng = fit("sdne"), np.random.default_rng(0)
+    model, rng = fit(name), np.random.default_rng(0)
     links = [(f"n{i}", int(j)) for i in range(20) for j in rng.choice(30, 3, replace=False)]
     once = nf.Evolving(model).update(links).placed
     stream = nf.Evolving(model)
@@ -276,6 +277,18 @@ def test_directed_networks_change_too():
     model = nf.SDNE(dim=3, hidden=(6,), epochs=5).fit(nf.Graph.from_edges(arcs, directed=True), progress=False)
     stream = nf.Evolving(model)
     assert sorted(stream.update([("out", 1), (5, "in"), ("out", "both")]).placed) == ["both", "in", "out"]
+
+
+@pytest.mark.parametrize("name", ["sdne", "dvne", "drne"])
+def test_which_links_an_encoder_reads_is_what_the_model_says(name):
+    arcs = nf.Graph.from_edges([(i, (i + k) % 12) for i in range(12) for k in (1, 2, 3)], directed=True)
+    model = nf.MODELS[name](dim=3, epochs=2).fit(arcs, progress=False)
+    enters = nf.Graph.from_edges([(5, "in")], directed=True)
+    if model.encodes_out_links:
+        with pytest.raises(nf.InputError, match="no link to any known node"):
+            model.transform(enters, how="encode")
+    else:
+        assert "in" in model.transform(enters, how="encode")
 
 
 # ---------------------------------------------------------------- alignment and drift

@@ -196,3 +196,12 @@ def test_waiting_is_passive_unless_the_environment_says_otherwise() -> None:
     for environment, wanted in ((without, "PASSIVE"), (without | {"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")):
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment)
         assert said.stdout.strip() == wanted
+
+
+@pytest.mark.parametrize("name", ["load", "Embedder", "Evolving"])
+def test_what_opens_a_model_knows_every_one(name: str) -> None:
+    code = (
+        f"import netfold as nf; nf.{name}; from netfold.embedder.embedder import Embedder; print(len(Embedder.models))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environ())
+    assert int(said.stdout) == len(nf.MODELS)

@@ -134,32 +134,47 @@ def test_the_slope_of_sdne_is_that_of_the_dense_objective():
     torch.testing.assert_close(2 * network._slope(y.detach()[None], terms)[0], naive, rtol=1e-9, atol=1e-9)
 
 
-def test_the_part_of_a_node_in_dvnes_objective_is_the_naive_sum():
-    from netfold.learn.sparse_rows import SparseRows
-    from netfold.models.dvne.network import _Around, deviation
+@pytest.mark.parametrize("energy", ["w2", "w2_squared", "kl"])
+@pytest.mark.parametrize("attributes", ["none", "sparse", "dense"])
+def test_the_slope_of_dvne_is_that_of_a_naive_sum(energy, attributes):
+    from netfold.learn.sparse_rows import DenseBeside, SparseRows
+    from netfold.models.dvne.network import ENERGIES, DVNENetwork, _Around, deviation
 
-    model = nf.DVNE(dim=3, hidden=8, epochs=5, repulsion=2.0).fit(blocks(sizes=(12, 12))[0], progress=False)
-    network = model.network_.double()
-    codes = torch.tensor(np.hstack([model.embedding_.vectors, model.embedding_.std])).double()
-    ends, far, row = [[0, 5], [7]], [3, 9, 20], np.zeros((2, 24))
-    row[0, [0, 5]], row[1, 7] = (0.25, 0.75), 1.0
-    x, noise = torch.randn(2, 6, dtype=torch.float64), torch.randn(2, 1, 3, dtype=torch.float64)
-    rows = SparseRows.from_scipy(sparse.csr_array(row), dtype=torch.float64)
-    around = _Around(torch.tensor([0, 0, 1]), codes[[0, 5, 7]], codes[far], rows, noise, 0.7)
+    torch.manual_seed(0)
+    more = 0 if attributes == "none" else 2
+    network = DVNENetwork(24, 8, 3, alpha=0.6, repulsion=2.0, energy=energy, attributes=more).double()
+    network.start(torch.Generator().manual_seed(1))
+    for bias in (network.last.bias, network.decoder.biases[0]):
+        torch.nn.init.normal_(bias)
     network.requires_grad_(False)
+    codes = torch.cat([torch.randn(24, 3), torch.rand(24, 3) + 0.2], dim=1).double()
+    ends, far, row = [[0, 5], [7]], [3, 9, 20], np.zeros((2, 24 + more))
+    row[0, [0, 5]], row[1, 7], row[:, 24:] = (0.25, 0.75), 1.0, np.array([[-0.4, 1.5], [0.7, 0.1]])[:, :more]
+    sparse_part = row if attributes != "dense" else np.where(np.arange(26) < 24, row, 0)
+    rows = SparseRows.from_scipy(sparse.csr_array(sparse_part), dtype=torch.float64)
+    if attributes == "dense":
+        rows = DenseBeside.beside(rows, torch.tensor(row[:, 24:]))
+    noise = torch.randn(3, dtype=torch.float64)
+    around = _Around(torch.tensor([0, 0, 1]), codes[[0, 5, 7]], codes[far], rows, noise, 0.7)
+    x = torch.randn(2, 6, dtype=torch.float64, requires_grad=True)
     total = 0.0
     for i in range(2):
         mean, std = x[i, :3], deviation(x[i, 3:])
         code = torch.cat([mean, std])
-        near = sum(float((code - codes[j]).norm() ** 2) for j in ends[i]) / len(ends[i])
-        apart = sum(float(torch.exp(-(code - codes[k]).norm())) for k in far) / 3
-        total += 0.7 * (near + 2.0 * apart)
-        for draw in noise[:, 0]:
-            hidden = torch.relu((mean + std * draw) @ network.decoder.weights[0] + network.decoder.biases[0])
-            for j in ends[i]:
-                out = torch.sigmoid(hidden @ network.last.table[j] + network.last.bias[j])
-                total += model.alpha / 2 / 2 * float((row[i, j] * (row[i, j] - out)) ** 2)
-    assert float(network._alone(x, around)) == pytest.approx(total, rel=1e-9)
+
+        def apart(j, code=code):
+            return ENERGIES[energy](code[None], codes[j][None])[0]
+
+        total = total + 0.7 * sum(apart(j) ** 2 for j in ends[i]) / len(ends[i])
+        total = total + 0.7 * 2.0 * sum(torch.exp(-apart(k)) for k in far) / 3
+        hidden = torch.relu((mean + std * noise) @ network.decoder.weights[0] + network.decoder.biases[0])
+        for j in np.flatnonzero(row[i]):
+            out = hidden @ network.last.table[j] + network.last.bias[j]
+            out = torch.sigmoid(out) if j < 24 else out
+            total = total + network.alpha / 2 * (row[i, j] * (row[i, j] - out)) ** 2
+    (naive,) = torch.autograd.grad(total, x)
+    last = network.last.table[rows.col.long()], network.last.bias[rows.col.long()]
+    torch.testing.assert_close(network._slope(x.detach(), around, last), naive, rtol=1e-9, atol=1e-9)
 
 
 def test_refined_gaussians_of_dvne_have_a_lower_objective_and_deviations():

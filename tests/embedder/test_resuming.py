@@ -45,6 +45,15 @@ def test_resumed_to_the_same_bits(
     assert moved > 0, "the last epochs must matter for the test to"
 
 
+@pytest.mark.parametrize("tables", ["float32", "bfloat16"])
+def test_resumed_to_the_same_bits_in_16_bits(tables: str, tmp_path: Path) -> None:
+    config = {"optimizer": "adam16", "tables": tables}
+    whole = fit(**config)
+    stopped(tmp_path, **config)
+    assert_same(whole, fit(tmp_path, **config))
+    assert all(p.dtype == torch.float32 for p in whole.network_.parameters())
+
+
 def test_resumed_again_and_again(tmp_path: Path) -> None:
     whole = fit(batch_size=13)
     for epoch in range(1, 7):

@@ -57,6 +57,25 @@ class Seen:
 # -------------------------------------------------------------------- the task
 
 
+def test_a_category_that_new_nodes_alone_have_is_missing_to_a_model_of_the_others(known: Any) -> None:
+    graph, blocks = known
+    city = {node: {"city": f"c{node % 7}" if node % 5 else f"only {node}"} for node in graph.nodes}
+    split = nf.evaluate.split_nodes(graph.with_attributes(city), 0.2, seed=1)
+    rare = [split.whole.nodes[i] for i in split.new if split.whole.nodes[i] % 5 == 0]
+    assert rare, "one of them is new"
+    at = split.whole.positions(rare)
+    assert not split.whole.attributes.known[at].any()
+    assert split.whole.attributes.known.sum() == graph.n_nodes - len(rare)
+    assert nf.evaluate.out_of_sample(Seen(split), split, classes=blocks, links=False).figures  # and baselines run
+    model = nf.Spectral(dim=4, matrix="attributes").fit(split.known, progress=False)
+    result = nf.evaluate.cold_start(model, split, classes=blocks)
+    assert result.protocol["new nodes of which nothing is known"] == len(rare)
+    words = graph.with_attributes({x: {"word": [f"w{x}"] if x in rare else ["tea", f"v{x % 3}"]} for x in graph.nodes})
+    seen = nf.evaluate.NodeSplit(words.subgraph(np.delete(np.arange(120), split.new)), words, split.new, {}).whole
+    assert np.flatnonzero(~seen.attributes.known[:, 0]).tolist() == at.tolist()
+    assert seen.attributes["word"].values[at].nnz == 0
+
+
 def test_a_model_sees_attributes_of_new_nodes_and_none_of_their_links(known: Any) -> None:
     graph, blocks = known
     split = nf.evaluate.split_nodes(graph, 12, seed=1)

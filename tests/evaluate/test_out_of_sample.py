@@ -11,11 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
+from netfold.data.edges import edge_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
+from netfold.data.scaling import Scaling
 from netfold.errors import InputError
 from netfold.evaluate import NodeSplit, hold_out_half, label_propagation, local_average, out_of_sample, split_nodes
-from netfold.evaluate.new_node_tasks import new_node_negatives
+from netfold.evaluate.new_node_tasks import attribute_methods, new_node_negatives
 from weighted_graphs import vectors_of
 
 
@@ -320,3 +322,51 @@ def test_popularity_wins_nothing_against_matched_negatives() -> None:
     by_own = out_of_sample(model, split, score="cosine")
     assert by_own.protocol["own score"] == "dot" and "AUC degree-matched, own score" in by_own.figures
     assert "AUC degree-matched, own score" not in out_of_sample(model, split, score="dot").figures
+
+
+# -------------------------------------------------------------------- attributes
+
+
+def with_numbers(graph: Graph, seed: int = 0) -> Graph:
+    numbers = np.random.default_rng(seed).normal(size=(graph.n_nodes, 3)).tolist()
+    rows = zip(graph.nodes, numbers, strict=True)
+    return graph.with_attributes({node: dict(zip("abc", row, strict=True)) for node, row in rows})
+
+
+@pytest.mark.parametrize(("name", "steps"), [("X alone", 0), ("P²X", 2)])
+def test_attributes_averaged_over_the_links_that_new_nodes_have_by_loops(name: str, steps: int) -> None:
+    graph = with_numbers(blocks_graph(40)[0])
+    split = split_nodes(graph, 0.2, seed=1)
+    known = [i for i in range(40) if i not in split.new]
+    x = Scaling.fit(graph.attributes, known).block(graph.attributes).values.astype(np.float64)
+
+    def averaged(rows: list[int]) -> dict[int, npt.NDArray[np.float64]]:
+        now = {i: x[i] for i in rows}
+        for _ in range(steps):
+            then = {}
+            for i in rows:
+                near = [j for j in rows if graph.adjacency[i, j]]
+                then[i] = sum(now[j] for j in near) / len(near) if near else now[i]
+            now = then
+        return now
+
+    before, after = averaged(known), averaged(list(range(40)))
+    wanted = np.array([before[i] if i in before else after[i] for i in range(40)])
+    vectors = attribute_methods(3, 0)[name](split).vectors.astype(np.float64)
+    assert np.allclose(vectors @ vectors.T, wanted @ wanted.T, atol=1e-4)  # three columns, three directions
+
+
+def test_where_attributes_are_known_they_stand_beside_and_reach_nodes_without_links() -> None:
+    graph, groups, _ = blocks_graph()
+    ends = [(graph.nodes[a], graph.nodes[b]) for a, b in edge_pairs(graph).tolist()]
+    graph = with_numbers(Graph.from_edges(ends, nodes=[*graph.nodes, "alone"]))
+    split = NodeSplit(graph.subgraph(range(100)), graph, np.arange(100, 121), {})
+    model = Fitted(split.known, vectors_of(split.known, 4))
+    classes = {**groups, "alone": 0}
+    result = out_of_sample(model, split, classes=classes, links=False)
+    assert list(result.baselines) == ["LocalAvg", "LabelProp", "X alone", "P²X", "majority of neighbors"]
+    assert "alone" not in model.shown[-1].nodes
+    model.graph_facts_ = {"attributes": {}}
+    reads = out_of_sample(model, split, classes=classes, links=False, baselines=False)
+    assert "alone" in model.shown[-1].nodes
+    assert reads.protocol["model asked about"] == "those with a path to known ones, or with attributes"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from netfold.learn.draws import FEW, TABLE, normal, uniform
+from netfold.learn.draws import FEW, TABLE, normal, numbers_below, permutation, uniform
 from netfold.learn.skipgram import batch_by_size
 
 WORD = (1 << 64) - 1
@@ -49,6 +49,25 @@ def test_many_are_spread_evenly_and_normal_ones_have_their_moments():
     z = normal((1 << 20,), torch.Generator().manual_seed(0), "cpu").double()
     assert abs(float(z.mean())) < 0.005 and abs(float(z.var()) - 1) < 0.01 and abs(float((z**4).mean()) - 3) < 0.05
     assert bool(z.isfinite().all())
+
+
+def seeded() -> torch.Generator:
+    return torch.Generator().manual_seed(5)
+
+
+def test_orders_and_integers_of_large_graphs_are_those_of_the_uniform_numbers():
+    numbers = uniform((1000,), seeded(), "cpu", few=0)
+    order = permutation(1000, seeded(), "cpu", large=True)
+    assert order.tolist() == sorted(range(1000), key=numbers.tolist().__getitem__)
+    below = numbers_below(10**13, 1000, seeded(), "cpu", large=True)
+    assert below.tolist() == [int(x * 10**13) for x in numbers.tolist()]
+    assert int(numbers_below(7, 100_000, seeded(), "cpu", large=True).bincount().min()) > 100_000 / 7 - 600
+
+
+def test_orders_and_integers_of_small_graphs_are_torch_s():
+    assert torch.equal(permutation(99, seeded(), "cpu", large=False), torch.randperm(99, generator=seeded()))
+    drawn = torch.randint(50, (99,), generator=seeded())
+    assert torch.equal(numbers_below(50, 99, seeded(), "cpu", large=False), drawn)
 
 
 def test_a_step_meets_half_of_a_large_graph_and_small_ones_stay():

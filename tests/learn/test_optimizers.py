@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from bowls import Bowl, one_batch
-from netfold.learn.optimizers import OPTIMIZERS, RowAdagrad
+from netfold.learn.optimizers import OPTIMIZERS, Adam16, RowAdagrad, grad_of, rounded_at_random
 from netfold.learn.training import SCHEDULES, Block, train
 
 
@@ -94,6 +94,52 @@ def test_adam_is_its_formula() -> None:
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
         x -= 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
     assert network.x.item() == pytest.approx(x, rel=1e-12)
+
+
+# -------------------------------------------------------------------- in 16 bits
+
+
+def test_rounding_at_random_keeps_the_expectation() -> None:
+    chances = torch.arange(1 << 16, dtype=torch.int32)
+    for value in (1.0, 1.0013, -3.14159, 1e-20, 12345.678):
+        x = torch.full((1 << 16,), value)
+        rounded = rounded_at_random(x, chances).view(torch.bfloat16).double()
+        assert float(rounded.mean()) == pytest.approx(float(x[0]), rel=1e-9)
+        assert len(rounded.unique()) == (1 if float(x[0].bfloat16()) == float(x[0]) else 2)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_adam_in_16_bits_stays_beside_adam(kind: torch.dtype) -> None:
+    """Gradients whose squares fall a hundredfold: rounded to the nearest, their mean would never follow."""
+    rng, start = torch.Generator().manual_seed(0), torch.randn(40, 16, generator=torch.Generator().manual_seed(1))
+    p, plain = nn.Parameter(start.clone().to(kind)), nn.Parameter(start.clone())
+    mine, adam = Adam16([p], lr=0.01), torch.optim.Adam([plain], lr=0.01)
+    for i in range(400):
+        grad = torch.randn(40, 16, generator=rng) * (1.0 if i < 200 else 0.1)
+        grad_of(p).copy_(grad)
+        plain.grad = grad.clone()
+        mine.step()
+        adam.step()
+    moved = (plain - start).detach()
+    apart = (p.float() - plain).detach()
+    walk = 0.02 * moved.norm() if kind == torch.float32 else math.sqrt(400) * 2**-8 * start.norm()
+    assert apart.norm() < walk and moved.norm() > 3
+    assert abs(float((apart * start.sign()).mean())) < 4 * float(apart.std()) / math.sqrt(apart.numel())  # no drift
+    squares = mine.state[p]["squares"].view(torch.bfloat16).float()
+    torch.testing.assert_close(squares.mean(), adam.state[plain]["exp_avg_sq"].mean(), rtol=0.01, atol=0)
+    assert mine.state[p]["squares"].dtype == mine.state[p]["mean"].dtype == torch.int16
+    held, stalled = adam.state[plain]["exp_avg_sq"].mean(), torch.tensor(1.0).bfloat16()
+    assert (stalled * 0.999).bfloat16() == stalled and held < 0.5, "to the nearest it would stay where it was"
+
+
+def test_a_vector_is_stepped_as_adam_does() -> None:
+    ours, theirs = (nn.Parameter(torch.tensor([1.0, -2.0])) for _ in range(2))
+    mine, adam = Adam16([ours], lr=0.1), torch.optim.Adam([theirs], lr=0.1)
+    for g in ([0.5, 1.0], [-0.1, 2.0]):
+        ours.grad, theirs.grad = torch.tensor(g), torch.tensor(g)
+        mine.step()
+        adam.step()
+    torch.testing.assert_close(ours, theirs)
 
 
 # -------------------------------------------------------------------- without a compiler

@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from netfold.learn import solvers
 from netfold.learn.solvers import truncated_svd
 from netfold.learn.sparse_rows import SparseRows
 from netfold.learn.starts import RBM, SparseRBM, contrastive_divergence, deep_belief_network, unit_scale
@@ -31,6 +32,16 @@ def test_truncated_svd_against_numpy():
     np.testing.assert_allclose(s.numpy(), exact[:6], rtol=1e-5)
     np.testing.assert_allclose(v.numpy() @ v.numpy().T, vt[:6].T @ vt[:6], atol=1e-3)
     np.testing.assert_allclose(v.T @ v, np.eye(6), atol=1e-10)
+
+
+def test_of_many_rows_half_of_the_orthonormalising_gives_the_same(monkeypatch):
+    rows = rows_of(np.random.default_rng(3).normal(size=(60, 40)))
+    s, v = truncated_svd(rows, 6, torch.Generator().manual_seed(0))
+    monkeypatch.setattr(solvers, "_LARGE", 10)
+    fewer, less = truncated_svd(rows, 6, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(fewer, s, rtol=1e-5, atol=0)
+    torch.testing.assert_close(less @ less.T, v @ v.T, rtol=0, atol=1e-4)
+    torch.testing.assert_close(less.T @ less, torch.eye(6, dtype=less.dtype), rtol=0, atol=1e-5)
 
 
 def test_truncated_svd_of_more_directions_than_there_are():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 import netfold as nf
 from netfold.cli import main
+from netfold.embedder.options import options as options_of
 from netfold.learn import profile as module
 from netfold.learn.profile import Profile, counted_items, part, profile
 
@@ -41,6 +43,12 @@ def test_seconds_are_summed_by_part_and_the_rest_is_other(ticks: None) -> None:
     assert str(spent).splitlines()[-1].split() == ["in", "all", "15.000", "100%", "7.500"]
 
 
+def test_a_part_within_another_counts_once(ticks: None) -> None:
+    with profile() as spent, part("start"), part("loss"):  # 100, 101, 102; 103, 104, 105
+        pass
+    assert spent.parts == {"start": [2, 1, 1], "loss": [1, 0.5, 1]} and spent.seconds == 5
+
+
 def test_nothing_is_counted_unasked_and_what_raises_is() -> None:
     items = [1, 2]
     assert counted_items(items, "batches") is items
@@ -54,16 +62,23 @@ def test_nothing_is_counted_unasked_and_what_raises_is() -> None:
     assert spent.parts["loss"][2] == 1
 
 
-@pytest.mark.parametrize("name", ["SDNE", "LINE", "DVNE", "DRNE", "Node2Vec", "Spectral"])
+@pytest.mark.parametrize("name", sorted(nf.MODELS))
 def test_the_parts_of_a_fit_make_it_up_and_vectors_are_the_same(name: str) -> None:
-    options = {"dim": 4} | ({} if name == "Spectral" else {"epochs": 2})
-    plain = getattr(nf, name)(**options).fit(RING, progress=False)
+    cls = nf.MODELS[name]
+    known = {o.name for o in options_of(cls)}
+    options = {k: v for k, v in {"epochs": 2, "dim": 4}.items() if k in known and (name != "depthlgp" or k != "dim")}
+    data: list[Any] = [RING]
+    if cls.reads == "hypergraph":
+        data = [nf.Hypergraph.from_tuples([(i % 5, 5 + i % 4, 9 + i % 3) for i in range(12)])]
+    elif name == "depthlgp":
+        data.append(nf.Embedding(range(12), np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)))
+    plain = cls(**options).fit(*data, progress=False)
     with profile() as spent:
-        asked = getattr(nf, name)(**options).fit(RING, progress=False)
+        asked = cls(**options).fit(*data, progress=False)
     np.testing.assert_array_equal(asked.embedding_.vectors, plain.embedding_.vectors)
     parts = spent.to_dict()["parts"]
     assert {"reading", "start", "vectors", "other"} <= set(parts)
-    assert ("steps" in parts) == (name != "Spectral")
+    assert ("steps" in parts) == ("epochs" in options)
     assert sum(x["seconds"] for x in parts.values()) == pytest.approx(spent.seconds)
 
 

@@ -19,6 +19,7 @@ from netfold.learn.skipgram import (
     negative_sum,
     pair_batches,
     pair_sum,
+    places_of,
     window_batches,
     window_sum,
 )
@@ -231,6 +232,36 @@ def test_links_are_drawn_by_weight():
     np.testing.assert_allclose(seen, graph.data / graph.data.sum(), atol=0.004)
     assert all(torch.equal(b.against.centers.flatten()[: b.pairs.shape[1]], b.pairs[0]) for b in batches)
     assert float(sum(b.against.weights.sum() for b in batches)) * contexts_module.DRAWN == pytest.approx(5 * 50_001)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_slopes_are_those_of_autograd_to_the_bit(pairs):
+    graph = some_graph()
+    batch = windows()[1][0]
+    if pairs:
+        links, weights = Links.from_scipy(graph), torch.from_numpy(graph.data)
+        of = pair_batches(links, weights, Noise.of(graph), samples=50, n_negatives=5, batch_size=50)
+        batch = next(of(seeded()))
+    z = torch.randn(len(batch.nodes), 5, generator=seeded(0)).requires_grad_()
+    c = torch.randn(len(batch.context_nodes), 5, generator=seeded(1)).requires_grad_()
+    slow = batch.terms(z, c)
+    terms, left, right = batch.terms_and_slopes(z.detach(), c.detach())
+    assert all(torch.equal(terms[name], slow[name]) for name in slow)
+    for mine, theirs in zip((left, right), torch.autograd.grad(sum(slow.values()), (z, c)), strict=True):
+        assert torch.equal(mine, theirs) and mine.abs().sum() > 0
+
+
+def test_places_by_a_table_are_those_by_a_search():
+    nodes, drawn = torch.tensor([1, 4, 7]), torch.tensor([[4, 9, 2], [9, 1, 0]])
+    for n in (10, None):
+        alone, places = places_of(nodes, drawn, n)
+        assert alone.tolist() == [0, 2, 9] and places.tolist() == [[1, 5, 4], [5, 0, 3]]
+
+
+def test_weights_of_whole_walks_are_those_of_each():
+    whole = WALKS[:1].repeat(3, 1)
+    assert torch.equal(center_weights(whole, 3)[0], center_weights(WALKS, 3)[0])
+    assert torch.equal(center_weights(whole, 3)[2], center_weights(whole, 3)[0])
 
 
 # ---------------------------------------------------------------- the start

@@ -23,7 +23,7 @@ from lgp_processes import (
 from netfold.models.lgp import solve
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.posterior import Known, placed_at_once
-from netfold.models.lgp.solve import factorised, matrices_of, solved
+from netfold.models.lgp.solve import factorised, matrices_of, solved, solved_in_blocks
 
 
 @sharings
@@ -47,15 +47,34 @@ def test_gradients_through_the_solve_are_those_of_a_dense_one(sharing):
 def test_nodes_that_are_alone_need_no_solver(sharing):
     matrix, process = sparse.csr_array(random_graph()), random_process(24, sharing, hidden=5)
     found = []
-    for alone in (True, False):
+    for largest in (1, 2):
         around = read_around(matrix, np.arange(9), np.arange(9), Caps(), torch.Generator(), dtype=torch.float64)
         assert around.alone
         process.zero_grad()
-        made = process(replace(around, alone=alone))
+        made = process(replace(around, largest=largest))
         made.square().sum().backward()
         found.append([made.detach(), *(p.grad.to_dense() for p in process.parameters())])
     for one, two in zip(*found, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-10)
+
+
+def test_groups_solved_each_for_itself_are_solved_together():
+    matrix, process = sparse.csr_array(random_graph(30)), random_process(30, "all")
+    new, group = np.array([0, 3, 9, 4, 0, 7, 11, 12]), np.array([0, 0, 0, 2, 5, 5, 6, 6])
+    around = read_around(matrix, new, group, Caps(), torch.Generator(), dtype=torch.float64)
+    assert around.largest == 3 and around.place.tolist() == [0, 1, 2, 3, 6, 7, 9, 10]
+    weight = torch.randn(8, DIM, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    found = []
+    for way in (solved, lambda system: solved_in_blocks(system, around.place, around.largest)):
+        process.zero_grad()
+        latent = way(process.system(around))
+        (latent * weight).sum().backward()
+        grads = [p.grad.to_dense() for p in process.parameters() if p.grad is not None]
+        found.append([latent.detach(), *grads])
+    assert len(found[0]) == 5
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-11)
+        assert one.abs().max() > 0
 
 
 @sharings

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import netfold as nf
-from attributed import dense_columns, sparse_columns
+from attributed import dense_columns, sparse_columns, turned
 from dhne_models import CHAPTERS
 from dhne_networks import DIM, gradient, mixed
 from netfold.data.attributes import Attributes, Column
@@ -106,6 +106,50 @@ def test_loss_and_gradients_equal_loops(columns):
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-9, atol=1e-12)
     for (name, a), b in zip(network.named_parameters(), networks[1][0].parameters(), strict=True):
         assert (gradient(a) - gradient(b)).norm() <= 1e-9 * max(1.0, float(gradient(b).norm())), name
+
+
+@both
+def test_columns_in_another_order_change_nothing_but_the_draw(columns):
+    """With the weights of the columns moved as the columns are, loss and gradients are the same to the last digits."""
+    whole = mixed()
+    attributes = columns(whole.n_nodes)
+    other, orders = turned(attributes)
+    count, slices = len(attributes.columns), Scaling.fit(attributes).block(attributes).slices
+    of_types = [[*range(count)], [1], [], [0]][: len(whole.types)]
+    new_types = [sorted(count - 1 - c for c in own) for own in of_types]
+    runs = []
+    for known, own in ((attributes, of_types), (other, new_types)):
+        network, made, _ = prepared(whole, known, own)
+        hidden = [network.similarity(i).width for i in range(len(network.schema.forms))]
+        (batch,) = batches(made, 10**6, per_positive=2, hidden=hidden)(torch.Generator().manual_seed(0))
+        runs.append((network, batch))
+    moves = []
+    for own, new in zip(of_types, new_types, strict=True):
+        before = [j for c in own for j in range(*slices[c])]
+        moves.append([before.index(j) for c in new for j in orders[c]])
+    assert moves[0] != sorted(moves[0])
+    with torch.no_grad():
+        for (name, a), b in zip(runs[0][0].named_parameters(), runs[1][0].parameters(), strict=True):
+            b.copy_(a[at] if (at := moved_of(runs[0][0], name, moves)) else a)
+    losses = [network.loss(batch) for network, batch in runs]
+    for name, value in losses[0].items():
+        torch.testing.assert_close(losses[1][name], value, rtol=1e-12, atol=1e-12)
+    for (name, a), b in zip(runs[0][0].named_parameters(), runs[1][0].parameters(), strict=True):
+        at = moved_of(runs[0][0], name, moves)
+        wanted = gradient(a)[at] if at else gradient(a)
+        assert (wanted - gradient(b)).norm() <= 1e-9 * max(1.0, float(wanted.norm())), name
+
+
+def moved_of(network, name: str, moves) -> list[int]:
+    """Where the rows of a parameter that has one a column of attributes stood; none of another."""
+    for t, at in enumerate(moves):
+        coder = network.autoencoder(t)
+        if coder.attribute_first is None:
+            continue
+        parameters = dict(network.named_parameters())
+        if any(parameters[name] is x for x in (coder.attribute_first, *coder.attribute_last.parameters())):
+            return at
+    return []
 
 
 @both

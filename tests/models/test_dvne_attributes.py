@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import netfold as nf
-from attributed import attributed, cold, dense_columns, linked_groups, sparse_columns
+from attributed import attributed, cold, dense_columns, linked_groups, sparse_columns, turned
 from dvne_networks import L, N, S, random_graph, triplets_of
 from netfold.data.attributes import Attributes, Column
 from netfold.data.graph import Graph
@@ -47,32 +47,54 @@ def naive_loss(network, batch):
     return {"first_order": first, "second_order": times * second, "attributes": times * own}
 
 
+def prepared(graph: Graph, attributes: Attributes):
+    """A network with all parameters random, and one batch of a whole epoch; in float64."""
+    block = Scaling.fit(attributes).block(attributes)
+    network = DVNENetwork(N, S, L, alpha=0.7, repulsion=1.3, attributes=block.width, attribute_weight=1.4).double()
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for p in network.parameters():
+            p.uniform_(-0.8, 0.8, generator=generator)
+    network.chunk_rows = lambda: 4
+    matrix = steps(graph.adjacency, graph.adjacency.T if graph.directed else None)
+    network.measure(matrix, block)
+    rows = joint_rows(matrix, network.scaled(block), network.first.table)
+    of = batches(rows, triplets_of(graph), graph.n_edges, network, graph.n_edges)
+    (batch,) = of(torch.Generator().manual_seed(0))
+    return network, batch
+
+
 @pytest.mark.parametrize("columns", [sparse_columns, dense_columns])
 @pytest.mark.parametrize("directed", [False, True])
 def test_loss_and_gradients_equal_dense_loops(columns, directed):
     graph, attributes = random_graph(directed=directed), columns(N)
-    block = Scaling.fit(attributes).block(attributes)
-    networks = []
-    for _ in range(2):
-        network = DVNENetwork(N, S, L, alpha=0.7, repulsion=1.3, attributes=block.width, attribute_weight=1.4).double()
-        generator = torch.Generator().manual_seed(1)
-        with torch.no_grad():
-            for p in network.parameters():
-                p.uniform_(-0.8, 0.8, generator=generator)
-        network.chunk_rows = lambda: 4
-        networks.append(network)
-    matrix = steps(graph.adjacency, graph.adjacency.T if directed else None)
-    networks[0].measure(matrix, block)
-    rows = joint_rows(matrix, networks[0].scaled(block), networks[0].first.table)
-    of = batches(rows, triplets_of(graph), graph.n_edges, networks[0], graph.n_edges)
-    (batch,) = of(torch.Generator().manual_seed(0))
-    found, wanted = networks[0].loss(batch), naive_loss(networks[1], batch)
+    networks = [prepared(graph, attributes) for _ in range(2)]
+    batch = networks[0][1]
+    found, wanted = networks[0][0].loss(batch), naive_loss(networks[1][0], batch)
     sum(wanted.values()).backward()
     assert list(found) == ["first_order", "second_order", "attributes"]
     for name, value in wanted.items():
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-9, atol=1e-12)
-    for (name, a), b in zip(networks[0].named_parameters(), networks[1].parameters(), strict=True):
+    for (name, a), b in zip(networks[0][0].named_parameters(), networks[1][0].parameters(), strict=True):
         assert (a.grad - b.grad).norm() <= 1e-9 * b.grad.norm(), name
+
+
+@pytest.mark.parametrize("columns", [sparse_columns, dense_columns])
+def test_columns_in_another_order_change_nothing_but_the_draw(columns):
+    """With the weights of the columns moved as the columns are, loss and gradients are the same to the last digits."""
+    graph, attributes = random_graph(), columns(N)
+    other, orders = turned(attributes)
+    at = [*range(N), *(N + i for order in orders for i in order)]
+    assert at != sorted(at)
+    (network, batch), (second, same) = prepared(graph, attributes), prepared(graph, other)
+    with torch.no_grad():
+        for name in ("first.table", "last.table", "last.bias"):
+            second.get_parameter(name).copy_(network.get_parameter(name)[at])
+    losses = network.loss(batch), second.loss(same)
+    for name, value in losses[0].items():
+        torch.testing.assert_close(losses[1][name], value, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(second.first.table.grad, network.first.table.grad[at], rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(second.code.weights[0].grad, network.code.weights[0].grad, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("columns", [sparse_columns, dense_columns])

@@ -7,7 +7,9 @@ import pytest
 import torch
 
 import netfold as nf
+from netfold.learn.layers import take_rows
 from netfold.models.line import LINE
+from netfold.models.line.network import line_terms
 from problems import problem_of
 from zoo import ZOO, directed, karate, scattered, weighted
 
@@ -83,6 +85,27 @@ def test_the_loss_against_a_loop():
     for order, z, c in (("first", network.first, network.first), ("second", network.second, network.contexts)):
         met = sum(-torch.log(torch.sigmoid(z[i] @ c[j])) for i, j in batch.nodes[batch.pairs].t().tolist())
         torch.testing.assert_close(terms[f"{order}_contexts"], met)
+
+
+@pytest.mark.parametrize("order", ["first", "second", "both"])
+def test_the_gradient_is_that_of_autograd_to_the_bit(order):
+    problem = problem_of(LINE(**QUICK | {"order": order}), weighted())
+    network, batch = problem.network, next(iter(problem.batches(0)))
+    for i, table in enumerate(network.tables):
+        torch.nn.init.normal_(table, generator=torch.Generator().manual_seed(i))
+    network.loss(batch)
+    found = [table.grad.to_dense() for table in network.tables]
+    for table in network.tables:
+        table.grad = None
+    far = take_rows(network.first, batch.context_nodes) if network.first.shape[1] else None
+    near, contexts = (
+        (take_rows(network.second, batch.nodes), take_rows(network.contexts, batch.context_nodes))
+        if network.second.shape[1]
+        else (None, None)
+    )
+    sum(line_terms(batch, far, near, contexts).values()).backward()
+    for mine, table in zip(found, network.tables, strict=True):
+        assert torch.equal(mine, table.grad.to_dense()) and mine.any()
 
 
 # ---------------------------------------------------------------- kinds of graphs

@@ -122,8 +122,21 @@ def test_a_step_touches_only_the_rows_that_it_reads():
     model = Node2Vec(**QUICK)
     problem = problem_of(model, graph)
     network, batch = problem.network, next(iter(problem.batches(0)))
-    sum(network.loss(batch).values()).backward()
+    network.loss(batch)
     assert network.vectors.grad.is_sparse and network.vectors.grad._nnz() == len(batch.nodes)
+    assert network.contexts.grad.is_sparse and network.contexts.grad._nnz() == len(batch.context_nodes)
+
+
+def test_the_gradient_is_that_of_autograd_to_the_bit():
+    problem = problem_of(Node2Vec(**QUICK), weighted())
+    network, batch = problem.network, next(iter(problem.batches(0)))
+    for i, table in enumerate((network.vectors, network.contexts)):
+        torch.nn.init.normal_(table, generator=torch.Generator().manual_seed(i))
+    z, c = (x.detach().clone().requires_grad_() for x in (network.vectors, network.contexts))
+    sum(batch.terms(z[batch.nodes], c[batch.context_nodes]).values()).backward()
+    network.loss(batch)
+    for mine, theirs in ((network.vectors.grad, z.grad), (network.contexts.grad, c.grad)):
+        assert torch.equal(mine.to_dense(), theirs) and theirs.any()
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path):

@@ -152,10 +152,10 @@ def test_reconstruct_goes_by_names_not_by_position():
 # ---------------------------------------------------------------- options
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "sgd", "row_adagrad"])
+@pytest.mark.parametrize("optimizer", ["adam", "adam16", "sgd", "row_adagrad"])
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_every_optimizer_descends(optimizer, batch_size):
-    lr = {"adam": 0.01, "sgd": 1e-5, "row_adagrad": 0.05}[optimizer]
+    lr = {"adam": 0.01, "adam16": 0.01, "sgd": 1e-5, "row_adagrad": 0.05}[optimizer]
     history = fit(karate(), optimizer=optimizer, lr=lr, batch_size=batch_size, init="none", schedule="linear").history_
     assert history[-1]["objective"] < 0.95 * history[0]["objective"]
 
@@ -185,6 +185,14 @@ def test_training_stops_when_it_has_converged():
 def test_a_sigmoid_output_refuses_weights_above_one():
     with pytest.raises(nf.InputError, match="31"):
         fit(weighted(), output="sigmoid")
+
+
+@pytest.mark.parametrize("more", [{"optimizer": "adam"}, {"output": "sigmoid"}, {"decoder": "solve"}])
+def test_tables_in_16_bits_are_refused_where_nothing_rounds_them(more):
+    options = {"optimizer": "adam16", "tables": "bfloat16"}
+    fit(karate(), **options)
+    with pytest.raises(nf.InputError, match="tables='bfloat16' is for optimizer='adam16'"):
+        fit(karate(), **options | more)
 
 
 def test_dbn_refuses_units_that_are_not_sigmoid():

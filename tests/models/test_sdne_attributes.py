@@ -10,7 +10,7 @@ import torch
 
 import netfold as nf
 from allocations import Allocations
-from attributed import attributed, cold, dense_columns, linked_groups, sparse_columns
+from attributed import attributed, cold, dense_columns, linked_groups, sparse_columns, turned
 from netfold.data.attributes import Attributes, Column
 from netfold.data.graph import Graph
 from netfold.data.scaling import Scaling
@@ -168,6 +168,32 @@ def test_a_column_of_zeros_beside_others_stays_at_0():
     for table in (model.network_.first.table, model.network_.last.table):
         assert not table[-1].any()
         assert table[:-1].any(dim=1).all()
+
+
+@pytest.mark.parametrize("columns", [sparse_columns, dense_columns])
+def test_columns_in_another_order_change_nothing_but_the_draw(columns):
+    """With the weights of the columns moved as the columns are, loss and gradients are the same to the last digits."""
+    attributes, matrix = columns(N), links().adjacency.astype(np.float64)
+    other, orders = turned(attributes)
+    at = [*range(N), *(N + i for order in orders for i in order)]
+    assert at != sorted(at)
+    terms, networks = [], []
+    for known in (attributes, other):
+        block = Scaling.fit(known).block(known)
+        network = make_network((7, 4), block)
+        network.measure(matrix, block)
+        if networks:
+            with torch.no_grad():
+                for name in ("first.table", "last.table", "last.bias"):
+                    network.get_parameter(name).copy_(networks[0].get_parameter(name)[at])
+        (batch,) = batches(matrix, network, None, torch.float64, block=network.scaled(block))(torch.Generator())
+        terms.append(network.loss(batch))
+        networks.append(network)
+    for name, value in terms[0].items():
+        torch.testing.assert_close(terms[1][name], value, rtol=1e-12, atol=1e-12)
+    for name, p in networks[0].named_parameters():
+        wanted = p.grad[at] if name in ("first.table", "last.table", "last.bias") else p.grad
+        torch.testing.assert_close(networks[1].get_parameter(name).grad, wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_columns_in_another_order_give_the_same_vectors_up_to_the_draw():

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from netfold.data.graph import Graph
 from netfold.evaluate import reconstruction
 from netfold.learn import losses
+from netfold.learn.optimizers import grad_of
 from netfold.models import SDNE
 from netfold.models.sdne import batches as sdne
 from netfold.models.sdne.batches import batches
@@ -222,3 +223,23 @@ class LargestTensor(TorchDispatchMode):
             if isinstance(made, torch.Tensor) and made.layout == torch.strided:
                 self.numbers = max(self.numbers, made.numel())
         return out
+
+
+@pytest.mark.parametrize("chunk", [3, 100])
+def test_tables_in_16_bits_have_the_sums_and_gradients_of_32(chunk, monkeypatch):
+    """Where few columns of a chunk have entries, and where most do."""
+    monkeypatch.setattr(SDNENetwork, "chunk_rows", lambda self: chunk)
+    matrix = random_matrix(directed=False, weighted=True).astype(np.float32)
+    wide, narrow = (make_network((70, 4), "tanh", "linear").float() for _ in range(2))
+    narrow.keep_tables(torch.bfloat16)
+    wide.load_state_dict(narrow.state_dict())  # the same numbers
+    assert narrow.first.table.dtype == torch.bfloat16 and wide.first.table.dtype == torch.float32
+    (batch,) = batches(matrix, wide, None)(torch.Generator())
+    ours, theirs = narrow.loss(batch), wide.loss(batch)
+    for name, value in theirs.items():
+        torch.testing.assert_close(ours[name], value, rtol=1e-5, atol=1e-6)
+    for mine, other in zip(narrow.parameters(), wide.parameters(), strict=True):
+        assert grad_of(mine).dtype == torch.float32
+        torch.testing.assert_close(grad_of(mine), other.grad, rtol=1e-4, atol=1e-4)
+    narrow.keep_tables(torch.float32)
+    assert torch.equal(narrow.first.table, wide.first.table)

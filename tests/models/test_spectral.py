@@ -258,7 +258,7 @@ def test_one_step_is_ppmi_and_more_steps_are_their_own_eigenvectors():
     wanted /= np.sqrt(np.square(wanted).sum(1).mean())
     np.testing.assert_allclose(np.abs(found.T @ wanted), np.abs(wanted.T @ wanted), atol=1e-3)
     assert not np.allclose(found, fit(graph, matrix="ppmi", dim=5, power=1.0).embedding_.vectors, atol=1e-2)
-    assert model.network_._windowed is None, "what was made for the fit is gone"
+    assert not model.network_._made, "what was made for the fit is gone"
 
 
 def test_with_a_window_new_nodes_are_where_their_neighbors_are(tmp_path):
@@ -279,3 +279,9 @@ def test_too_many_pairs_for_a_window_are_refused(monkeypatch):
 def test_a_window_is_not_spread_over_ranks():
     assert "neighbors of neighbors" in nf.Spectral(matrix="ppmi", window=2)._unspread()
     assert nf.Spectral(matrix="ppmi")._unspread() == "" == nf.Spectral(window=2)._unspread()
+
+
+def test_the_filter_in_pieces_is_the_filter_to_the_bit(monkeypatch):
+    whole = fit(zoo.karate(), matrix="prone", dim=5).embedding_.vectors
+    monkeypatch.setattr(spectral, "_IN_CACHE", 20)  # four rows of five numbers at a time
+    assert np.array_equal(fit(zoo.karate(), matrix="prone", dim=5).embedding_.vectors, whole)

@@ -328,6 +328,21 @@ def test_names_are_there_at_rest(chromium: Chromium) -> None:
 
 
 @in_a_browser
+def test_a_map_that_was_hidden_comes_back_as_it_was(chromium: Chromium) -> None:
+    hash_ = "location.hash.includes('view1=')"
+    with opened(chromium, two_sheets()[:1]) as window:
+        window.find("node 20")
+        chromium.wait(hash_)
+        before = window.ask("location.hash")
+        for style in ("none", ""):
+            window.ask(f"document.getElementById('stages').style.display = {style!r}")
+            window.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        window.ask("document.getElementById('unlinked').click()")
+        chromium.wait("location.hash.includes('unlinked')")
+        assert before in window.ask("location.hash") and "NaN" not in window.ask("location.hash")
+
+
+@in_a_browser
 def test_two_models_share_a_selection_and_the_address_holds_the_view(chromium: Chromium) -> None:
     with opened(chromium, two_sheets()) as window:
         window.find("node 20")

@@ -34,7 +34,8 @@ pytest.importorskip("msgspec")
 
 import uvicorn
 
-from netfold.serve.answers import Served
+from netfold.serve import app
+from netfold.serve.answers import CompleteQuery, NearestQuery, NodesQuery, PlaceQuery, ScoreQuery, Served
 from netfold.serve.app import Server, ServerSettings, is_loopback, read_tokens
 
 NAMES = ["Zoë", "a/b", "%2F", "a%2Fb", "nul\0", "日本", "..", "שלום", "🎈", "7", "x y?&#", "b"]
@@ -222,6 +223,8 @@ def test_it_says_what_it_is_and_does(port: int) -> None:
 
 
 def test_the_log_names_no_node_unless_asked(embedding: Embedding, capfd: pytest.CaptureFixture[str]) -> None:
+    time.sleep(0.2)
+    capfd.readouterr()  # what the servers of other tests had still to write
     for names in (False, True):
         with running(Server([Served("plain", Path("none"), embedding)], ServerSettings(log_names=names))) as port:
             ask(port, "GET", f"/v1/models/plain/nodes/{quote('Zoë')}", X_Request_Id="mine-1")
@@ -267,9 +270,8 @@ def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkey
         go.wait(30)
         return plain(self, query)
 
-    from netfold.serve import answers
-
-    monkeypatch.setitem(answers.QUESTIONS, "nodes", (answers.NodesQuery, slow))
+    monkeypatch.setattr(app, "_AT_ONCE", 0)
+    monkeypatch.setitem(app.QUESTIONS, "nodes", (NodesQuery, slow))
     server = Server([Served("plain", Path("none"), embedding)], ServerSettings(queue=2, threads=1, seconds=3))
     with running(server) as port:
         answers_: list[int] = []
@@ -282,6 +284,7 @@ def test_a_full_queue_and_a_slow_answer_are_refused(embedding: Embedding, monkey
             thread.start()
         until(lambda: server._waiting == 2)
         assert ask(port, "POST", NEAREST, body)[0] == 429
+        assert ask(port, "GET", "/v1/models/plain/nodes/c") == (404, {"error": "no node is called 'c'"})  # no hint
         assert ask(port, "GET", "/healthz")[0] == 200
         for thread in threads:
             thread.join()
@@ -300,6 +303,7 @@ def test_questions_that_wait_together_are_refused_in_time(
         go.wait(30)
         return plain(self, query)
 
+    monkeypatch.setattr(app, "_AT_ONCE", 0)
     monkeypatch.setattr(Served, "nearest", slow)
     server = Server([Served("plain", Path("none"), embedding)], ServerSettings(threads=1, seconds=1))
     with running(server) as port:
@@ -482,7 +486,7 @@ def test_questions_that_come_together_have_each_its_own_answer(port: int, embedd
 
 
 def test_questions_are_searched_as_one(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
-    server, sizes, plain = Server([Served("plain", Path("none"), embedding)]), list[int](), Served.nearest
+    sizes, plain = list[int](), Served.nearest
 
     def slow(self: Served, query: Any) -> Any:
         sizes.append(len(query.nodes))
@@ -490,13 +494,50 @@ def test_questions_are_searched_as_one(embedding: Embedding, monkeypatch: pytest
         return plain(self, query)
 
     monkeypatch.setattr(Served, "nearest", slow)
-    with running(server) as port:
-        threads = [threading.Thread(target=ask, args=(port, "POST", NEAREST, {"nodes": [x]})) for x in NAMES]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert sum(sizes) == len(NAMES) and len(sizes) < len(NAMES) / 2
+    for at_once in (0, app._AT_ONCE):
+        monkeypatch.setattr(app, "_AT_ONCE", at_once)
+        sizes.clear()
+        with running(Server([Served("plain", Path("none"), embedding)])) as port:
+            threads = [threading.Thread(target=ask, args=(port, "POST", NEAREST, {"nodes": [x]})) for x in NAMES]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert sum(sizes) == len(NAMES) and len(sizes) < len(NAMES) / 2
+
+
+def test_what_takes_long_is_left_to_a_thread(saved: tuple[nf.SDNE, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (Served("m", Path("none"), Embedding(range(n), vectors(n))) for n in (100, 20_000))
+    model, one = Served.load("m", saved[1]), NearestQuery(nodes=[0])
+    for served in (small, large):
+        assert 0 < served.estimated_seconds(one) < served.estimated_seconds(NearestQuery(nodes=[0], k=1000))
+        several = NearestQuery(nodes=list(range(16)))
+        assert served.estimated_seconds(several) == pytest.approx(16 * served.estimated_seconds(one))
+    assert small.estimated_seconds(one) < app._AT_ONCE < 1000 * large.estimated_seconds(one)
+    assert small.estimated_seconds(NodesQuery(nodes=[0])) < app._AT_ONCE
+    assert small.estimated_seconds(ScoreQuery(pairs=[(0, 1)])) < app._AT_ONCE
+    for query in (CompleteQuery(tuple=[0, None]), PlaceQuery(edges=[["x", "ann"]]), ScoreQuery(tuples=[[0, 1]])):
+        assert model.estimated_seconds(query) == float("inf")
+    assert small.estimated_seconds(NearestQuery(nodes=[0], type="film")) == float("inf")
+    monkeypatch.setattr(type(model.model), "pair_score_", "decoder", raising=False)
+    assert model.estimated_seconds(ScoreQuery(pairs=[("ann", "bob")])) == float("inf")
+
+    where, plain = list[str](), Served.nearest
+
+    def noted(self: Served, query: Any) -> Any:
+        where.append(threading.current_thread().name)
+        return plain(self, query)
+
+    monkeypatch.setattr(Served, "nearest", noted)
+    answers = []
+    for at_once in (0, 1e9):
+        monkeypatch.setattr(app, "_AT_ONCE", at_once)
+        with running(Server([small])) as port:
+            client = nf.Client(f"http://127.0.0.1:{port}")
+            pairs = [(0, 1), (2, 3)]
+            answers.append((client.nearest([3, 4], 5), client.vectors([7, 8]), client.score(pairs)))
+    assert answers[0] == answers[1] and answers[0][0] == small.embedding.nearest([3, 4], 5)
+    assert where[0].startswith("netfold") and not where[1].startswith("netfold")
 
 
 def test_vectors_as_arrow(port: int, embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,6 +583,7 @@ def test_a_day_is_taken_in(saved: tuple[nf.SDNE, Path], tmp_path: Path) -> None:
             2,
             1,
         )
+        assert reader.models()[0]["model"] == "SDNE"
         again = nf.load(path, version=1).embedding_
         assert reader.vectors(["new", "ann", "eve"]) == [again["new"].tolist(), *before]
         assert reader.nearest("new", 3) == again.nearest("new", 3)
@@ -697,7 +739,8 @@ def test_vectors_alone_are_served_without_torch_and_sigterm_finishes_what_runs(s
     code = (
         "import sys, threading, time\n"
         "from netfold.cli import main\n"
-        "from netfold.serve import answers\n"
+        "from netfold.serve import answers, app\n"
+        "app._AT_ONCE = 0\n"
         "plain = answers.Served.vectors\n"
         "def slow(self, query):\n"
         "    print('begun', flush=True); time.sleep(1)\n"

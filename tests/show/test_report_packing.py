@@ -9,11 +9,12 @@ import numpy.typing as npt
 import pytest
 
 from netfold.data.embedding import Embedding
+from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.show.report.document import Blocks
 from netfold.show.report.facts import node_line, node_lines
 from netfold.show.report.points import packed_vectors
-from netfold.show.report.sheets import Classes, NodeNumbers, sheet_columns
+from netfold.show.report.sheets import Classes, NodeNumbers, degrees_of, sheet_columns
 from report_pages import HOSTILE, KINDS, gaussians, hypergraph, in_page, points, rng
 from zoo import scattered
 
@@ -138,6 +139,8 @@ def test_what_a_model_can_be_coloured_by() -> None:
     degree = found[1]
     assert isinstance(degree, NodeNumbers)
     assert degree.values.tolist() == [*(float(len(graph.neighbors(x))) for x in graph.nodes), 0.0]
+    one_way = Graph.from_edges([("a", "b"), ("b", "a"), ("c", "a")], directed=True)
+    assert degrees_of(Embedding("abcd", np.eye(4)), one_way).tolist() == [2, 1, 1, 0]  # neighbors in either direction
     flat = Embedding("ab", [[0, 1], [1, 0]], [[1, 1], [2, 1]])
     names = [x.name for x in sheet_columns(flat, flat, None, {})]
     assert names == ["uncertainty"]  # vectors of one length are no column

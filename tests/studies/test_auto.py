@@ -66,6 +66,27 @@ def test_a_hypergraph_is_raced_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(best) is nf.DHNE and best.trials_.figure == "AUC"
 
 
+def test_what_costs_a_second_is_raced_on_hyperedges_too() -> None:
+    """Spectral, of the pairs of nodes that share hyperedges: tuples are scored by the cosines of their pairs."""
+    rng = np.random.default_rng(0)
+    some = {tuple(int(20 * k + 10 * (g % 2) + rng.integers(10)) for k in range(3)) for g in range(160)}
+    whole = nf.Hypergraph.from_tuples(sorted(some), {i: "abc"[i // 20] for i in range(60)})
+    best = auto(whole, "tuples", budget="2 trials", progress=False)
+    assert type(best) is nf.Spectral and len(best.embedding_) == whole.n_nodes
+    split = nf.evaluate.split_hyperedges(whole, 0.2, seed=1)
+    value = nf.evaluate.held_out_hyperedges(best, split, baselines=False).figures["AUC"]
+    assert best.trials_.value is not None and best.trials_.value > 0.6 and value > 0.6
+
+
+def test_those_without_epochs_are_measured_on_all_parts_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [Entrant("node2vec", {"epochs": 0, "dim": dim}, "cheap", ()) for dim in (2, 4)]
+    only(monkeypatch, COSTLY, CHEAP, *others)
+    best = auto(GRAPH, "link", budget="20cpu", progress=False)
+    rows = [x for x in best.trials_.rows if x.candidate.startswith("Node2Vec")]
+    assert len(rows) == 3 and {x.folds for x in rows} == {5}
+    assert [x.candidate[:4] for x in best.trials_.rows][:3] == ["Node"] * 3
+
+
 def test_a_bipartite_graph_is_a_graph() -> None:
     rng = np.random.default_rng(0)
     links = [(f"user {i}", f"item {j}") for i in range(30) for j in range(20) if rng.random() < 0.2]
@@ -311,10 +332,13 @@ def test_a_large_graph_in_a_few_seconds(task: str) -> None:
 
 
 def test_a_large_graph_is_raced_on_parts_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(racing, "SIZES", (60, 90, 10**9))
+    monkeypatch.setattr(racing, "SIZES", (60, 75, 10**9))
     only(monkeypatch, CHEAP, POOR, COSTLY)
     best = auto(GRAPH, "link", budget="12 trials", progress=False)
-    assert {x.nodes for x in best.trials_.rows} == {60, 90, 120} and len(best.embedding_) == 120
+    assert {x.nodes for x in best.trials_.rows} == {60, 75, 120} and len(best.embedding_) == 120
+    monkeypatch.setattr(racing, "SIZES", (60, 90, 10**9))  # not much less than all
+    best = auto(GRAPH, "link", budget="8 trials", progress=False)
+    assert {x.nodes for x in best.trials_.rows} == {60, 120}
 
 
 def test_ctrl_c_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

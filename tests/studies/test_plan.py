@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("more", [{}, {"optimizer": "row_adagrad"}, {"hidden": ()}])
+@pytest.mark.parametrize("more", [{}, {"optimizer": "row_adagrad"}, {"optimizer": "adam16"}, {"hidden": ()}])
 def test_memory_is_within_a_quarter_of_what_is_measured(size: int, more: dict[str, Any], folder: Path) -> None:
     options = {"epochs": 2, "device": "cpu", **more}
     peak = max(on_ranks(size, peak_of_fit, folder, options))
@@ -57,7 +57,7 @@ def bytes_of_an_epoch(folder: Path, name: str) -> int:
     from netfold.cluster.ranks import start
 
     nf.MODELS[name](dim=16, epochs=1, device="cpu", init="none").fit(folder, progress=False)
-    return start("cpu").swapped
+    return start("cpu").sent
 
 
 @pytest.mark.slow
@@ -83,13 +83,23 @@ SPREAD = ("depthlgp", "drne", "line", "node2vec", "sdne", "spectral")
 COUNTED = sorted(name for name, cls in nf.MODELS.items() if cls.counted)
 
 
+@pytest.fixture(scope="module")
+def smaller(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    place = tmp_path_factory.mktemp("smaller") / "g.parts"
+    nf.Graph.from_edges(rng.integers(0, 5_000, (25_000, 2))).save(place, parts=8)
+    return place
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "many"), [*((name, False) for name in COUNTED), ("spectral", True)])
+@pytest.mark.parametrize(
+    ("name", "size"), [*((name, "folder") for name in COUNTED), ("spectral", "larger"), ("spectral", "smaller")]
+)
 def test_what_a_fit_to_a_graph_adds_is_within_a_quarter_of_what_is_measured(
-    name: str, many: bool, folder: Path, larger: Path
+    name: str, size: str, request: pytest.FixtureRequest
 ) -> None:
     """By the same count that `choose` gives; of Spectral with blocks that the C library keeps, and with such as go."""
-    folder = larger if many else folder
+    folder = request.getfixturevalue(size)
     (added,) = on_ranks(1, added_by_fit, name, folder, timeout=600)
     opened = PartsFolder.open(folder, "graph")
     assert counted_memory(nf.MODELS[name](), opened.n_nodes, opened.n_arcs) == pytest.approx(added, rel=0.25)
@@ -156,7 +166,8 @@ def test_what_fits_is_suggested(folder: Path) -> None:
     needed = plan(opened, model).memory
     assert suggestions(opened, model, 1, needed) == []
     words = suggestions(opened, model, 1, needed - 1)
-    assert words[0].startswith("--optimizer row_adagrad --lr 0.1: ") and words[-1].startswith("--ranks 2: ")
+    assert words[0].startswith("--optimizer adam16: ") and words[-1].startswith("--ranks 2: ")
+    assert not any("row_adagrad" in x for x in words), "measured as worse"
     assert suggestions(opened, model, 1, 1) == ["nothing that netfold knows of fits"]
 
 

@@ -10,7 +10,17 @@ import pytest
 import netfold as nf
 from netfold.data.statistics import area_under_curve
 from netfold.errors import InputError
-from netfold.studies.questions import FOLDS, GROUPS, Measurement, difference, figure_of, questions
+from netfold.studies.questions import (
+    FOLDS,
+    GROUPS,
+    Measurement,
+    _auc_measured,
+    difference,
+    figure_of,
+    graph_order,
+    in_groups,
+    questions,
+)  # fmt: skip
 from zoo_hypergraphs import tags
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((40, 40, 40), 0.2, 0.02, seed=1)
@@ -78,19 +88,28 @@ def test_new_nodes_of_the_outer_part_are_in_no_inner_graph() -> None:
 
 
 def test_turns_hold_out_the_outer_part_share_by_share() -> None:
-    """Together they are the outer part; each is learned without its own share and with the others."""
+    """Together they are the outer part; each is learned without its own share and with the others. Where fewer fits
+    can be paid, fewer shares are asked about, so that each fit lacks little all the same."""
     asked = questions(GRAPH, "link")
-    held, turns = edges(GRAPH) - edges(asked.outer(N).graph), asked.turns(3)
+    held, turns = edges(GRAPH) - edges(asked.outer(N).graph), asked.turns(1000)
     shares = [edges(GRAPH) - edges(part.graph) for part in turns]
-    assert len(turns) == 3 and set.union(*shares) == held and sum(map(len, shares)) == len(held)
-    assert asked.turns(1000) and all(len(edges(GRAPH) - edges(x.graph)) >= 10 for x in asked.turns(1000))
+    assert len(turns) == len(held) // 10 and set.union(*shares) == held and sum(map(len, shares)) == len(held)
+    assert all(len(x) >= 10 for x in shares)
+    some = [edges(GRAPH) - edges(part.graph) for part in asked.turns(4.7)]
+    assert some == shares[:4]
+    for count in (1, 2):
+        some = [edges(GRAPH) - edges(part.graph) for part in asked.turns(count)]
+        assert len(some) == count and set.union(*some) == set.union(*shares[:3])
     ring = nf.Graph.from_edges([(i, (i + k) % 300) for i in range(300) for k in (1, 2)])
     new = questions(ring, "new-nodes")
     gone = [set(ring.nodes) - set(part.graph.nodes) for part in new.turns(3)]
     assert [len(x) for x in gone] == [10, 10, 10] and set.union(*gone) == set(ring.nodes) - set(
         new.outer(300).graph.nodes
     )
-    assert new.turns(1) == [] and questions(GRAPH, "near").turns(3) == []
+    assert new.turns(0) == [] and questions(GRAPH, "near").turns(3) == []
+    whole = tags()
+    tuples = questions(whole, "tuples")
+    assert tuples.turns(9) == [] and tuples.outer(99).graph.n_edges < whole.n_edges, "too few for shares"
 
 
 def test_turns_learn_from_the_classes_of_the_others() -> None:
@@ -100,8 +119,8 @@ def test_turns_learn_from_the_classes_of_the_others() -> None:
     vectors = nf.Embedding(graph.nodes, np.eye(n)[np.arange(n) // 2].astype(np.float32))
     asked = questions(graph, "classify", {i: f"c{(i // 2) % 2}" for i in range(n)})
     at_once = asked.outer(n).measure(vectors, None).figure
-    in_turn = np.mean([part.measure(vectors, None).figure for part in asked.turns(4)])
-    assert len(asked.turns(4)) == 4 and in_turn > at_once, "of more pairs of like nodes one is known"
+    in_turn = np.mean([part.measure(vectors, None).figure for part in asked.turns(7)])
+    assert len(asked.turns(7)) == 4 and in_turn > at_once, "of more pairs of like nodes one is known"
     assert questions(graph, "cluster", {i: i % 2 for i in range(n)}).turns(4) == [], "which learns from no class"
 
 
@@ -164,9 +183,58 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
     other = Measurement(values.mean() - 1, without - 1)
     gap, error = difference({"a": found}, {"a": other})
     assert gap == pytest.approx(1) and error == pytest.approx(0, abs=1e-12), "what both find hard is no difference"
-    assert figure_of({"a": found, "b": found})[1] == pytest.approx(found.deviation / 2**0.5)
+    assert figure_of({"a": found, "b": found})[1] == pytest.approx(found.deviation), "asked twice is known no better"
+    fewer = Measurement(values.mean(), without[:20])
+    independent = (found.deviation**2 + fewer.deviation**2) ** 0.5 / 2
+    assert figure_of({"a": found, "b": fewer})[1] == pytest.approx(independent)
     gap, error = difference({"a": found}, {"b": other})
     assert np.isnan(gap) and error == np.inf
+
+
+def test_the_jackknife_of_an_auc_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    right, wrong = rng.integers(0, 9, 60).astype(float), rng.integers(0, 7, 90).astype(float)
+    place = rng.permutation(60)
+    found = _auc_measured(right, wrong, place)
+    assert found.figure == pytest.approx(area_under_curve(right, wrong)) and len(found.without) == GROUPS
+    order = np.argsort(place)
+    for j in range(GROUPS):
+        own = {int(i) for at, i in enumerate(order) if at * GROUPS // 60 == j}
+        other = [b for i, b in enumerate(wrong) if i * GROUPS // 90 != j]
+        loop = np.mean([(a > b) + 0.5 * (a == b) for i, a in enumerate(right) if i not in own for b in other])
+        assert found.without[j] == pytest.approx(loop, abs=1e-12)
+    assert _auc_measured(right[:1], wrong, place[:1]).without.size == 0
+
+
+def test_groups_are_neighbors_in_the_graph() -> None:
+    """What is easy in one community and hard in another is known as well as there are communities, not nodes."""
+    rng, cliques = np.random.default_rng(0), 40
+    names = rng.permutation(cliques * 10).tolist()
+    inside = [(names[10 * c + i], names[10 * c + j]) for c in range(cliques) for i in range(10) for j in range(i)]
+    graph = nf.Graph.from_edges(inside, nodes=range(cliques * 10))
+    place = graph_order(graph.adjacency)
+    assert sorted(place.tolist()) == list(range(cliques * 10))
+    luck = np.empty(cliques * 10)
+    luck[names] = np.repeat(rng.integers(0, 2, cliques), 10)
+    along = in_groups(lambda rows: float(luck[rows].mean()), place)
+    at_random = in_groups(lambda rows: float(luck[rows].mean()), np.arange(cliques * 10))
+    assert along.deviation == pytest.approx(0.5 / cliques**0.5, rel=0.15)
+    assert at_random.deviation < along.deviation / 2
+
+
+def test_few_nodes_have_no_better_clusters_by_chance() -> None:
+    """NMI of random vectors is nothing; as it is defined it is larger, the fewer nodes there are."""
+    n = 300
+    ring = nf.Graph.from_edges([(i, (i + 1) % n) for i in range(n)])
+    classes, figures, plain = {i: i % 6 for i in range(n)}, [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        vectors = nf.Embedding(ring.nodes, rng.normal(size=(n, 4)).astype(np.float32))
+        part = questions(ring, "cluster", classes, seed).outer(n)
+        found = part.measure(vectors, None)
+        figures.append(found.figure)
+        plain.append(float(found.without.mean()))
+    assert abs(np.mean(figures)) < 0.05 < 0.1 < np.mean(plain)
 
 
 def test_deviations_without_groups_are_those_between_parts() -> None:

@@ -14,9 +14,9 @@ import netfold as nf
 from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
+from netfold.studies.compare import readable
 from netfold.studies.reproduce import Run, joined_runs, merged, read_run, read_table, record, run, with_baselines
 from netfold.studies.reproduce.__main__ import run_table
-from netfold.studies.reproduce.measuring import _as_read
 from published_tables import DECODER
 
 
@@ -119,9 +119,9 @@ def test_the_front_of_the_page_answers_each_question_once(tiny: reproduce.Table)
 
 def test_a_model_of_graphs_is_fitted_to_the_clique_expansion() -> None:
     hypergraph = nf.Hypergraph.from_tuples([("a", "b", "c"), ("b", "c")])
-    read = _as_read(nf.Node2Vec, hypergraph)
+    read = readable(nf.Node2Vec(), hypergraph)
     assert read.adjacency.toarray().tolist() == [[0, 1, 1], [1, 0, 2], [1, 2, 0]]
-    assert _as_read(nf.DHNE, hypergraph) is hypergraph and _as_read(nf.SDNE, read) is read
+    assert readable(nf.DHNE(), hypergraph) is hypergraph and readable(nf.SDNE(), read) is read
 
 
 def _file(table: reproduce.Table, path: Path, *arguments: str) -> Path:

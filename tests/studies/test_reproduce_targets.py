@@ -13,6 +13,7 @@ def test_the_targets_are_those_that_were_set() -> None:
     assert targets == {
         ("attributes-cora-labels", "SDNE, links and words"): {"micro-F1@10%": 0.78, "micro-F1@50%": 0.87},
         ("attributes-cora-links", "SDNE, links and words"): {"AUC": 0.95},
+        ("attributes-cora-links", "DVNE for links to come, links and words"): {"AUC": 0.95},
         ("attributes-cora-cold", "SDNE, links and words"): {"micro-F1": 0.74, "AUC": 0.85},
         ("sdne-grqc", "vectors"): {"MAP": 0.88},
         ("sdne-grqc", "vectors, one ranking"): {"precision@10000": 0.95},

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from netfold.data.attributes import Attributes, Column
 from netfold.data.graph import Graph
+from netfold.data.scaling import Scaling
 
-__all__ = ["attributed", "cold", "dense_columns", "linked_groups", "sparse_columns"]
+__all__ = ["attributed", "cold", "dense_columns", "linked_groups", "sparse_columns", "turned"]
 
 
 def sparse_columns(n: int, *, words: int = 60, seed: int = 0) -> Attributes:
@@ -67,3 +68,20 @@ def cold(graph: Graph, rows: Any, names: Any) -> Graph:
     m = len(names)
     empty = sparse.csr_array((m, m), dtype=np.float32)
     return Graph(empty, names, directed=graph.directed, attributes=graph.attributes.rows(rows))
+
+
+def turned(attributes: Attributes) -> tuple[Attributes, list[list[int]]]:
+    """The columns from last to first, and the words of each too.
+
+    With, of each of these columns, where its numbers stand in the block of the attributes as they were.
+    """
+    slices = Scaling.fit(attributes).block(attributes).slices
+    columns, orders = [], []
+    for column, (start, stop) in zip(reversed(attributes.columns), reversed(slices), strict=True):
+        order = list(range(start, stop))
+        if column.kind == "words":
+            values, names = column.values[:, ::-1], tuple(reversed(column.categories))
+            column, order = Column(column.name, "words", values, names, ~column.known), order[::-1]
+        columns.append(column)
+        orders.append(order)
+    return Attributes(tuple(columns)), orders

@@ -14,7 +14,7 @@ from netfold.evaluate.task import TASKS
 
 __all__ = ["choose"]
 
-_PURPOSES = [task.short for task in TASKS.values() if task.purpose and task.short != "near"]
+_PURPOSES = [x.short for x in TASKS.values() if (x.purpose or x.short in ("tuples", "cluster")) and x.short != "near"]
 """What `nf.choose` can be asked for; "near" where nothing is said."""
 
 

@@ -1,4 +1,4 @@
-"""`netfold info PATH`: what a file of edges or hyperedges, a saved graph, a model or a checkpoint holds."""
+"""`netfold info PATH`: what a file of edges or tuples, a graph or vectors in parts, a model or a checkpoint holds."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _EXAMPLES = 3
 @either_flags
 @json_flag
 def info(path: str, as_json: bool, **reading: Any) -> None:
-    """Say what PATH holds: a file of edges or of hyperedges, a saved graph, a model folder or a checkpoint.
+    """Say what PATH holds: a file of edges or of hyperedges, a saved graph, vectors in parts, a model or a checkpoint.
 
     The flags on reading are for a file; a model of hyperedges knows its types and kinds.
     """
+    from netfold.io.parts import is_parts
+
     if any(Path(path).glob("state-*/manifest.json")):  # of several ranks: the newest state
         from netfold.cluster.checkpoints import whole_states
 
@@ -40,10 +42,23 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
     if (Path(path) / "manifest.json").exists():
         refuse_reading_flags(path, reading)
         facts = _of_folder(Path(path))
+    elif is_parts(path, "embedding"):
+        refuse_reading_flags(path, reading)
+        facts = _of_vectors(Path(path))
     else:
         facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
     say(facts, "\n".join([text_table(_rows(facts)), *_table(facts.get("trials"))]), as_json=as_json)
+
+
+def _of_vectors(folder: Path) -> dict[str, Any]:
+    """Of vectors in parts, of which only some names are read."""
+    from netfold.io.parts import PartsFolder
+
+    parts = PartsFolder.open(folder, "embedding")
+    facts = {"kind": "embedding", "nodes": parts.n_nodes, "dim": parts.facts["dim"], "parts": len(parts)}
+    facts |= {"gaussian": bool(parts.facts.get("std")), "fitted_to": parts.facts.get("fitted_to")}
+    return facts | {"bytes": sum(x["size"] for x in parts.files), "names": list(parts.names(0)[:_EXAMPLES])}
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:

@@ -254,8 +254,8 @@ def embedding_at(path: str) -> Embedding:
 
 
 def model_of(path: str) -> Any:
-    """The model in a folder, its last version or that of MODEL@5; or the embedding in a file that holds one."""
-    if Path(path).is_file():
+    """The model in a folder, its last version or that of MODEL@5; or the embedding in a file or parts that hold one."""
+    if Path(path).is_file() or (Path(path) / "parts.json").exists():
         return embedding_at(path)
     from netfold.embedder.versions import split_version
 

@@ -117,7 +117,8 @@ def _dealt(edges: tuple[str, ...], kinds: set[str], delimiter: str | None) -> di
 
 def _names(paths: Sequence[str], models: Sequence[Any]) -> list[str]:
     """The kind of each model, or its file's name where two are of a kind, or that is no model."""
-    kinds = [type(x).__name__ if hasattr(x, "embedding_") else Path(p).stem for x, p in zip(models, paths, strict=True)]
+    own = [getattr(x, "model", x) for x in models]
+    kinds = [type(x).__name__ if hasattr(x, "embedding_") else Path(p).stem for x, p in zip(own, paths, strict=True)]
     count = Counter(kinds)
     return [kind if count[kind] == 1 else str(path) for kind, path in zip(kinds, paths, strict=True)]
 

@@ -26,11 +26,21 @@ __all__ = ["transform"]
     type=click.Choice(["encode", "refine", "mean"]),
     help="By the encoder, the objective or the mean of neighbors.  [default: what fit chose on known nodes]",
 )
+@click.option(
+    "--known", is_flag=True, help="Give the known nodes in EDGES, too, the vectors that their links there give them."
+)
 @later_flags
 @force_flag
 @json_flag
 def transform(
-    model: str, edges: tuple[str, ...], out: str, how: str | None, force: bool, as_json: bool, **reading: Any
+    model: str,
+    edges: tuple[str, ...],
+    out: str,
+    how: str | None,
+    known: bool,
+    force: bool,
+    as_json: bool,
+    **reading: Any,
 ) -> None:
     """Give the new nodes in EDGES their vectors.
 
@@ -45,18 +55,18 @@ def transform(
     check_vectors_ending(Path(out))
     check_new_file(out, force=force)
     check_there(model)
-    known = load(model)
-    graph = later_of(known, edges, reading)
+    fitted = load(model)
+    graph = later_of(fitted, edges, reading)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
-        new = known.transform(graph, how=how)
+        new = fitted.transform(graph, how=how, known=known)
     for warning in said:
         click.echo(f"netfold: {warning.message}", err=True)
     new.save(out, force=force)
-    facts = {"model": type(known).__name__, "nodes": graph.n_nodes, "new_nodes": len(new)}
+    count = int((fitted.embedding_.nodes.find(new.nodes) < 0).sum()) if known else len(new)
+    facts = {"model": type(fitted).__name__, "nodes": graph.n_nodes, "new_nodes": count}
     facts |= {"dim": new.dim, "path": out}
-    of = counted(graph.n_nodes, "node")
-    words = (
-        f"vectors of {counted(len(new), 'new node')} ({of} in all)" if len(new) else f"none of {of} is new: no vectors"
-    )
+    of, also = counted(graph.n_nodes, "node"), f" and {counted(len(new) - count, 'known one')}" if known else ""
+    words = f"vectors of {counted(count, 'new node')}{also} ({of} in all)" if len(new) else ""
+    words = words or f"none of {of} is new: no vectors"
     say(facts, f"{words}\n{out}", as_json=as_json)

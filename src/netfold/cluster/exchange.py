@@ -109,6 +109,7 @@ class Exchange:
         if len(own):
             operations.append(dist.P2POp(dist.isend, own, to, tag=tag))
             self.sent += own.numel() * own.element_size()
+            self._ranks.sent += own.numel() * own.element_size()
         if len(rows):
             operations.append(dist.P2POp(dist.irecv, rows, source, tag=tag))
         try:

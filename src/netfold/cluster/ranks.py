@@ -48,8 +48,8 @@ class Ranks:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     reduced: int = 0
     """Bytes of the tensors that were summed over ranks so far."""
-    swapped: int = 0
-    """Bytes that this rank has sent to others by `swap` so far."""
+    sent: int = 0
+    """Bytes that this rank has sent to single others so far, by `swap` or an exchange."""
 
     @property
     def first(self) -> bool:
@@ -116,7 +116,7 @@ class Ranks:
             return x
         out = x.new_empty(sum(takes), *x.shape[1:])
         rest = len(x) - gives[self.rank]
-        self.swapped += rest * x[:1].numel() * x.element_size() if rest else 0
+        self.sent += rest * x[:1].numel() * x.element_size() if rest else 0
         self._named("a step", lambda: dist.all_to_all_single(out, x.contiguous(), takes, gives))
         return out
 
@@ -181,18 +181,25 @@ _store: Any = None
 
 
 def start(device: str = "auto") -> Ranks:
-    """The ranks that torchrun started, all of them there; the same ones whenever it is asked. One without torchrun."""
+    """The ranks that torchrun started, all of them there; the same ones whenever it is asked. One without torchrun.
+
+    One process is where it is asked to be, each time; several stay where they first met, and are refused elsewhere.
+    """
     global _started
-    if _started is None:
-        _started = _start(device)
-    return _started
-
-
-def _start(device: str) -> Ranks:
-    global _store
     rank, size = rank_of()
     if size == 1:
         return Ranks(device=_device(device, 0))
+    if _started is None:
+        _started = _start(device, rank, size)
+    elif device != "auto" and device != _started.device.type:
+        raise InputError(
+            f"these ranks met on device={_started.device.type!r}, and cannot go on with {device!r}; start torchrun anew"
+        )
+    return _started
+
+
+def _start(device: str, rank: int, size: int) -> Ranks:
+    global _store
     _check_torch()
     here = socket.gethostname()
     seconds = float(os.environ.get("NETFOLD_TIMEOUT", _TIMEOUT))

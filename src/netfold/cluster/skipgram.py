@@ -21,8 +21,10 @@ from torch import Tensor, nn
 
 from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
+from netfold.cluster.network import RankNetwork
 from netfold.cluster.walks import Floats, Ints, Lookup, RankLinks, RankNoise, part_masses
 from netfold.learn.draws import uniform_at
+from netfold.learn.layers import take_rows
 from netfold.learn.skipgram import (
     DRAWN,
     GROUP,
@@ -89,17 +91,24 @@ class _Counter:
         keys = [
             int(torch.randint(1 << 62, (), generator=draw(_BATCHES, kind, p, epoch))) for p in graph.parts
         ]  # of a part and an epoch, never of a rank
-        self._keys, self._done = np.array(keys, np.int64), np.zeros(len(keys), np.int64)
+        self._keys = torch.tensor(keys, dtype=torch.int64, device=graph.ranks.device)
+        self._done = np.zeros(len(keys), np.int64)
 
-    def next(self, counts: Ints) -> tuple[Ints, Tensor, Tensor]:
+    def next(self, counts: Ints) -> tuple[Tensor, Tensor, Tensor]:
         """For counts (steps x own parts), step by step and part by part: own part, key and number of each draw."""
+        device = self._keys.device
         before = self._done + np.cumsum(counts, axis=0) - counts
         self._done = self._done + counts.sum(axis=0)
-        flat = counts.ravel()
-        part = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), flat)
-        within = np.arange(len(part)) - np.repeat(np.cumsum(flat) - flat, flat)
-        places, device = np.repeat(before.ravel(), flat) + within, self._graph.ranks.device
-        return part, torch.from_numpy(self._keys[part]).to(device), torch.from_numpy(places).to(device)
+        cell, within = _repeated(counts.ravel(), device)
+        part = cell % max(1, counts.shape[1])
+        return part, self._keys[part], torch.from_numpy(before.ravel()).to(device)[cell] + within
+
+
+def _repeated(counts: Ints, device: torch.device) -> tuple[Tensor, Tensor]:
+    """So many of each of some things: which one it is, and the how manieth of its own; made where they are wanted."""
+    total, sizes = int(counts.sum()), torch.from_numpy(counts).to(device)
+    which = torch.arange(len(counts), device=device).repeat_interleave(sizes, output_size=total)
+    return which, torch.arange(total, device=device) - (sizes.cumsum(0) - sizes)[which]
 
 
 # -------------------------------------------------------------------- batches
@@ -121,8 +130,9 @@ def link_steps(
             drawn = _groups(noise, negatives, counts)
             for own, groups, row in _by_step(counts):
                 nodes, met = torch.unique(pairs[:, own], return_inverse=True)
-                alone, against = _against(nodes, met[0], torch.ones(len(met[0])), row, drawn[groups], n_negatives)
-                yield PairBatch(nodes, alone, met, against)
+                ones = torch.ones(len(met[0]), device=nodes.device)
+                alone, against = _against(nodes, met[0], ones, row, drawn[groups], n_negatives)
+                yield PairBatch(nodes, alone, against, met)
 
     return portions.steps, of
 
@@ -153,12 +163,11 @@ def walk_steps(
             nodes[_order(walks, len(nodes), draw, part, epoch)] for part, nodes in zip(graph.parts, linked, strict=True)
         ]
         starts = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *order])).to(graph.ranks.device)
-        first = np.cumsum([0, *map(len, order)])[:-1]
+        first = torch.from_numpy(np.cumsum([0, *map(len, order)])[:-1]).to(starts.device)
         for steps in portions.chunks(length, graph.ranks.device.type):
             counts = portions.of(graph.parts, steps)
             part, keys, places = counter.next(counts)
-            at = torch.from_numpy(first[part] if len(part) else part).to(places.device)
-            walked = links.walks(starts[at + places], keys, places, length, p=p, q=q)
+            walked = links.walks(starts[first[part] + places], keys, places, length, p=p, q=q)
             drawn = _groups(noise, negatives, counts * length)
             for own, groups, row in _by_step(counts, length):
                 yield _windows(walked[own], row * length, drawn[groups], window, n_negatives)
@@ -179,19 +188,28 @@ def _windows(walks: Tensor, counts: Ints, drawn: Tensor, window: int, n_negative
     met[there] = places
     weights = center_weights(walks, window).flatten()
     alone, against = _against(nodes, met.clamp(min=0).flatten(), weights, counts, drawn, n_negatives)
-    return Windows(nodes, alone, met, window, against)
+    return Windows(nodes, alone, against, met, window)
+
+
+def _groups_of(counts: Ints) -> Ints:
+    """How many groups so many centers of a step and part are divided into, of about `GROUP` each.
+
+    Where they are few the nearest number, as groups are of one size: a part's last one is not to be half empty.
+    """
+    few = np.maximum(1, (counts + GROUP // 2) // GROUP)
+    return np.where(counts == 0, 0, np.where(counts < GROUP**2, few, -(-counts // GROUP)))
 
 
 def _groups(noise: RankNoise, counter: _Counter, counts: Ints) -> Tensor:
-    """Nodes against the centers of each step and part (steps x parts), `GROUP` of which share a group: g x S."""
-    _, keys, places = counter.next(-(-counts // GROUP))
+    """Nodes against the centers of each step and part (steps x parts), about `GROUP` of which share a group: g x S."""
+    _, keys, places = counter.next(_groups_of(counts))
     return noise.draw(keys, places)
 
 
 def _by_step(counts: Ints, width: int = 1) -> Iterator[tuple[slice, slice, Ints]]:
     """For each step its draws, its groups (a draw having `width` centers), and its counts by part."""
     draws = np.cumsum([0, *counts.sum(axis=1)])
-    groups = np.cumsum([0, *(-(-counts * width // GROUP)).sum(axis=1)])
+    groups = np.cumsum([0, *_groups_of(counts * width).sum(axis=1)])
     for t, row in enumerate(counts):
         yield slice(int(draws[t]), int(draws[t + 1])), slice(int(groups[t]), int(groups[t + 1])), row
 
@@ -200,34 +218,30 @@ def _against(
     nodes: Tensor, centers: Tensor, weights: Tensor, counts: Ints, drawn: Tensor, n_negatives: int
 ) -> tuple[Tensor, Against]:
     """Centers in groups, none of which is of two parts; `counts` has those of each part. And nodes drawn alone."""
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    groups = -(-counts // GROUP)
-    at = np.repeat(np.cumsum(groups) - groups, counts) * GROUP + within
-    place = torch.from_numpy(at).to(centers.device)
+    groups, device = _groups_of(counts), centers.device
+    wide = int((-(-counts // groups.clip(min=1))).max(initial=1))
+    part, within = _repeated(counts, device)
+    facts = torch.from_numpy(np.stack([groups, counts, np.cumsum(groups) - groups])).to(device)
+    each, own, first = facts[:, part]
+    group = torch.div(within * each, own, rounding_mode="floor")
+    slot = within + torch.div(-group * own, each, rounding_mode="floor")  # from the first of its group on
+    place = (first + group) * wide + slot
     alone, against = places_of(nodes, drawn)
-    size = len(drawn) * GROUP
+    size = len(drawn) * wide
     grouped = centers.new_zeros(size).index_copy_(0, place, centers)
-    weighed = torch.zeros(size, device=centers.device).index_copy_(0, place, weights.to(centers.device))
-    shape = (len(drawn), GROUP)
+    weighed = torch.zeros(size, device=device).index_copy_(0, place, weights.to(device))
+    shape = (len(drawn), wide)
     return alone, Against(grouped.view(shape), weighed.view(shape) * (n_negatives / DRAWN), against)
 
 
 # -------------------------------------------------------------------- a step
 
 
-class RankSkipGram(nn.Module):
-    """A network of tables that are spread over ranks; `own` has this rank's rows, in one process all of them."""
-
-    facts: dict[str, float] = {}  # noqa: RUF012
+class RankSkipGram(RankNetwork):
+    """Tables alone, whose rows are brought and taken back a step at a time."""
 
     def __init__(self, own: nn.Module, graph: RankGraph):
-        super().__init__()
-        self.own, self._graph, self._ranks = own, graph, graph.ranks
-
-    @property
-    def spread(self) -> tuple[str, ...]:
-        """What has a row for each own node."""
-        return tuple(f"own.{name}" for name, _ in self.own.named_parameters())
+        super().__init__(own, graph, (name for name, _ in own.named_parameters()))
 
     def near(self) -> list[nn.Parameter]:
         """Tables whose rows are read at the nodes of a batch."""
@@ -244,6 +258,11 @@ class RankSkipGram(nn.Module):
     def loss(self, batch: Read) -> dict[str, Tensor]:
         """The terms of a step over all ranks, and the gradients at the own rows."""
         near, far = self.near(), self.far()
+        if self._ranks.size == 1:  # nobody to ask: rows are read and their gradients held as in one process
+            names = {id(table): batch.context_nodes for table in far}
+            terms = self.terms(batch, [take_rows(table, names.get(id(table), batch.nodes)) for table in near])
+            torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+            return {name: x.detach().double() for name, x in terms.items()}
         around, alone = (Lookup(self._graph, x, ordered=True) for x in (batch.nodes, batch.drawn_alone))
         there = dict(zip(map(id, near), _brought(around, near), strict=True))
         drawn = dict(zip(map(id, far), _brought(alone, far), strict=True))
@@ -264,8 +283,7 @@ class RankSkipGram(nn.Module):
         near, far = self.near(), self.far()
         of_near = _taken(around, [grads[id(x)][:count] for x in near])
         of_far = dict(zip(map(id, far), _taken(alone, [grads[id(x)][count:] for x in far]), strict=True))
-        both = _Summed(torch.cat([around.here, alone.here]), self._ranks.size == 1)
-        met = _Summed(around.here, self._ranks.size == 1)
+        both, met = _Summed(torch.cat([around.here, alone.here])), _Summed(around.here)
         for table, rows in zip(near, of_near, strict=True):
             if id(table) in of_far:
                 table.grad = both.sparse(table, torch.cat([rows, of_far[id(table)]]))
@@ -276,15 +294,11 @@ class RankSkipGram(nn.Module):
 def _brought(lookup: Lookup, tables: list[nn.Parameter]) -> list[Tensor]:
     """Rows of tables from their owners, in one message: side by side."""
     own = [table.detach().index_select(0, lookup.here) for table in tables]
-    if lookup.alone:
-        return own
     return [x.contiguous() for x in torch.split(lookup.back(torch.cat(own, dim=1)), _widths(own), dim=1)]
 
 
 def _taken(lookup: Lookup, grads: list[Tensor]) -> list[Tensor]:
     """Gradients to the owners of rows, in one message."""
-    if lookup.alone:
-        return grads
     return list(torch.split(lookup.there(torch.cat(grads, dim=1)), _widths(grads), dim=1))
 
 
@@ -295,19 +309,16 @@ def _widths(rows: list[Tensor]) -> list[int]:
 class _Summed:
     """Rows that several ranks sent for some own rows, added up."""
 
-    def __init__(self, index: Tensor, distinct: bool):
-        self._nodes: Tensor = index
-        self._at: Tensor | None = None
-        if not distinct:
-            self._nodes, self._at = torch.unique(index, return_inverse=True)
+    def __init__(self, index: Tensor):
+        self._nodes: Tensor
+        self._at: Tensor
+        self._nodes, self._at = torch.unique(index, return_inverse=True)
 
     def sparse(self, table: Tensor, rows: Tensor) -> Tensor:
         """As a gradient of a table that holds some rows."""
-        if self._at is not None:
-            sums = rows.new_zeros(len(self._nodes), table.shape[1])
-            add_at(sums, self._at, rows.contiguous())
-            rows = sums
-        return torch.sparse_coo_tensor(self._nodes[None], rows, table.shape, is_coalesced=True, check_invariants=False)
+        sums = rows.new_zeros(len(self._nodes), table.shape[1])
+        add_at(sums, self._at, rows.contiguous())
+        return torch.sparse_coo_tensor(self._nodes[None], sums, table.shape, is_coalesced=True, check_invariants=False)
 
 
 # -------------------------------------------------------------------- where training begins

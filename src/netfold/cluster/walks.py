@@ -34,8 +34,6 @@ class Lookup:
     def __init__(self, graph: RankGraph, nodes: Tensor, *, ordered: bool = False):
         """`nodes`: k positions, a node as often as it is asked for, in any order or, `ordered`, ascending."""
         self._ranks = graph.ranks
-        self.alone = graph.ranks.size == 1
-        """Whether there is nobody to ask."""
         self.here = nodes
         """Of all ranks' nodes those that this rank owns, as own rows: what was asked of it."""
         if self._ranks.size == 1:
@@ -141,10 +139,13 @@ def part_masses(graph: RankGraph, own: Sequence[npt.NDArray[Any]]) -> Floats:
 
 
 class RankLinks:
-    """The links that leave the own nodes: of a rank's walkers and draws, and of others' that have come here."""
+    """The links that leave the own nodes: of a rank's walkers and draws, and of others' that have come here.
 
-    def __init__(self, graph: RankGraph):
-        self.graph, device = graph, graph.ranks.device
+    They are where the ranks compute, or on another `device`.
+    """
+
+    def __init__(self, graph: RankGraph, device: torch.device | None = None):
+        self.graph, device = graph, device or graph.ranks.device
         parts = [graph.rows(p) for p in graph.parts]
         ends = [np.asarray(rows.indices).astype(np.int64) for rows in parts]
         degrees = np.concatenate([np.zeros(0, np.int64), *(np.diff(rows.indptr) for rows in parts)])
@@ -165,12 +166,11 @@ class RankLinks:
         shares = [_cumulative(graph.rows(p).data) for p in graph.parts]
         none: list[Any] = [np.zeros(0)]
         joined = np.concatenate([np.zeros(0, np.int64), *groups]), np.concatenate([*none, *shares])
-        return Picks(*joined, len(graph.folder), graph.ranks.device)
+        return Picks(*joined, len(graph.folder), self.ends.device)
 
-    def of_parts(self, part: Ints, drawn: Tensor) -> Tensor:
+    def of_parts(self, part: Tensor, drawn: Tensor) -> Tensor:
         """For numbers in [0, 1), an arc of each own part in proportion to weight: both ends, 2 x k."""
-        parts = torch.from_numpy(part + self.graph.parts.start).to(drawn.device)
-        at = self._by_part.at(parts, drawn)
+        at = self._by_part.at(part + self.graph.parts.start, drawn)
         rows = torch.searchsorted(self.starts, at, right=True) - 1 + self.graph.first
         return torch.stack([rows, self.ends[at]])
 
@@ -184,7 +184,7 @@ class RankLinks:
             return None
         groups = np.repeat(np.arange(graph.m) + graph.first, self.degrees.cpu().numpy())
         shares = np.concatenate([np.zeros(0), *(_row_shares(rows) for rows in parts)])
-        return Picks(groups, shares, graph.n_nodes, graph.ranks.device)
+        return Picks(groups, shares, graph.n_nodes, self.ends.device)
 
     def onward(self, rows: Tensor, drawn: Tensor) -> Tensor:
         """For numbers in [0, 1), the place of one of the arcs of each own row, in proportion to weight; it has some."""
@@ -193,14 +193,20 @@ class RankLinks:
         degrees = self.degrees.index_select(0, rows)
         return self.starts.index_select(0, rows) + torch.minimum((drawn * degrees).long(), degrees - 1)
 
+    @cached_property
+    def _some_end(self) -> bool:
+        """Whether there is a node, on any rank, that no link leaves and a walk may come to."""
+        directed = self.graph.folder.directed  # if not, a link leads back
+        return bool(self.graph.ranks.most(directed and bool((self.degrees == 0).any())))
+
     def prepare(self) -> None:
         """Make what draws read; all ranks together, as they agree on it."""
-        _ = self._by_row
+        _ = self._by_row, self._some_end
 
     def walks(
         self, nodes: Tensor, keys: Tensor, numbers: Tensor, length: int, *, p: float = 1.0, q: float = 1.0
     ) -> Tensor:
-        """Walks of `length` nodes from the `nodes` (k), -1 after the end; all ranks walk together, one step at a time.
+        """Walks of `length` nodes from the `nodes` (k), which have links, -1 after the end; all ranks walk together.
 
         A walker stays where it began, and asks the owner of the node that it has come to; with p or q other than 1
         (see `netfold.learn.walks.random_walks`, whose probabilities these are) that of the node before, too.
@@ -209,19 +215,24 @@ class RankLinks:
         walks[0] = nodes
         at, now, before = torch.arange(len(nodes), device=nodes.device), nodes, nodes
         for i in range(1, length):
-            places = numbers[at] * length + i
+            places = numbers * length + i
             if i == 1 or p == q == 1:
                 lookup = Lookup(self.graph, now)
-                after = lookup.back(self._next(lookup.here, lookup.there(uniform_at(keys[at], places))))
+                after = lookup.back(self._next(lookup.here, lookup.there(uniform_at(keys, places))))
             else:
-                after = self._second(before, now, keys[at], places, p, q)
+                after = self._second(before, now, keys, places, p, q)
+            if not self._some_end:
+                walks[i], before, now = after, now, after
+                continue
             going = (after >= 0).nonzero()[:, 0]
-            at, before, now = at[going], now[going], after[going]
+            at, before, now, keys, numbers = (x[going] for x in (at, now, after, keys, numbers))
             walks[i, at] = now
         return walks.t()
 
     def _next(self, rows: Tensor, drawn: Tensor) -> Tensor:
         """The node after each own row, -1 where no link leaves it."""
+        if not self._some_end:
+            return self.ends.index_select(0, self.onward(rows, drawn))
         onward = torch.full_like(rows, -1)
         some = (self.degrees.index_select(0, rows) > 0).nonzero()[:, 0]
         onward[some] = self.ends[self.onward(rows[some], drawn[some])]

@@ -161,6 +161,17 @@ class Column:
         values[gone] = -1 if self.kind == "category" else np.nan
         return replace(self, values=values)
 
+    def as_seen_by(self, rows: Ints) -> Column:
+        """The same, where what none of these rows has is missing."""
+        if self.kind == "category":
+            strange = self.known & ~np.isin(self.values, self.values[rows])
+        elif self.kind == "words":
+            seen = np.bincount(self.values[rows].indices, minlength=len(self.categories)) > 0
+            strange = (np.diff(self.values.indptr) > 0) & (self.values @ seen.astype(np.float32) == 0)
+        else:
+            return self
+        return self.rows(np.where(strange, -1, np.arange(self.n_nodes))) if strange.any() else self
+
     def _padded(self) -> Column:
         """One row of which nothing is known, in place of none."""
         if self.kind == "words":
@@ -284,6 +295,16 @@ class Attributes:
         if at.ndim != 1 or (at.size and not (at.min() >= -1 and at.max() < self.n_nodes)):
             raise InputError(f"rows are a list of positions -1 to {self.n_nodes - 1:,}")
         return Attributes(tuple(column.rows(at) for column in self.columns))
+
+    def as_seen_by(self, rows: Ints) -> Attributes:
+        """The same, where what none of these rows has is missing: a category, or words of which none is theirs.
+
+        >>> topic = Column("topic", "category", [0, 1, 0], ("art", "law"))
+        >>> Attributes((topic,)).as_seen_by(np.array([0, 2])).known.ravel().tolist()
+        [True, False, True]
+        """
+        columns = tuple(column.as_seen_by(rows) for column in self.columns)
+        return self if all(x is y for x, y in zip(columns, self.columns, strict=True)) else Attributes(columns)
 
     def aligned(self, nodes: Nodes, to: Nodes) -> Attributes:
         """The attributes of `nodes` as rows of the nodes `to`; nothing is known of those that are not among `nodes`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Floats32, Ints, check_choice
+from netfold.data.checks import Floats32, Ints, check_choice, unique_values
 from netfold.data.gaussians import widths
 from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
@@ -266,16 +266,27 @@ class Embedding:
         """The rows that may be answers, in order; None where all may."""
         if nodes is None and of_type is None:
             return None
-        rows = np.arange(len(self)) if nodes is None else np.unique(self.nodes.positions(list(nodes)))
+        rows = None if nodes is None else unique_values(self.nodes.positions(list(nodes)))
         if of_type is None:
             return rows
-        of_this = [i for i in rows.tolist() if is_typed(self.nodes[i]) and self.nodes[i][0] == of_type]
-        if not of_this:
-            types = dict.fromkeys(node[0] for node in self.nodes if is_typed(node))
+        types = self._rows_of_types
+        of_this = types.get(of_type, np.empty(0, np.int64))
+        if rows is not None:
+            of_this = np.intersect1d(rows, of_this, assume_unique=True)
+        if not len(of_this):
             hint = f"there are {', '.join(map(printable, types))}" if types else "nodes with types are (type, name)"
             where = "no node" if nodes is None else "none of these nodes"
             raise InputError(f"of_type={of_type!r} is the type of {where}; {hint}")
-        return np.array(of_this, np.int64)
+        return of_this
+
+    @cached_property
+    def _rows_of_types(self) -> dict[str, Ints]:
+        """The rows of the nodes that are called (type, name), in order, by their type."""
+        rows: dict[str, list[int]] = {}
+        for i, node in enumerate(self.nodes if self.nodes.kind == "json" else ()):
+            if is_typed(node):
+                rows.setdefault(node[0], []).append(i)
+        return {name: np.array(x, np.int64) for name, x in rows.items()}
 
     def _search(
         self, queries: npt.NDArray[Any], k: int, metric: str, rows: Ints | None, own: list[tuple[int, ...]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Floats, Ints, is_whole
+from netfold.data.checks import Floats, Ints, is_whole, unique_values
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
@@ -112,7 +112,7 @@ def _silhouettes(x: npt.NDArray[np.float32], different: int, rng: np.random.Gene
     scores: dict[int, float] = {}
     for k in (k for k in CANDIDATES if k < min(different, len(some))):
         codes = _kmeans(some, k, rng).predict(some)[:_JUDGED]
-        if 1 < len(np.unique(codes)) < len(codes):
+        if 1 < len(unique_values(codes)) < len(codes):
             scores[k] = float(silhouette_score(some[:_JUDGED], codes))
     return scores
 

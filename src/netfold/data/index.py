@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Floats32, Ints, check_choice
+from netfold.data.checks import Floats32, Ints, check_choice, unique_values
 from netfold.data.embedding import Embedding, _as_count, _is_array
 from netfold.data.text import counted, is_typed, printable
 from netfold.errors import InputError
@@ -102,6 +102,12 @@ class Index:
     def probes(self) -> int:
         """Lists that a search of all nodes looks at."""
         return sum(lists.probes for lists in self._lists.values())
+
+    @property
+    def rows_compared(self) -> int:
+        """About how many rows a search of all nodes compares with its query: centers, and those of the lists."""
+        every = [x.faiss.nlist + x.probes * x.faiss.ntotal // x.faiss.nlist for x in self._lists.values()]
+        return sum(every) if every else self._count
 
     @property
     def type_recalls(self) -> dict[str, dict[str, float]]:
@@ -407,7 +413,7 @@ def _choose_probes(index: Index, name: str, every: Ints, recall: float) -> None:
     if of_type is not None:
         own = index.embedding._among(None, of_type)
         own = np.intersect1d(every, [] if own is None else own)
-        some = rng.permutation(np.unique(np.concatenate([rng.permutation(own)[:_HELD], some[:_HELD]])))
+        some = rng.permutation(unique_values(np.concatenate([rng.permutation(own)[:_HELD], some[:_HELD]])))
     choosing, held = some[::2], some[1::2] if len(some) > 1 else some
     truth = _kth_scores(index, choosing, of_type)
     while _recalls(index, choosing, of_type, truth).mean() < recall and lists.probes < lists.faiss.nlist:

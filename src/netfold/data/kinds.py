@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Ints
+from netfold.data.checks import Ints, unique_values
 from netfold.data.nodes import Nodes, check_unicode
 from netfold.data.text import counted, type_in_words
 from netfold.errors import InputError
@@ -120,7 +120,7 @@ def kinds_of_tuples(
     """
     starts = np.cumsum(sizes) - sizes
     parts: list[tuple[int, Kind, Ints]] = []
-    for size in np.unique(sizes).tolist():
+    for size in unique_values(sizes).tolist():
         edges = np.flatnonzero(sizes == size)
         rows = members[starts[edges][:, None] + np.arange(size)]
         parts += [(int(edges[at[0]]), kind, edges[at]) for at, kind in _by_types(rows, types, type_codes)]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data.attributes import ATTRIBUTE_KINDS, Attributes, Column, text_arrays, texts_of
-from netfold.data.checks import Bools, Ints, check_choice
+from netfold.data.checks import Bools, Ints, check_choice, unique_values
 from netfold.data.text import counted, did_you_mean, listed, printable
 from netfold.errors import InputError
 
@@ -175,7 +175,7 @@ def _fitted(column: Column, share: float) -> _Scale:
     known = int(column.known.sum())
     scale = _Scale(column.name, column.kind, column.width, known)
     if column.kind == "category":
-        present = np.unique(column.values[column.known])
+        present = unique_values(column.values[column.known])
         names = tuple(column.categories[i] for i in present.tolist())
         return replace(scale, width=len(names), categories=names, scale=math.sqrt(share))
     if column.kind == "words":
@@ -228,7 +228,7 @@ def _seen_codes(column: Column, scale: _Scale, unseen: str, nodes: Sequence[Any]
         seen = listed(scale.categories)
         raise InputError(
             f"{where} has {name!r} as {printable(column.name)}, which no node had when the model was fitted ({seen}); "
-            "leave it out where it is not known, or say unseen='missing'"
+            "leave it empty where that is what is known"
         )
     return codes
 
@@ -241,10 +241,13 @@ def _seen_words(column: Column, scale: _Scale, unseen: str) -> sparse.csr_array:
         place = {name: i for i, name in enumerate(scale.categories)}
         moved = np.array([place.get(name, -1) for name in names], np.int64)
         there = moved[at] >= 0
-        new = np.unique(at[~there])
+        new = unique_values(at[~there])
         if unseen == "error" and len(new):
             said = f"{counted(len(new), 'word')} of {printable(column.name)} ({listed([names[i] for i in new[:6]])})"
-            warnings.warn(f"{said} were not there when the model was fitted, and are passed over", stacklevel=4)
+            verbs = ("was", "is") if len(new) == 1 else ("were", "are")
+            warnings.warn(
+                f"{said} {verbs[0]} not there when the model was fitted, and {verbs[1]} passed over", stacklevel=4
+            )
         data, rows, at = data[there], rows[there], moved[at[there]]
     data = data * scale.weights[at]
     some = data > 0

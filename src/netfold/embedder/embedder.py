@@ -75,6 +75,9 @@ class Embedder(Configured, Generic[N]):
     reaches: ClassVar[str] = "neighbor"
     """Which new nodes it can place: those with a known "neighbor", or all with a "path" to known ones."""
 
+    encodes_out_links: ClassVar[bool] = False
+    """Whether its encoder reads, of a directed graph, the links that leave a node alone."""
+
     free_vectors: ClassVar[bool] = False
     """Whether its vectors are parameters, each free to be anything, and not what a network makes of some."""
 
@@ -257,8 +260,8 @@ class Embedder(Configured, Generic[N]):
         is not read. `how` is "encode" (what the network makes of a new node, by known neighbors alone), "refine" (the
         vector that the objective is least for, its parameters and the known vectors held fixed) or "mean" (of its
         neighbors' vectors); None takes what `fit` chose by holding back links of known nodes, see `placing_`. With
-        `known`, known nodes get the vectors that their links in `graph` give them: all of its nodes (True), or those
-        that are listed.
+        `known`, known nodes get the vectors that their links in `graph` give them: all that have links with known nodes
+        there (True), or those that are listed.
         """
         import numpy as np
 
@@ -271,7 +274,7 @@ class Embedder(Configured, Generic[N]):
         placed = np.flatnonzero(at < 0)
         _log.info("%s: %d of %d nodes are new", type(self).__name__, len(placed), len(at))
         if known is not False:
-            placed = self._also_known(later.graph.nodes, placed, known)
+            placed = self._also_known(later, at, known, how or self.placing_.how)
         if not len(placed):
             none = np.zeros((0, self.embedding_.dim), np.float32)
             return Embedding(later.graph.nodes.take(placed), none, None if self.embedding_.std is None else none)
@@ -700,15 +703,25 @@ class Embedder(Configured, Generic[N]):
                 codes[rows] = self._refine(some, codes[rows], way.weight, codes)
         return codes
 
-    def _also_known(self, nodes: Nodes, new: npt.NDArray[np.int64], known: bool | Iterable[Any]) -> Any:
-        """The rows of a later graph's new nodes, and of the known ones that are asked for."""
+    def _also_known(
+        self, later: Input[Any], at: npt.NDArray[np.int64], known: bool | Iterable[Any], how: str
+    ) -> npt.NDArray[np.int64]:
+        """The rows of a later graph's new nodes, and of the known ones that are asked for: of all, who can be placed.
+
+        A known node that is there as the neighbor of a new one alone has no links to be placed by.
+        """
         import numpy as np
 
         if self.reaches == "path" or self.reads == "hypergraph":
             raise InputError(f"{type(self).__name__} places new nodes alone; known= is for models that read links")
-        if isinstance(known, bool):
-            return np.arange(len(nodes))
-        return np.union1d(new, nodes.positions(list(known)))
+        graph, is_new = later.graph, at < 0
+        if not isinstance(known, bool):
+            return np.union1d(np.flatnonzero(is_new), graph.nodes.positions(list(known)))
+        ends = (~is_new).astype(np.float32)
+        links = graph.adjacency @ ends
+        if graph.directed and not (self.encodes_out_links and how == "encode"):
+            links = links + ends @ graph.adjacency
+        return np.flatnonzero(is_new | (links > 0) | later.has_attributes(np.arange(len(at))))
 
     def _check_how(self, how: str | None) -> None:
         ways = self._ways()

@@ -401,7 +401,7 @@ class Evolving:
 
     def _reads_out(self) -> bool:
         """Whether the way that was chosen reads the links that leave a node alone."""
-        return type(self.model).__name__ == "SDNE" and self.model.placing_.how == "encode"
+        return self.model.encodes_out_links and self.model.placing_.how == "encode"
 
     def _codes_of(self, nodes: Iterable[Any], state: Changes) -> dict[Any, Any]:
         """The vectors and deviations of those of some nodes that have any in a state."""

@@ -27,16 +27,25 @@ def is_spread(model: Embedder, path: str | os.PathLike[str], embedding: str | os
     """Whether a graph on disk is trained part by part; refused where several ranks are asked for what cannot be.
 
     A folder of one part, in one process, is a graph as any other; so is one for a model, or for options, that need the
-    whole graph in one memory.
+    whole graph in one memory. What one of several ranks finds wrong is said once, for all.
     """
-    from netfold.cluster.ranks import rank_of
+    from netfold.cluster.ranks import rank_of, start
+
+    _, size = rank_of()
+    if size == 1:
+        return _is_spread(model, path, embedding, size)
+    return start(model.device).together(lambda: _is_spread(model, path, embedding, size))
+
+
+def _is_spread(
+    model: Embedder, path: str | os.PathLike[str], embedding: str | os.PathLike[str] | None, size: int
+) -> bool:
     from netfold.io.parts import PartsFolder, is_parts
 
     parts = PartsFolder.open(path, "graph") if is_parts(path) else None
     why = model._unspread(directed=parts is not None and parts.directed) or _attributed(model, path)
     if model.extends and (embedding is None or not is_parts(embedding)):
         why = why or "the embedding that it extends is not a folder of parts, as the graph is"
-    _, size = rank_of()
     if size > 1 and why:
         name = type(model).__name__
         raise InputError(f"{name} cannot be spread over {size} ranks: {why}; start it without torchrun")

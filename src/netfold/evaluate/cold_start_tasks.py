@@ -13,9 +13,8 @@ from netfold.data.checks import Bools, Floats, Ints
 from netfold.data.edges import Pairs, edge_pairs, links, neighbor_counts, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.data.scaling import Scaling
 from netfold.errors import InputError
-from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions, nearest_by_attributes
+from netfold.evaluate.baselines import nearest_by_attributes
 from netfold.evaluate.class_tasks import (
     PROPAGATION,
     ClassScorer,
@@ -27,9 +26,12 @@ from netfold.evaluate.class_tasks import (
 from netfold.evaluate.new_node_tasks import (
     all_vectors,
     asked_classes,
+    attribute_methods,
     check_new_node_options,
     known_vectors,
     new_node_negatives,
+    placeable,
+    scaled_by_known,
 )
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.scores import chosen_score, pair_scores, separation
@@ -60,7 +62,8 @@ def cold_start(
     """Classes and links of new nodes of which nothing but attributes is known.
 
     `model` was fitted to `split.known` with its attributes and has `transform(graph)`, or is the new nodes' vectors
-    together with those of the known ones. It gets the graph in which the new nodes have attributes and no links at all.
+    together with those of the known ones. It gets the graph in which the new nodes have attributes and no links at all;
+    those of which nothing is known get the mean of the known vectors.
 
     With `classes`: one-vs-rest logistic regression learns from all known nodes and gives each new one its k best
     classes, k being how many it has: micro- and macro-F1 (see `classification`, also for `normalize` and `C`). With
@@ -105,10 +108,8 @@ def cold_start(
     rows: dict[str, dict[str, float]] = {}
     if baselines:
         dim = model.dim if isinstance(model, Embedding) else model.embedding_.dim
-        x = _scaled_by_known(split)
-        for name, steps in ATTRIBUTE_STEPS.items():
-            rows[name] = of_vectors(_projected(split, x, steps, dim, seed))
-        near = nearest_by_attributes(x, split.new, _NEAREST, without=split.new)
+        rows |= {name: of_vectors(method(_cold(split))) for name, method in attribute_methods(dim, seed).items()}
+        near = nearest_by_attributes(scaled_by_known(split), split.new, _NEAREST, without=split.new)
         at = None if of_classes is None else split.whole.positions(of_classes[0].nodes)
         rows[NEAREST] = figures(None if at is None else _votes(split, near, at), _shared_links(split, near))
         if at is not None:
@@ -141,6 +142,10 @@ def without_links_of_new(split: NodeSplit) -> Graph:
     return without_pairs(split.whole, edges[np.isin(edges, split.new).any(axis=1)])
 
 
+def _cold(split: NodeSplit) -> NodeSplit:
+    return NodeSplit(split.known, without_links_of_new(split), split.new, split.protocol)
+
+
 def _vectors(model: Any, split: NodeSplit) -> Embedding:
     """The vectors of all nodes; of new ones those that the model has of their attributes."""
     if isinstance(model, Embedding):
@@ -150,7 +155,7 @@ def _vectors(model: Any, split: NodeSplit) -> Embedding:
     known = known_vectors(model, None, split)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that these nodes have no links, which is what is asked about
-        new = model.transform(without_links_of_new(split))
+        new = model.transform(placeable(_cold(split), "path", attributed=True).whole)
     return all_vectors(split, known, new)
 
 
@@ -182,24 +187,6 @@ def _with_known(split: NodeSplit, pairs: Pairs) -> Pairs:
 
 
 # -------------------------------------------------------------------- baselines
-
-
-def _scaled_by_known(split: NodeSplit) -> Any:
-    """The attributes of all nodes as rows of numbers, in the scaling of the known ones: n x m."""
-    attributes = split.whole.attributes
-    assert attributes is not None
-    known = np.delete(np.arange(split.whole.n_nodes), split.new)
-    return Scaling.fit(attributes, known).block(attributes, unseen="missing").values
-
-
-def _projected(split: NodeSplit, x: Any, steps: int, dim: int, seed: int) -> Embedding:
-    """PᵏX of known nodes, and x of new ones, which have no links, in the leading directions of the former: n x dim."""
-    at = split.whole.positions(split.known.nodes)
-    rows = SmoothedRows(split.known, x[at], steps)
-    directions = main_directions(rows, dim, seed)
-    vectors = np.empty((split.whole.n_nodes, directions.shape[1]))
-    vectors[at], vectors[split.new] = rows.times(directions), x[split.new] @ directions
-    return Embedding(split.whole.nodes, vectors.astype(np.float32))
 
 
 def _beside(split: NodeSplit, near: sparse.csr_array) -> sparse.csr_array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netfold.data.checks import check_at_least_one, check_choice, is_between
+from netfold.data.checks import check_at_least_one, check_choice, is_between, unique_values
 from netfold.data.edges import Pairs, edge_pairs, keys_of
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
@@ -161,7 +161,7 @@ def _with_edges(split: NodeSplit, pairs: Pairs) -> Graph:
         row, column, data = [*row, pairs[~loops, 1]], [*column, pairs[~loops, 0]], [*data, weights[~loops]]
     ends = tuple(np.concatenate(x) for x in (row, column))
     matrix = sparse.csr_array((np.concatenate(data), ends), shape=whole.adjacency.shape)
-    there = np.unique(np.concatenate([old, pairs.ravel()]))
+    there = unique_values(np.concatenate([old, pairs.ravel()]))
     kept = sparse.csr_array(matrix[there][:, there])
     kept.sort_indices()
     return Graph(kept, whole.nodes.take(there), directed=whole.directed)

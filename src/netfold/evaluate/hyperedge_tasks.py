@@ -33,6 +33,7 @@ __all__ = [
     "split_hyperedges",
     "tuple_counts",
     "tuples_asked",
+    "without_hyperedges",
 ]
 
 
@@ -78,10 +79,15 @@ def split_hyperedges(hypergraph: Hypergraph, held_out: float = 0.2, *, seed: int
     if not 0 < count < m:
         what = f"held_out={held_out:g} holds out {count:,} of {m:,} hyperedges"
         raise InputError(f"{what}; hold out some, and leave some")
-    chosen = np.zeros(m, bool)
-    chosen[np.random.default_rng(seed).choice(m, count, replace=False)] = True
-    train, test = _with_edges(hypergraph, ~chosen), _with_edges(hypergraph, chosen)
-    return HyperedgeSplit(train, test, {"held out": float(held_out), "seed": seed})
+    chosen = np.random.default_rng(seed).choice(m, count, replace=False)
+    return without_hyperedges(hypergraph, chosen, {"held out": float(held_out), "seed": seed})
+
+
+def without_hyperedges(hypergraph: Hypergraph, held: Codes, protocol: dict[str, Any]) -> HyperedgeSplit:
+    """Hold out the hyperedges of these numbers; all nodes stay."""
+    chosen = np.zeros(hypergraph.n_edges, bool)
+    chosen[held] = True
+    return HyperedgeSplit(_with_edges(hypergraph, ~chosen), _with_edges(hypergraph, chosen), protocol)
 
 
 def _with_edges(whole: Hypergraph, chosen: npt.NDArray[np.bool_]) -> Hypergraph:

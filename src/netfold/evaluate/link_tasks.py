@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from netfold.data.checks import Ints, check_at_least_one, check_choice, check_counts, is_between
+from netfold.data.checks import Ints, check_at_least_one, check_choice, check_counts, is_between, unique_values
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
 from netfold.errors import InputError, renamed
@@ -182,7 +182,9 @@ class _Questions:
         few, figures = self._sampled(most, seed), dict[str, float]()
         if few is not self:
             sampled[name] = f"{len(few._pairs):,} pairs, {len(few.rows):,} nodes"
-        if len(np.unique(few._pairs[:, 0])) * steps <= _MOST_STEPS and (few is self or len(few._pairs) > _FEWEST_PAIRS):
+        if len(unique_values(few._pairs[:, 0])) * steps <= _MOST_STEPS and (
+            few is self or len(few._pairs) > _FEWEST_PAIRS
+        ):
             figures |= few.compared(scores)
         if len(few.rows) * steps <= _MOST_STEPS:
             figures |= few.ranked(few.rank(scores))
@@ -190,7 +192,7 @@ class _Questions:
 
     def _sampled(self, most: int, seed: int) -> _Questions:
         """The same about the pairs from so many random nodes, and the rankings from so many."""
-        starts, rng = np.unique(self._pairs[:, 0]), np.random.default_rng(seed)
+        starts, rng = unique_values(self._pairs[:, 0]), np.random.default_rng(seed)
         if max(len(starts), len(self.rows)) <= most:
             return self
         chosen = rng.choice(starts, min(most, len(starts)), replace=False)
@@ -235,7 +237,7 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
     split = split_edges(whole, _TENTH, seed=seed)
     wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
     model = fit(split.train)
-    many = len(np.unique(np.concatenate([split.test, wrong])[:, 0])) * whole.n_nodes > _MOST_DECODED
+    many = len(unique_values(np.concatenate([split.test, wrong])[:, 0])) * whole.n_nodes > _MOST_DECODED
     figures: dict[str, float] = {}
     for name in available_scores(model):
         if not (name == "decoder" and many):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import check_choice, is_whole
+from netfold.data.checks import check_choice, is_whole, unique_values
 from netfold.data.edges import Pairs, edge_pairs, keys_of, pairs_of
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -99,7 +99,7 @@ class _Space:
         )
         if self.sides is not None:
             pairs = pairs[_across(self.sides, *pairs.T)]
-        self.taken = np.unique(keys_of(pairs, self.n, directed=self.directed))
+        self.taken = unique_values(keys_of(pairs, self.n, directed=self.directed))
         self.size = self._size()
         self.left = self.size - len(self.taken)
 

@@ -16,12 +16,14 @@ from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, 
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, without_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
+from netfold.data.scaling import Scaling
 from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
+from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions
 from netfold.evaluate.class_tasks import MAJORITY, class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import chosen_score, of_vectors, pair_scores, separation
+from netfold.evaluate.scores import chosen_score, knows_attributes, of_vectors, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
 from netfold.evaluate.suggestions import suggested_by
 from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS
@@ -31,6 +33,7 @@ __all__ = [
     "Method",
     "all_vectors",
     "asked_classes",
+    "attribute_methods",
     "cheap_methods",
     "check_new_node_options",
     "extending",
@@ -40,8 +43,10 @@ __all__ = [
     "local_average",
     "new_node_negatives",
     "out_of_sample",
+    "placeable",
     "reached",
     "refitting",
+    "scaled_by_known",
 ]
 
 
@@ -220,9 +225,10 @@ def extending(model: Any, known: Embedding, linked: str) -> Method:
     if isinstance(model, Embedding):
         return lambda split: all_vectors(split, known, model)
     if hasattr(model, "transform"):
-        return lambda split: all_vectors(split, known, model.transform(_linked(split, linked).whole))
+        also = knows_attributes(model)
+        return lambda split: all_vectors(split, known, model.transform(placeable(split, linked, also).whole))
     if callable(model):
-        return lambda split: all_vectors(split, known, model(_linked(split, linked)))
+        return lambda split: all_vectors(split, known, model(placeable(split, linked)))
     kind = type_in_words(model)
     raise InputError(f"{kind} was given; give a fitted model, a function from a NodeSplit to an Embedding, or one")
 
@@ -242,6 +248,34 @@ def cheap_methods(known: Embedding) -> dict[str, Method]:
     }
 
 
+def attribute_methods(dim: int, seed: int) -> dict[str, Method]:
+    """X alone, and P²X: attributes of known nodes in their leading directions, those of new ones projected onto them.
+
+    Rows of new nodes are averaged over the links that the split shows of them; without a link a node keeps its own.
+    """
+    return {name: _projecting(steps, dim, seed) for name, steps in ATTRIBUTE_STEPS.items()}
+
+
+def _projecting(steps: int, dim: int, seed: int) -> Method:
+    def vectors_of(split: NodeSplit) -> Embedding:
+        x, at = scaled_by_known(split), split.whole.positions(split.known.nodes)
+        rows = SmoothedRows(split.known, x[at], steps)
+        directions = main_directions(rows, dim, seed)
+        vectors = SmoothedRows(split.whole, x, steps).times(directions)
+        vectors[at] = rows.times(directions)
+        return Embedding(split.whole.nodes, vectors.astype(np.float32))
+
+    return vectors_of
+
+
+def scaled_by_known(split: NodeSplit) -> Any:
+    """The attributes of all nodes as rows of numbers, in the scaling of the known ones: n x m."""
+    attributes = split.whole.attributes
+    assert attributes is not None
+    known = np.delete(np.arange(split.whole.n_nodes), split.new)
+    return Scaling.fit(attributes, known).block(attributes, unseen="missing").values
+
+
 def all_vectors(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
     """The vectors of all nodes; a new one without gets the mean of the known ones."""
     own = embedding_of(new)
@@ -256,13 +290,19 @@ def all_vectors(split: NodeSplit, known: Embedding, new: Any) -> Embedding:
     return Embedding(split.whole.nodes, vectors)
 
 
-def _linked(split: NodeSplit, by: str) -> NodeSplit:
-    """The split without the new nodes that a model cannot be asked about."""
+def placeable(split: NodeSplit, by: str, attributed: bool = False) -> NodeSplit:
+    """The split without the new nodes that a model cannot be asked about.
+
+    One that was fitted with attributes (`attributed`) can be asked about all of which any is known.
+    """
     good = reached(split, by=by)
+    if attributed and split.whole.attributes is not None:
+        good |= split.whole.attributes.known[split.new].any(axis=1)
     if good.all():
         return split
     if not good.any():
-        raise InputError(f"none of the {len(split.new):,} new nodes is linked to a known one")
+        lack = "is linked to a known one or has attributes" if attributed else "is linked to a known one"
+        raise InputError(f"none of the {len(split.new):,} new nodes {lack}")
     rows = np.delete(np.arange(split.whole.n_nodes), split.new[~good])
     new = np.searchsorted(rows, split.new[good])
     return NodeSplit(split.known, split.whole.subgraph(rows), new, split.protocol)
@@ -306,7 +346,8 @@ def out_of_sample(
     of its new nodes, with `base` the vectors of the known ones; or is the new nodes' vectors themselves; or is the name
     of a way that needs no model, "LocalAvg" or "LabelProp" from `base`, or "rerun" with `rerun=` below. `linked` says
     which new nodes it is asked about: those with a "path" to known ones, or with a known "neighbor" (by default all
-    that it can place: a model says which by `reaches`); those that get no vector get the mean of the known ones.
+    that it can place: a model says which by `reaches`, and one fitted with attributes is asked about nodes without
+    links too, where attributes are known); those that get no vector get the mean of the known ones.
     `rerun` is the costly way, beside which the others stand: a function from a graph to a model fitted to it (or the
     vectors that one gave to the whole graph).
 
@@ -320,7 +361,7 @@ def out_of_sample(
     figures of links.
 
     The baselines are LocalAvg and LabelProp (`local_average`, `label_propagation`) from the same base, and of classes
-    those of most known neighbors.
+    those of most known neighbors. Where the graph has attributes, X alone and P²X too (`attribute_methods`).
     """
     score = chosen_score("out-of-sample", model, score)
     linked = getattr(model, "reaches", "path") if linked is None else linked
@@ -345,11 +386,15 @@ def out_of_sample(
     else:
         own = figures(extending(model, known, linked), model)
     rows = {x: own if x == way else figures(method) for x, method in cheap.items()} if baselines else {}
+    if baselines and split.whole.attributes is not None:
+        rows |= {x: figures(method) for x, method in attribute_methods(known.dim, seed).items()}
     rows |= {x: figures(method, rerun) for x, method in anew.items() if x != way}
     if baselines and classes is not None:
         rows[MAJORITY] = _by_neighbors(split, classes)
     protocol = {f"split {x}" if x == "seed" else x: value for x, value in split.protocol.items()}
     protocol |= {"new nodes": len(split.new), "model asked about": _LINKED_WORDS[linked]}
+    if knows_attributes(model):
+        protocol["model asked about"] += ", or with attributes"
     for _, facts in tasks.values():
         protocol |= facts
     return Result("out of sample", _name(model), own, protocol, rows)

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, check_fractions, is_between
+from netfold.data.checks import (
+    Floats,
+    Ints,
+    check_at_least_one,
+    check_choice,
+    check_fractions,
+    is_between,
+    unique_values,
+)
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.text import counted
@@ -199,7 +207,7 @@ def regular_equivalence(
     figures = {name: {"Kendall τ": _kendall(x, u, v, truth)} for name, x in scored.items()}
     every = len(u) == len(some) * (len(some) - 1) // 2
     protocol = {"similarity": similarity, "alpha": alpha, "score": used, "pairs": len(u)}
-    protocol |= {"chosen": "all" if every else f"random, one end among {len(np.unique(u))} random nodes"}
+    protocol |= {"chosen": "all" if every else f"random, one end among {len(unique_values(u))} random nodes"}
     if len(some) < known.n_nodes:
         protocol["nodes left out without links"] = known.n_nodes - len(some)
     own = figures.pop(name_of(model))
@@ -232,7 +240,7 @@ class _Similarity:
 
     def at(self, u: Ints, v: Ints) -> Floats:
         """Of m pairs: the columns of u in blocks."""
-        values, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), np.unique(u)
+        values, order, starts = np.empty(len(u)), np.argsort(u, kind="stable"), unique_values(u)
         size = max(1, _BLOCK_NUMBERS // len(self._inverse))
         for i in range(0, len(starts), size):
             part = starts[i : i + size]
@@ -349,7 +357,7 @@ def predicted_roles(vectors: Floats, codes: Ints, split: Split, normalize: str =
     from sklearn.linear_model import LogisticRegression
 
     learned, tested = split
-    if len(np.unique(codes[learned])) == 1:
+    if len(unique_values(codes[learned])) == 1:
         return np.full(len(tested), codes[learned[0]])
     x = normalized(vectors, normalize, learned)
     fitted = LogisticRegression(tol=1e-6, max_iter=1_000).fit(x[learned], codes[learned])

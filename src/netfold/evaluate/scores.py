@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.checks import Ints, check_choice
+from netfold.data.checks import Ints, check_choice, unique_values
 from netfold.data.edges import neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError
@@ -113,7 +113,7 @@ class RowScores:
     def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`: each row that a pair begins with is made once."""
         out, order = torch.empty(len(u)), np.argsort(u, kind="stable")
-        for starts in blocks(np.unique(u), self._n):
+        for starts in blocks(unique_values(u), self._n):
             mine = order[slice(*np.searchsorted(u[order], [starts[0], starts[-1] + 1]))]
             out[mine] = self._of_rows(starts)[np.searchsorted(starts, u[mine]), v[mine]]
         return out

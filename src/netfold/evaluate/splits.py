@@ -39,7 +39,11 @@ _PATIENCE = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeSplit:
-    """A graph, the nodes of it that count as new, and the graph among the others."""
+    """A graph, the nodes of it that count as new, and the graph among the others.
+
+    Of attributes, a category that new nodes alone have, or words that they alone have, are missing there: a model of
+    the others cannot know them.
+    """
 
     known: Graph
     """The nodes that are not new and the edges among them."""
@@ -48,6 +52,13 @@ class NodeSplit:
     """Positions in `whole`, in increasing order."""
     protocol: Mapping[str, Any]
     """How the new nodes were chosen."""
+
+    def __post_init__(self) -> None:
+        if self.whole.attributes is not None:
+            known = np.delete(np.arange(self.whole.n_nodes), self.new)
+            seen = self.whole.attributes.as_seen_by(known)
+            if seen is not self.whole.attributes:
+                object.__setattr__(self, "whole", self.whole.with_attributes(seen))
 
     @cached_property
     def figures(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import Bools, Floats, check_at_least_one, check_choice
+from netfold.data.checks import Bools, Floats, check_at_least_one, check_choice, unique_values
 from netfold.data.edges import Pairs, neighbor_counts
 from netfold.data.graph import Graph
 from netfold.errors import InputError
@@ -64,7 +64,7 @@ def _by_degree(variance: Floats, degrees: npt.NDArray[Any], bins: int) -> dict[s
     edges = np.linspace(logs.min(), logs.max(), bins + 1)
     place = np.searchsorted(edges[1:-1], logs, side="right")
     figures = {}
-    for b in np.unique(place):
+    for b in unique_values(place):
         mine = degrees[place == b]
         span = f"{mine.min()}" if mine.min() == mine.max() else f"{mine.min()}-{mine.max()}"
         figures[f"variance at degree {span}"] = float(variance[place == b].mean())

@@ -51,9 +51,16 @@ _BLOCK = 1 << 18
 """Entries that are looked at together: a few MiB, which a processor's cache holds."""
 
 
-def is_parts(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder of parts at a path, whatever it is called."""
-    return (Path(path) / MANIFEST).exists()
+def is_parts(path: str | os.PathLike[str], kind: str | None = None) -> bool:
+    """Whether there is a folder of parts at a path, whatever it is called; with `kind`, of a graph or an embedding."""
+    manifest = Path(path) / MANIFEST
+    if kind is None or not manifest.exists():
+        return manifest.exists()
+    try:
+        read_facts(manifest, _FORMAT, kind)
+    except InputError:
+        return False
+    return True
 
 
 # -------------------------------------------------------------------- which part a name is in

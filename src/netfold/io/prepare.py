@@ -433,7 +433,8 @@ class _Work:
         with self._duckdb() as connection:
             for p, (a, b) in enumerate(pairwise(starts.tolist())):
                 if not ((folder / f"{p}.json").exists() and (folder / part_name(p)).exists()):
-                    self._report(f"part {p + 1} of {self._parts}")
+                    if p % -(-self._parts // 16) == 0:  # sixteen lines, however many parts
+                        self._report(f"part {p + 1} of {self._parts}")
                     self._write_part(connection, folder, p, a, b, facts)
         entries = [json.loads((folder / f"{p}.json").read_text()) for p in range(self._parts)]
         written, loops = sum(e["arcs"] for e in entries), sum(e.pop("loops") for e in entries)

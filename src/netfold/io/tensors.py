@@ -24,7 +24,9 @@ FORMAT = 1
 _MAX_HEADER = 1 << 20
 """A safetensors header of ours is far shorter than this; a longer one is refused before it is read."""
 _MAX_RECORDS = 1 << 26
-_DTYPES = {"float32": "F32", "float64": "F64", "int32": "I32", "int64": "I64", "uint8": "U8", "bool": "BOOL"}
+_DTYPES = {
+    "float32": "F32", "float64": "F64", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "bool": "BOOL"
+}  # fmt: skip
 """The kinds of numbers that models hold, as safetensors names them."""
 
 

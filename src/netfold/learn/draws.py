@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-__all__ = ["FEW", "STEP", "TABLE", "normal", "scrambled", "uniform", "uniform_at"]
+__all__ = ["FEW", "STEP", "TABLE", "normal", "numbers_below", "permutation", "scrambled", "uniform", "uniform_at"]
 
 FEW = 1 << 16
 """Up to so many numbers come from the CPU ..."""
@@ -58,6 +58,30 @@ def normal(shape: Sequence[int], generator: torch.Generator, device: torch.devic
         return torch.randn(tuple(shape), generator=generator, device=generator.device).to(device)
     lengths = uniform(shape, generator, device, dtype=torch.float32, few=0).neg_().add_(1).log_().mul_(-2).sqrt_()
     return lengths.mul_(uniform(shape, generator, device, dtype=torch.float32, few=0).mul_(2 * math.pi).cos_())
+
+
+def permutation(n: int, generator: torch.Generator, device: torch.device | str, *, large: bool) -> Tensor:
+    """0 to n - 1 in random order, where they are wanted: torch's own or, of a `large` graph, by sorting random numbers.
+
+    >>> permutation(5, torch.Generator().manual_seed(1), "cpu", large=True).sort().values.tolist()
+    [0, 1, 2, 3, 4]
+    """
+    if not large:
+        return torch.randperm(n, generator=generator, device=generator.device).to(device)
+    return uniform((n,), generator, device, few=0).argsort(stable=True)
+
+
+def numbers_below(
+    most: int, count: int, generator: torch.Generator, device: torch.device | str, *, large: bool
+) -> Tensor:
+    """So many integers from 0 to `most` - 1, all alike; torch's own or, of a `large` graph, computed on the device.
+
+    >>> sorted(set(numbers_below(3, 100, torch.Generator().manual_seed(1), "cpu", large=True).tolist()))
+    [0, 1, 2]
+    """
+    if not large:
+        return torch.randint(most, (count,), generator=generator, device=generator.device).to(device)
+    return (uniform((count,), generator, device, few=0) * most).long().clamp_(max=most - 1)
 
 
 def uniform_at(keys: Tensor, places: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from netfold.learn import losses
 from netfold.learn.draws import TABLE, uniform
+from netfold.learn.optimizers import grad_of
 from netfold.learn.sparse_rows import PIECE, SparseRows
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Stack",
     "Tables",
     "add_half_squares",
+    "add_rows_grad",
     "pass_back",
     "rows_times",
     "slope_of",
@@ -76,10 +78,16 @@ _SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """From the gradient at what each gives, and that, to the gradient at what it was given."""
 
 
-def _grad(table: Tensor) -> Tensor:
-    if table.grad is None:
-        table.grad = torch.zeros_like(table)
-    return table.grad
+def _in_32_bits(table: Tensor, at: slice) -> Iterator[tuple[slice, Tensor]]:
+    """Some rows of a table: all at once where it has 32 bits or more, else so many at a time as are soon widened."""
+    start, stop, _ = at.indices(len(table))
+    if table.dtype != torch.bfloat16:
+        yield at, table[at]
+        return
+    size = max(1, PIECE["cpu"] // table.shape[1])
+    for first in range(start, stop, size):
+        part = slice(first, min(first + size, stop))
+        yield part, table[part].float()
 
 
 class _RowsTimesTable(torch.autograd.Function):
@@ -92,7 +100,7 @@ class _RowsTimesTable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        ctx.rows.add_transposed_matmul(grad, _grad(ctx.table))
+        ctx.rows.add_transposed_matmul(grad, grad_of(ctx.table))
         return None, None
 
 
@@ -103,14 +111,14 @@ class _Sampled(torch.autograd.Function):
     def forward(ctx: Any, rows: SparseRows, hidden: Tensor, table: Tensor, bias: Tensor) -> Tensor:
         ctx.rows, ctx.tables = rows, (table, bias)
         ctx.save_for_backward(hidden)
-        return rows.sampled(hidden, table.detach()) + bias.detach()[rows.col]
+        return rows.sampled(hidden, table.detach()) + bias.detach().index_select(0, rows.col)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (hidden,), (table, bias) = ctx.saved_tensors, ctx.tables
         errors = ctx.rows.with_values(grad)
-        errors.add_transposed_matmul(hidden, _grad(table))
-        _grad(bias).add_(errors.column_sums())
+        errors.add_transposed_matmul(hidden, grad_of(table))
+        grad_of(bias).add_(errors.column_sums())
         return None, errors.matmul(table.detach()), None, None
 
 
@@ -120,12 +128,13 @@ class _Gram(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, at: slice) -> Tensor:
         ctx.table, ctx.at = table, at
-        part = table.detach()[at]
-        return part.t() @ part
+        grams = [part.t() @ part for _, part in _in_32_bits(table.detach(), at)]
+        return grams[0] if len(grams) == 1 else torch.stack(grams).sum(0)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        _grad(ctx.table)[ctx.at].addmm_(ctx.table.detach()[ctx.at], grad + grad.t())
+        for at, part in _in_32_bits(ctx.table.detach(), ctx.at):
+            grad_of(ctx.table)[at].addmm_(part, grad + grad.t())
         return None, None
 
 
@@ -136,13 +145,17 @@ class _TableTimes(torch.autograd.Function):
     def forward(ctx: Any, table: Tensor, vector: Tensor, at: slice) -> Tensor:
         ctx.table, ctx.at = table, at
         ctx.save_for_backward(vector)
-        return table.detach()[at].t() @ vector
+        sums, first = [], 0
+        for _, part in _in_32_bits(table.detach(), at):
+            sums.append(part.t() @ vector[first : first + len(part)])
+            first += len(part)
+        return sums[0] if len(sums) == 1 else torch.stack(sums).sum(0)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (vector,) = ctx.saved_tensors
-        _grad(ctx.table)[ctx.at].addr_(vector, grad)
-        return None, ctx.table.detach()[ctx.at] @ grad, None
+        grad_of(ctx.table)[ctx.at].addr_(vector, grad)
+        return None, torch.cat([part @ grad for _, part in _in_32_bits(ctx.table.detach(), ctx.at)]), None
 
 
 class _Part(torch.autograd.Function):
@@ -155,7 +168,7 @@ class _Part(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        _grad(ctx.table)[ctx.at].add_(grad)
+        grad_of(ctx.table)[ctx.at].add_(grad)
         return None, None
 
 
@@ -193,8 +206,8 @@ class _SigmoidEnergy(torch.autograd.Function):
         for at, x in _sigmoid_blocks(hidden, table.detach(), bias.detach(), ctx.columns):
             slope = x.square().mul_(1 - x).mul_(2 * grad)
             grad_hidden.addmm_(slope, table.detach()[at])
-            _grad(table)[at] += slope.t() @ hidden
-            _grad(bias)[at] += slope.sum(0)
+            grad_of(table)[at] += slope.t() @ hidden
+            grad_of(bias)[at] += slope.sum(0)
         return grad_hidden, None, None, None
 
 
@@ -255,7 +268,7 @@ class RowEncoder(nn.Module):
 
     def forward(self, rows: SparseRows) -> Tensor:
         """m x width, before the activation."""
-        return rows_times(rows, self.table) + self.bias
+        return rows_times(rows, self.table).add_(self.bias)
 
 
 class RowDecoder(nn.Module):
@@ -323,8 +336,8 @@ class Stack(nn.Module):
         layers = list(zip(self.weights, self.biases, steps[:-1], steps[1:], strict=True))
         for weight, bias, x, output in reversed(layers):
             grad = self.slope(grad, output)
-            _grad(weight).addmm_(x.t(), grad)
-            _grad(bias).add_(grad.sum(0))
+            grad_of(weight).addmm_(x.t(), grad)
+            grad_of(bias).add_(grad.sum(0))
             grad = grad @ weight.t()
         return grad
 
@@ -334,7 +347,7 @@ def add_half_squares(weights: Sequence[Tensor], factor: float) -> Tensor:
     wanted = factor and torch.is_grad_enabled()
     with torch.no_grad():
         for w in weights if wanted else ():
-            _grad(w).add_(w, alpha=factor)
+            grad_of(w).add_(w, alpha=factor)
         return factor * losses.half_squares(weights)
 
 
@@ -372,15 +385,20 @@ class _Rows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        table, before = ctx.table, ctx.table.grad
-        if before is not None and not before.is_sparse:
-            before.index_add_(0, ctx.nodes, grad)
-        elif before is None or before._nnz() == 0:
-            table.grad = _sparse(table, ctx.nodes, grad, distinct=True)
-        else:
-            nodes, rows = torch.cat([before._indices()[0], ctx.nodes]), torch.cat([before._values(), grad])
-            table.grad = _sparse(table, nodes, rows, distinct=False).coalesce()
+        add_rows_grad(ctx.table, ctx.nodes, grad)
         return None, None
+
+
+def add_rows_grad(table: Tensor, nodes: Tensor, grad: Tensor) -> None:
+    """Add a gradient of the rows of distinct nodes (m x d) to the table's."""
+    before = table.grad
+    if before is not None and not before.is_sparse:
+        before.index_add_(0, nodes, grad)
+    elif before is None or before._nnz() == 0:
+        table.grad = _sparse(table, nodes, grad, distinct=True)
+    else:
+        nodes, rows = torch.cat([before._indices()[0], nodes]), torch.cat([before._values(), grad])
+        table.grad = _sparse(table, nodes, rows, distinct=False).coalesce()
 
 
 def _sparse(table: Tensor, nodes: Tensor, rows: Tensor, *, distinct: bool) -> Tensor:

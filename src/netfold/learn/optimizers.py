@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["OPTIMIZERS", "AdamAndRows", "RowAdagrad", "adam_state"]
+__all__ = ["OPTIMIZERS", "Adam16", "AdamAndRows", "RowAdagrad", "adam_state", "grad_of", "rounded_at_random"]
 
 
 def _bare(method: Any) -> Any:
@@ -92,9 +92,12 @@ def _update_rows(p: Tensor, grad: Tensor, squares: Tensor, lr: float, eps: float
     """The same at the rows that a sparse gradient holds."""
     at, g = grad.indices()[0], grad.values()
     norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
-    sums = squares[at].addcmul_(norms, norms, value=1 / g.shape[1])
-    squares[at] = sums
-    p[at] = p.index_select(0, at).addcmul_(g, 1 / (sums.sqrt() + eps), value=-lr)
+    sums = squares.index_select(0, at).addcmul_(norms, norms, value=1 / g.shape[1])
+    rows = p.index_select(0, at).addcmul_(g, 1 / (sums.sqrt() + eps), value=-lr)
+    if p.is_cuda:
+        squares[at], p[at] = sums, rows
+    else:  # numpy copies rows where torch goes number by number: a quarter of the time
+        squares.numpy()[at.numpy()], p.detach().numpy()[at.numpy()] = sums.numpy(), rows.numpy()
 
 
 class AdamAndRows(RowAdagrad):
@@ -128,6 +131,121 @@ def _adam_step(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> 
     p.addcdiv_(state["mean"], size, value=-lr / (1 - 0.9**steps))
 
 
+_AT_ONCE = {"cpu": 1 << 16, "cuda": 1 << 26}
+"""How many numbers of a table are stepped at a time: what stays in a cache, or is little beside a GPU's memory."""
+_PERIOD = 4096
+"""After so many rows the numbers that rounding is decided by come again."""
+
+
+class Adam16(_Bare):
+    """Adam whose moments are kept in 16 bits (bfloat16): 4 bytes of state a number instead of 8.
+
+    All is computed in float32. The mean of gradients, which changes by a tenth, is rounded to the nearest; that of
+    squares changes by a thousandth, less than half a step of 16 bits, and is rounded up or down by chance, so that its
+    expectation is right. So is a parameter that itself has 16 bits (its gradient has 32: `grad_of`). What decides is
+    drawn by the number of the step. A vector, a bias say, is stepped as Adam does.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 1e-3):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Take one step on all parameters that have a gradient."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = wide_grad(p)
+                if grad is not None and p.ndim == 2:
+                    self._update(p, grad, self.state[p], group["lr"])
+                elif grad is not None:
+                    _adam_step(p, grad, self.state[p], group["lr"])
+
+    @staticmethod
+    def _update(p: Tensor, grad: Tensor, state: dict[str, Tensor], lr: float) -> None:
+        if not state:
+            empty = torch.zeros_like(p, dtype=torch.int16)
+            state |= {"mean": empty, "squares": empty.clone(), "step": torch.zeros(())}
+        state["step"] += 1
+        steps, size = float(state["step"]), max(1, _AT_ONCE[p.device.type] // p.shape[1])
+        chances, by_column = _chances(int(steps), p)
+        for start in range(0, len(p), size):
+            own, g = p[start : start + size], grad[start : start + size]
+            mean, squares = (state[name][start : start + size] for name in ("mean", "squares"))
+            m = mean.view(torch.bfloat16).float().lerp_(g, 0.1)
+            v = squares.view(torch.bfloat16).float().mul_(0.999).addcmul_(g, g, value=0.001)
+            mean.copy_(m.bfloat16().view(torch.int16))
+            squares.copy_(rounded_at_random(v, by_column))
+            moved = m.div_(v.div_(1 - 0.999**steps).sqrt_().add_(1e-8)).mul_(-lr / (1 - 0.9**steps))
+            if own.dtype == torch.bfloat16:
+                wide = own.float().add_(moved)
+                own.copy_(rounded_at_random(wide, chances(start, len(own))).view(torch.bfloat16))
+            else:
+                own.add_(moved)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """As torch's, of wide gradients too."""
+        super().zero_grad(set_to_none)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if getattr(p, _WIDE, None) is not None:
+                    getattr(p, _WIDE).zero_()
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """As torch's, which makes all numbers of a state such as the parameter has; those of 16 bits are left alone."""
+        super().load_state_dict(state_dict)
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        for i, slots in state_dict["state"].items():
+            p = parameters[i]
+            if p.ndim == 2:
+                self.state[p] |= {name: slots[name].to(p.device, copy=True) for name in ("mean", "squares")}
+
+
+def rounded_at_random(x: Tensor, chances: Tensor) -> Tensor:
+    """x (float32) in bfloat16, as int16: up where what is cut off and a chance (0 to 65,535) come to 65,536 or more.
+
+    With uniform chances the expectation is x.
+    """
+    return (x.view(torch.int32) + chances).bitwise_right_shift_(16).to(torch.int16)
+
+
+def _chances(step: int, p: Tensor) -> tuple[Callable[[int, int], Tensor], Tensor]:
+    """From a first row and a number of rows to the chances of a step, by row and column; and those by column alone.
+
+    The latter are the same whichever rows of a table there are: those of all, or of one of several processes.
+    """
+    generator = torch.Generator().manual_seed(step)
+    drawn = torch.randint(1 << 16, (p.shape[1] + _PERIOD,), generator=generator, dtype=torch.int32).to(p.device)
+    by_column, by_row = drawn[: p.shape[1]], drawn[p.shape[1] :, None]
+
+    def of(first: int, count: int) -> Tensor:
+        at = torch.arange(first, first + count, device=p.device) % len(by_row)
+        return (by_row.index_select(0, at) + by_column).bitwise_and_(0xFFFF)
+
+    return of, by_column
+
+
+_WIDE = "_wide_grad"
+
+
+def wide_grad(p: Tensor) -> Tensor | None:
+    """The gradient of a parameter, in 32 bits where that has 16; None where there is none."""
+    wide: Tensor | None = getattr(p, _WIDE, None)
+    return p.grad if p.dtype != torch.bfloat16 else wide
+
+
+def grad_of(table: Tensor) -> Tensor:
+    """The gradient of a table, to be added to; of one in 16 bits it has 32, for which torch's own has no place."""
+    grad = wide_grad(table)
+    if grad is not None:
+        return grad
+    if table.dtype != torch.bfloat16:
+        table.grad = torch.zeros_like(table)
+        return table.grad
+    grad = torch.zeros_like(table, dtype=torch.float32)
+    setattr(table, _WIDE, grad)
+    return grad
+
+
 def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
     return _Adam(params, lr=lr, fused=True)
 
@@ -137,11 +255,16 @@ def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tenso
     for group in optimizer.param_groups:
         for p in group["params"]:
             step = torch.zeros((), dtype=torch.float32, device=p.device)
-            optimizer.state[p] = {"step": step, "exp_avg": empty(p), "exp_avg_sq": empty(p)}
+            if isinstance(optimizer, Adam16):
+                like = torch.empty_like(p, dtype=torch.int16) if p.ndim == 2 else p
+                optimizer.state[p] = {"step": step, "mean": empty(like), "squares": empty(like)}
+            else:
+                optimizer.state[p] = {"step": step, "exp_avg": empty(p), "exp_avg_sq": empty(p)}
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": _adam,
+    "adam16": Adam16,
     "sgd": lambda params, lr: _SGD(params, lr=lr, fused=True),
     "rmsprop": lambda params, lr: _RMSprop(params, lr=lr),
     "row_adagrad": RowAdagrad,

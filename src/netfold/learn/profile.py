@@ -24,6 +24,8 @@ class Profile:
     """By name: seconds of the clock, seconds of the CPU, and how often it ran."""
     seconds: float = 0.0
     cpu: float = 0.0
+    _inner: list[list[float]] = field(default_factory=list, repr=False)
+    """Of each part that has begun and not ended: what was spent in parts within it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Seconds by part, as JSON holds them."""
@@ -46,15 +48,22 @@ class Profile:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Around what is to be counted under a name; on a GPU until its work is done."""
+        """Around what is to be counted under a name; on a GPU until its work is done.
+
+        A part within another, as in a fit that fits other models, counts under its own name alone.
+        """
+        sums, inner = self.parts.setdefault(name, [0.0, 0.0, 0]), [0.0, 0.0]
+        self._inner.append(inner)
         start = _now()
         try:
             yield
         finally:
-            seconds, cpu = _now()
-            sums = self.parts.setdefault(name, [0.0, 0.0, 0])
-            sums[0] += seconds - start[0]
-            sums[1] += cpu - start[1]
+            took = [end - begin for begin, end in zip(start, _now(), strict=True)]
+            self._inner.pop()
+            for i in range(2):
+                sums[i] += took[i] - inner[i]
+                if self._inner:
+                    self._inner[-1][i] += took[i]
             sums[2] += 1
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-from netfold.learn.draws import uniform
+from netfold.learn.draws import permutation, uniform
 from netfold.learn.sparse_rows import PIECE
 from netfold.learn.walks import Links, random_walks
 
@@ -101,10 +102,21 @@ def distance_weights(window: int) -> Tensor:
 
 def center_weights(walks: Tensor, window: int) -> Tensor:
     """The sum of the weights of a center's pairs, for each place of each walk (B x T); -1 stands after the end."""
-    there = (walks >= 0).float()
+    if walks.numel() and bool((walks >= 0).all()):
+        return _whole_weights(walks.shape[1], window, walks.device).repeat(len(walks), 1)
+    return _summed_weights((walks >= 0).float(), window)
+
+
+@lru_cache(maxsize=8)
+def _whole_weights(length: int, window: int, device: torch.device) -> Tensor:
+    """Those of a walk that does not end: the same for all and in every step."""
+    return _summed_weights(torch.ones(1, length, device=device), window)
+
+
+def _summed_weights(there: Tensor, window: int) -> Tensor:
     weights = torch.zeros_like(there)
     for distance, weight in enumerate(distance_weights(window).tolist()):
-        if 0 < distance < walks.shape[1]:
+        if 0 < distance < there.shape[1]:
             both = weight * there[:, distance:] * there[:, :-distance]
             weights[:, distance:] += both
             weights[:, :-distance] += both
@@ -154,12 +166,18 @@ class _Known(torch.autograd.Function):
 class _Windows(_Known):
     @staticmethod
     def forward(ctx: Any, vectors: Tensor, contexts: Tensor, walks: Tensor, window: int) -> Tensor:
-        grads, total = (torch.zeros_like(vectors), torch.zeros_like(contexts)), vectors.new_zeros(())
-        for part in torch.split(walks, _groups(vectors, walks.shape[1])):
-            total += _add_windows(vectors, contexts, part, window, grads)
+        grads = torch.zeros_like(vectors), torch.zeros_like(contexts)
+        total = _add_all_windows(vectors, contexts, walks, window, grads)
         ctx.save_for_backward(*grads)
         ctx.rest = (None,) * 2
         return total
+
+
+def _add_all_windows(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int, grads: Grads) -> Tensor:
+    total = vectors.new_zeros(())
+    for part in torch.split(walks, _groups(vectors, walks.shape[1])):
+        total += _add_windows(vectors, contexts, part, window, grads)
+    return total
 
 
 def _groups(vectors: Tensor, rows: int) -> int:
@@ -185,50 +203,77 @@ def _add_windows(vectors: Tensor, contexts: Tensor, walks: Tensor, window: int, 
 
 def _bands(walks: Tensor, window: int, dtype: torch.dtype) -> Iterator[tuple[slice, slice, Tensor]]:
     """Blocks of centers, the places around them, and the weights of their pairs: b or 1 x centers x places."""
-    length, device = walks.shape[1], walks.device
+    bands = _whole_bands(walks.shape[1], window, dtype, walks.device)
+    if bool((walks >= 0).all()):
+        yield from bands
+        return
+    there = (walks >= 0).to(dtype)
+    for here, around, weights in bands:
+        yield here, around, weights * there[:, here, None] * there[:, None, around]
+
+
+@lru_cache(maxsize=8)
+def _whole_bands(
+    length: int, window: int, dtype: torch.dtype, device: torch.device
+) -> list[tuple[slice, slice, Tensor]]:
+    """The bands of walks that have an end nowhere: the same in every step."""
     by_distance = functional.pad(distance_weights(window), (0, 1)).to(device, dtype)
-    place, there = torch.arange(length, device=device), (walks >= 0).to(dtype)
-    whole = bool((walks >= 0).all())
-    block = max(16, 2 * window)
+    place, block, bands = torch.arange(length, device=device), max(16, 2 * window), []
     for start in range(0, length, block):
         here = slice(start, min(start + block, length))
         around = slice(max(0, start - window), min(here.stop + window, length))
         distances = (place[here, None] - place[around]).abs().clamp_(max=window + 1)
-        weights = by_distance[distances][None]
-        yield here, around, weights if whole else weights * there[:, here, None] * there[:, None, around]
+        bands.append((here, around, by_distance[distances][None]))
+    return bands
 
 
 class _Pairs(_Known):
     @staticmethod
     def forward(ctx: Any, vectors: Tensor, contexts: Tensor, pairs: Tensor) -> Tensor:
-        grads, total = (torch.zeros_like(vectors), torch.zeros_like(contexts)), vectors.new_zeros(())
-        for left, right in torch.split(pairs, _groups(vectors, 1), dim=1):
-            z, c = vectors.index_select(0, left), contexts.index_select(0, right)
-            scores = (z * c).sum(1).neg_()
-            total += functional.softplus(scores).sum()
-            slope = scores.sigmoid_().neg_()[:, None]
-            add_at(grads[0], left, c.mul_(slope))
-            add_at(grads[1], right, z.mul_(slope))
+        grads = torch.zeros_like(vectors), torch.zeros_like(contexts)
+        total = _add_pairs(vectors, contexts, pairs, grads)
         ctx.save_for_backward(*grads)
         ctx.rest = (None,)
         return total
 
 
+def _add_pairs(vectors: Tensor, contexts: Tensor, pairs: Tensor, grads: Grads) -> Tensor:
+    """The sum over pairs; its gradients are added to `grads`."""
+    total = vectors.new_zeros(())
+    for left, right in torch.split(pairs, _groups(vectors, 1), dim=1):
+        z, c = vectors.index_select(0, left), contexts.index_select(0, right)
+        scores = (z * c).sum(1).neg_()
+        total += functional.softplus(scores).sum()
+        slope = scores.sigmoid_().neg_()[:, None]
+        add_at(grads[0], left, c.mul_(slope))
+        add_at(grads[1], right, z.mul_(slope))
+    return total
+
+
 class _Negatives(_Known):
     @staticmethod
     def forward(ctx: Any, vectors: Tensor, contexts: Tensor, centers: Tensor, weights: Tensor, drawn: Tensor) -> Tensor:
-        grads, total = (torch.zeros_like(vectors), torch.zeros_like(contexts)), vectors.new_zeros(())
-        size = _groups(vectors, centers.shape[1] + drawn.shape[1])
-        for at, weight, others in zip(*(torch.split(x, size) for x in (centers, weights, drawn)), strict=True):
-            z, c = _read(vectors, at), _read(contexts, others)
-            scores = torch.bmm(z, c.transpose(1, 2))
-            total += (functional.softplus(scores).sum(2) * weight).sum()
-            slope = scores.sigmoid_().mul_(weight[:, :, None])
-            add_at(grads[0], at, torch.bmm(slope, c))
-            add_at(grads[1], others, torch.bmm(slope.transpose(1, 2), z))
+        grads = torch.zeros_like(vectors), torch.zeros_like(contexts)
+        total = _add_negatives(vectors, contexts, centers, weights, drawn, grads)
         ctx.save_for_backward(*grads)
         ctx.rest = (None,) * 3
         return total
+
+
+def _add_negatives(
+    vectors: Tensor, contexts: Tensor, centers: Tensor, weights: Tensor, drawn: Tensor, grads: Grads
+) -> Tensor:
+    """The sum over centers and what is drawn against them; its gradients are added to `grads`."""
+    total = vectors.new_zeros(())
+    size = _groups(vectors, centers.shape[1] + drawn.shape[1])
+    for at, weight, others in zip(*(torch.split(x, size) for x in (centers, weights, drawn)), strict=True):
+        z, c = _read(vectors, at), _read(contexts, others)
+        scores = torch.bmm(z, c.transpose(1, 2))
+        total += (functional.softplus(scores).sum(2) * weight).sum()
+        slope = scores.sigmoid_().mul_(weight[:, :, None])
+        add_at(grads[0], at, torch.bmm(slope, c))
+        add_at(grads[1], others, torch.bmm(slope.transpose(1, 2), z))
+    return total
 
 
 def _read(rows: Tensor, at: Tensor) -> Tensor:
@@ -265,6 +310,14 @@ class Against:
         """-Σ k E_v log σ(-z_i · c_v), estimated."""
         return negative_sum(vectors, contexts, self.centers, self.weights.to(vectors.dtype), self.drawn)
 
+    def add(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
+        """The same, its gradients added to `grads`."""
+        weights = self.weights.to(vectors.dtype)
+        return _add_negatives(vectors, contexts, self.centers, weights, self.drawn, grads)
+
+
+Terms = dict[str, Tensor]
+
 
 @dataclass(frozen=True, eq=False)
 class Read:
@@ -274,11 +327,30 @@ class Read:
     """m: those whose vectors are read, in order."""
     drawn_alone: Tensor
     """Those of which only the context is read, as they were drawn at random and no more; after the others."""
+    against: Against
 
     @property
     def context_nodes(self) -> Tensor:
         """m' >= m: those whose contexts are read, `nodes` first."""
         return torch.cat([self.nodes, self.drawn_alone])
+
+    @torch.no_grad()
+    def terms_and_slopes(self, vectors: Tensor, contexts: Tensor) -> tuple[Terms, Tensor, Tensor]:
+        """`terms`, and the gradients of their sum for vectors (m x d) and contexts (m' x d): as autograd's, to the bit.
+
+        Without it, a step passes over its rows half as often: what is met has a place among the first m contexts, so
+        that gradients of no more than those are made, and nothing is multiplied by 1.
+        """
+        near = torch.zeros_like(vectors), torch.zeros_like(vectors)
+        met = self._add_met(vectors, contexts, near)
+        left, right = torch.zeros_like(vectors), torch.zeros_like(contexts)
+        drawn = self.against.add(vectors, contexts, (left, right))
+        right[: len(vectors)] += near[1]
+        return {"contexts": met, "negatives": drawn}, left.add_(near[0]), right
+
+    def _add_met(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
+        """The sum over what was met; its gradients are added to `grads`, both m x d."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +360,9 @@ class Windows(Read):
     walks: Tensor
     """B x T, -1 after a walk's end."""
     window: int
-    against: Against
+
+    def _add_met(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
+        return _add_all_windows(vectors, contexts, self.walks, self.window, grads)
 
     def terms(self, vectors: Tensor, contexts: Tensor) -> dict[str, Tensor]:
         """The objective: `contexts` met and `negatives` drawn, for the vectors of `nodes` (m x d) and the contexts of
@@ -303,7 +377,9 @@ class PairBatch(Read):
 
     pairs: Tensor
     """2 x b"""
-    against: Against
+
+    def _add_met(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
+        return _add_pairs(vectors, contexts, self.pairs, grads)
 
     def terms(self, vectors: Tensor, contexts: Tensor) -> dict[str, Tensor]:
         """The objective: `contexts` met and `negatives` drawn, for the vectors of `nodes` (m x d) and the contexts of
@@ -350,12 +426,12 @@ def window_batches(
     batch_size: int,
 ) -> Callable[[torch.Generator], Iterator[Windows]]:
     """The batches of an epoch for a generator: `walks` walks from each node that has links, in random order."""
-    starts = links.degrees.nonzero()[:, 0]
+    starts = links.with_links
     part = batch_size * max(1, PIECE[links.device.type] // (length * batch_size))
 
     def of(generator: torch.Generator) -> Iterator[Windows]:
-        order = torch.randperm(walks * len(starts), generator=generator) % len(starts)
-        for some in torch.split(starts[order.to(starts.device)], part):
+        order = permutation(walks * len(starts), generator, starts.device, large=is_large(len(links))) % len(starts)
+        for some in torch.split(starts[order], part):
             drawn = random_walks(links, some, length, generator, p=p, q=q)
             for batch in torch.split(drawn, batch_size):
                 yield _windows(batch, noise, window, n_negatives, generator)
@@ -368,16 +444,29 @@ def _windows(walks: Tensor, noise: Noise, window: int, n_negatives: int, generat
     nodes, places = torch.unique(walks[there], return_inverse=True)
     met = torch.full_like(walks, -1)
     met[there] = places
-    alone, drawn = places_of(nodes, noise.draw_groups(math.ceil(walks.numel() / GROUP), generator))
+    alone, drawn = places_of(nodes, noise.draw_groups(math.ceil(walks.numel() / GROUP), generator), len(noise.sums))
     against = _against(met.clamp(min=0).flatten(), center_weights(walks, window).flatten(), drawn, n_negatives)
-    return Windows(nodes, alone, met, window, against)
+    return Windows(nodes, alone, against, met, window)
 
 
-def places_of(nodes: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
-    """The nodes drawn (any shape) that are not among `nodes`; and the places of all, where those come last."""
+_NEAR = 16
+"""Up to so many times as many nodes as are looked up, a number for each of all costs less than a search."""
+
+
+def places_of(nodes: Tensor, drawn: Tensor, n: int | None = None) -> tuple[Tensor, Tensor]:
+    """The nodes drawn (any shape) that are not among `nodes`; and the places of all, where those come last.
+
+    Of n nodes in all, where that is known: a table of so many is read where a search would take longer.
+    """
     flat = drawn.flatten()
-    at = torch.searchsorted(nodes, flat).clamp_(max=len(nodes) - 1)
-    others = (nodes[at] != flat).nonzero()[:, 0]
+    if n is not None and not flat.is_cuda and n <= _NEAR * len(flat):
+        place = torch.full((n,), -1)
+        place[nodes] = torch.arange(len(nodes))
+        at = place[flat]
+        others = (at < 0).nonzero()[:, 0]
+    else:
+        at = torch.searchsorted(nodes, flat).clamp_(max=len(nodes) - 1)
+        others = (nodes[at] != flat).nonzero()[:, 0]
     alone, places = torch.unique(flat[others], return_inverse=True)
     at[others] = len(nodes) + places
     return alone, at.view(drawn.shape)
@@ -412,5 +501,5 @@ def pair_batches(
 def _pairs(pairs: Tensor, noise: Noise, n_negatives: int, generator: torch.Generator) -> PairBatch:
     count = pairs.shape[1]
     nodes, met = torch.unique(pairs, return_inverse=True)
-    alone, drawn = places_of(nodes, noise.draw_groups(math.ceil(count / GROUP), generator))
-    return PairBatch(nodes, alone, met, _against(met[0], torch.ones(count, device=pairs.device), drawn, n_negatives))
+    alone, drawn = places_of(nodes, noise.draw_groups(math.ceil(count / GROUP), generator), len(noise.sums))
+    return PairBatch(nodes, alone, _against(met[0], torch.ones(count, device=pairs.device), drawn, n_negatives), met)

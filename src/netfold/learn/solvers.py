@@ -15,6 +15,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from netfold.data.checks import unique_values
 from netfold.learn.draws import TABLE, normal
 from netfold.learn.sparse_rows import PIECE, SparseRows
 
@@ -25,6 +26,7 @@ __all__ = [
     "descended",
     "leading_eigenpairs",
     "leading_eigenvectors",
+    "normals",
     "orthonormal",
     "ridge_columns",
     "signs",
@@ -33,6 +35,8 @@ __all__ = [
 
 _RESIDUAL = {torch.float32: 1e-6, torch.float64: 1e-13}
 """The residual at which a solution is one, in units of the solution and as a share of its largest number."""
+_LARGE = 100_000
+"""Rows, above which half of the work of orthonormalising is saved where that makes no difference."""
 _STEPS = 100
 """Of conjugate gradients; where M is well conditioned, 4 to 20 are the rule."""
 
@@ -104,25 +108,37 @@ def leading_eigenvectors(
 
 
 def _subspace(product: Callable[[Tensor], Tensor], start: Tensor, rounds: int) -> Tensor:
-    """An orthonormal basis, near that of the leading eigenvectors: of `start`, and again after each product."""
-    basis = orthonormal(start)
-    for _ in range(rounds):
-        basis = orthonormal(product(basis))
+    """An orthonormal basis, near that of the leading eigenvectors: of `start`, and again after each product.
+
+    Of many rows, what lies between is only to keep its columns apart, and is nearly orthonormal.
+    """
+    between = 1 if len(start) > _LARGE else 2
+    basis = orthonormal(start, passes=between)
+    for k in range(rounds):
+        basis = orthonormal(product(basis), passes=between if k < rounds - 1 else 2)
     return basis
 
 
-def orthonormal(x: Tensor) -> Tensor:
+def orthonormal(x: Tensor, *, passes: int = 2) -> Tensor:
     """An orthonormal basis of the columns: by two Cholesky factors of small Gram matrices, or by QR where those fail.
 
-    Several times faster than QR for long columns, and as exact where they are not nearly dependent.
+    Several times faster than QR for long columns, and as exact where they are not nearly dependent; nearly orthonormal
+    after one pass of the two.
     """
-    for _ in range(2):
+    for _ in range(passes):
         factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
         if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
             basis: Tensor = torch.linalg.qr(x).Q
             return basis
         x = x @ torch.linalg.inv(factor).T.to(x)
     return x
+
+
+def normals(shape: tuple[int, int], generator: torch.Generator, like: Tensor) -> Tensor:
+    """Numbers of mean 0 and variance 1 of a tensor's type, where it is: many of them on a GPU are drawn there."""
+    if like.is_cuda:
+        return normal(shape, generator, like.device, few=TABLE).to(like.dtype)
+    return torch.randn(shape, generator=generator, dtype=like.dtype)
 
 
 class ColumnBlocks:
@@ -157,7 +173,8 @@ class ColumnBlocks:
 
     def random(self, width: int) -> Tensor:
         """So many random columns, other ones each time."""
-        return torch.randn(self.n, width, generator=self._generator, dtype=self.like.dtype).to(self.like.device)
+        assert self._generator is not None
+        return normals((self.n, width), self._generator, self.like)
 
     def largest(self, x: Tensor) -> Tensor:
         """Of each column the entry that is largest in absolute value."""
@@ -446,7 +463,7 @@ def ridge_columns(hidden: Tensor, columns: sparse.csc_array, beta: float, ridge:
     gram.diagonal().add_(torch.tensor([ridge + least] * (width - 1) + [least], dtype=gram.dtype, device=gram.device))
     through = torch.cholesky_solve(exact.t(), torch.linalg.cholesky(gram)).t().to(hidden.dtype)
     out, degrees = hidden.new_zeros(columns.shape[1], width), np.diff(columns.indptr)
-    for d in np.unique(degrees[degrees > 0]).tolist():
+    for d in unique_values(degrees[degrees > 0]).tolist():
         mine = np.flatnonzero(degrees == d)
         for part in np.array_split(mine, math.ceil(len(mine) * max(d, width) * width / PIECE[hidden.device.type])):
             entries = columns.indptr[part][:, None] + np.arange(d)

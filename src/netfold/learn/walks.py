@@ -70,6 +70,11 @@ class Links:
         return bool((self.degrees == 0).any())
 
     @cached_property
+    def with_links(self) -> Tensor:
+        """Those that have links, in order."""
+        return self.degrees.nonzero()[:, 0]
+
+    @cached_property
     def turned(self) -> Tensor:
         """nnz: the entry (j, i) of each entry (i, j), or -1."""
         return self.find(self.ends, self.keys // len(self))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import threading
 import time
@@ -16,6 +17,7 @@ import numpy as np
 
 from netfold.data.embedding import Embedding
 from netfold.data.index import Index
+from netfold.data.nodes import Nodes
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ __all__ = ["QUESTIONS", "NearestQuery", "Served", "UnknownNodeError", "UpdateQue
 
 _MOST = 1000
 """Nodes, pairs or tuples of a question, and neighbors of a node."""
+_PER_COMPARED, _PER_NEIGHBOR, _PER_NUMBER = 4e-10, 2e-6, 5e-8
+"""Seconds, about: for a number that a search compares, a neighbor that it names, a number of a vector in JSON."""
 
 Node = str | int | float | list[Any]
 """A node in JSON: 7 and "7" are two, and an array is a tuple."""
@@ -33,7 +37,14 @@ Some = msgspec.Meta(min_length=1, max_length=_MOST)
 
 
 class UnknownNodeError(InputError):
-    """A node is asked about that the model does not have."""
+    """A node is asked about that the model does not have; its sentence, which looks for close names, takes a while."""
+
+    def __init__(self, nodes: Nodes, node: Any):
+        super().__init__()
+        self.nodes, self.node = nodes, node
+
+    def __str__(self) -> str:
+        return self.nodes.unknown(self.node)
 
 
 class NodesQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,7 +134,7 @@ class Served:
         own, index = self.embedding, self.index
         return {
             "name": self.name,
-            "model": "Embedding" if self.model is None else type(self.model).__name__,
+            "model": "Embedding" if self.model is None else type(getattr(self.model, "model", self.model)).__name__,
             "version": self.version,
             "fingerprint": own.fingerprint,
             "nodes": len(own),
@@ -142,6 +153,20 @@ class Served:
         return "cosine" if self.embedding.std is None else "euclidean"
 
     # ---------------------------------------------------------------- questions
+
+    def estimated_seconds(self, query: Any) -> float:
+        """About how long a question takes: no end where a model computes the answer, or all names are looked at."""
+        own = self.embedding
+        if isinstance(query, NodesQuery):
+            return len(query.nodes) * own.dim * _PER_NUMBER * (1 if own.std is None else 2)
+        if isinstance(query, ScoreQuery) and query.pairs is not None and self._pair_score != "decoder":
+            return len(query.pairs) * own.dim * _PER_NUMBER
+        if not isinstance(query, NearestQuery) or query.type is not None:
+            return math.inf
+        index = self._index_for(query)
+        rows = len(own) if index is None else index.rows_compared
+        each = rows * own.dim * _PER_COMPARED + query.k * _PER_NEIGHBOR
+        return len(query.nodes or query.vectors or ()) * each
 
     def vectors(self, query: NodesQuery) -> dict[str, Any]:
         """The vector of each node and, of Gaussians, its standard deviations."""
@@ -162,11 +187,10 @@ class Served:
         """The k nodes nearest to each node or vector, the best first: those of `Embedding.nearest`, or of the index."""
         if (query.nodes is None) == (query.vectors is None):
             raise InputError("ask for the nearest of nodes or of vectors: one of the two")
-        metric, index = query.metric or self.metric, self.index
+        metric, index = query.metric or self.metric, self._index_for(query)
         search: Callable[..., Any] = self.embedding.nearest
         more: dict[str, Any] = {"of_type": query.type}
-        quick = index is not None and index.metric == metric and not query.exact
-        if quick and index is not None:
+        if index is not None:
             search = index.nearest
         else:
             more["metric"] = metric
@@ -175,8 +199,7 @@ class Served:
         else:
             answers = [search(np.array(x, np.float64), query.k, **more) for x in query.vectors or []]
         results = [[{"node": node, "score": score} for node, score in near] for near in answers]
-        exact = not quick or index is None or index.is_exact
-        return {"metric": metric, "exact": exact, "results": results}
+        return {"metric": metric, "exact": index is None or index.is_exact, "results": results}
 
     def nearest_together(self, queries: list[NearestQuery]) -> list[Any]:
         """Answers to questions that differ in their nodes alone, as one search; of one that fails its exception."""
@@ -246,15 +269,17 @@ class Served:
 
     # ---------------------------------------------------------------- parts of answers
 
+    def _index_for(self, query: NearestQuery) -> Index | None:
+        """The index, where it answers a question about nearest nodes."""
+        measures = self.index is not None and self.index.metric == (query.metric or self.metric)
+        return self.index if measures and not query.exact else None
+
     def _known(self, nodes: list[Any]) -> list[Any]:
         """Nodes as the library has them, all of them known."""
         named = [_as_node(x) for x in nodes]
         at = self.embedding.nodes.find(named)
         if len(at) and at.min() < 0:
-            try:
-                self.embedding.nodes.positions(named)
-            except InputError as e:
-                raise UnknownNodeError(str(e)) from None
+            raise UnknownNodeError(self.embedding.nodes, named[int(np.argmax(at < 0))])
         return named
 
     def _with(self, method: str, what: str) -> Any:
@@ -265,11 +290,17 @@ class Served:
             raise InputError(f"{self.name} is a {type(self.model).__name__}, which says nothing of {what}")
         return self.model
 
+    @property
+    def _pair_score(self) -> str:
+        """What pairs are scored by."""
+        name = getattr(self.model, "pair_score_", None)
+        if name is not None:
+            return str(name)
+        decodes = self.graph is not None and hasattr(self.model, "pair_decoder")
+        return "w2" if self.embedding.std is not None else "decoder" if decodes else "cosine"
+
     def _pair_scores(self, left: list[Any], right: list[Any]) -> tuple[str, Any]:
-        own, name = self.embedding, getattr(self.model, "pair_score_", None)
-        if name is None:
-            decodes = self.graph is not None and hasattr(self.model, "pair_decoder")
-            name = "w2" if own.std is not None else "decoder" if decodes else "cosine"
+        own, name = self.embedding, self._pair_score
         if name == "decoder":
             return name, self._decoded(left, right)
         if name == "cosine":

@@ -45,6 +45,12 @@ _PREFIX = "/v1/models/{model}"
 _ARROW = "application/vnd.apache.arrow.stream"
 _TOGETHER = 16
 """Nodes of a question about their nearest that is answered together with others."""
+_AT_ONCE = 0.01
+"""Seconds that an answer may take without a thread, while nobody else is answered.
+
+A thread costs as much as a quick search does, and waits for the interpreter as long as the loop holds it, and the loop
+for the thread: with threads for all, the slowest hundredth of a mixed load took 155 ms.
+"""
 _LONGEST_HEAD = 1 << 16
 """Bytes of a request before its body."""
 
@@ -145,7 +151,7 @@ class Server:
             raise InputError(f"{self.settings.host} can be reached by others, who need a token; give --token-file")
         self._indexes = indexes or {}
         self._marks = {name: self._mark(name) for name in self.models}
-        self._pool = ThreadPoolExecutor(self.settings.threads, "netfold")
+        self._pool = ThreadPoolExecutor(self.settings.threads, "netfold", _search_alone)
         self._loader = ThreadPoolExecutor(1, "netfold-load")  # one, so that memory is taken from one place
         local = is_loopback(self.settings.host)
         self._open = {"/healthz", "/readyz", *self.settings.open_routes}
@@ -175,11 +181,13 @@ class Server:
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:
         watching = asyncio.create_task(self._watch()) if self.settings.watch else None
+        _search_alone()
         yield
         if watching is not None:
             watching.cancel()
         self._pool.shutdown(wait=True)
         self._loader.shutdown(wait=True)
+        self._write_lines()
 
     # ---------------------------------------------------------------- who may ask, and how it is answered
 
@@ -197,7 +205,7 @@ class Server:
                 status, headers, body = e.status, e.headers, _error(str(e))
             except UnknownNodeError as e:
                 self._unknown += 1
-                status, body = 404, _error(str(e))
+                status, body = 404, await self._hinted(e)
             except (InputError, TrainingError) as e:
                 status, body = 400, _error(str(e))
             except ClientDisconnect:
@@ -208,6 +216,13 @@ class Server:
             return self._respond(request, route, status, body, headers, time.perf_counter() - start)
 
         return answer
+
+    async def _hinted(self, e: UnknownNodeError) -> bytes:
+        """An error that names nodes like the unknown one, which a thread looks for; none where too many wait."""
+        try:
+            return _error(str(await self._in_thread(lambda: str(e))))
+        except _Refusal:
+            return _error(f"no node is called {e.node!r}")
 
     def _respond(
         self, request: Request, route: str, status: int, body: bytes, headers: dict[str, str], seconds: float
@@ -231,13 +246,15 @@ class Server:
         return Response(body, status, headers | safe, kind)
 
     def _log(self, facts: dict[str, Any]) -> None:
-        """A line of the log; those of one turn of the loop are written together."""
+        """A line of the log; those of a tenth of a second are written together, as whoever reads them wakes up too."""
         if not self._lines:
-            asyncio.get_running_loop().call_soon(self._write_lines)
+            asyncio.get_running_loop().call_later(0.1, self._write_lines)
         self._lines.append(msgspec.json.encode(facts))
 
     def _write_lines(self) -> None:
         lines, self._lines = self._lines, []
+        if not lines:
+            return
         sys.stderr.write("".join(line.decode() + "\n" for line in lines))
         sys.stderr.flush()
 
@@ -278,7 +295,11 @@ class Server:
             self._note(request, served, query)
             if name == "nearest" and query.nodes is not None and len(query.nodes) <= _TOGETHER:
                 return await self._together(served, query)
-            return await self._in_thread(lambda: self._encoded(served, answer(served, query), request.state.arrow))
+
+            def run() -> bytes:
+                return self._encoded(served, answer(served, query), request.state.arrow)
+
+            return run() if served.estimated_seconds(query) <= _AT_ONCE else await self._in_thread(run)
 
         return do
 
@@ -305,18 +326,23 @@ class Server:
             raise _Refusal(406, "this server has no pyarrow (pip install pyarrow); ask for application/json") from None
 
     async def _together(self, served: Served, query: NearestQuery) -> Any:
-        """As `_in_thread`; questions that come while others like them are answered wait, and are answered as one."""
+        """As `_in_thread`, or without one where it is quick; questions that come meanwhile are answered as one."""
         self._check_queue()
         key, loop = (served, query.k, query.metric, query.type, query.exact), asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._waiting += 1
-        if key not in self._groups:
-            self._groups[key] = group = _Group()
-            group.late = loop.call_later(self.settings.seconds, self._expire, key, group)
-        self._groups[key].add(query, future)
-        if key not in self._draining:
-            self._draining[key] = asyncio.create_task(self._drain(key))
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group()
+            if key in self._draining:
+                self._time(key, group)
+            else:
+                loop.call_soon(self._answer_group, key)  # when all that came in this turn of the loop are in it
+        group.add(query, future)
         return await future
+
+    def _time(self, key: Any, group: _Group) -> None:
+        group.late = asyncio.get_running_loop().call_later(self.settings.seconds, self._expire, key, group)
 
     def _expire(self, key: Any, group: _Group) -> None:
         """Refuse questions that have had no answer in time; those that run still count as waiting until they end."""
@@ -325,20 +351,34 @@ class Server:
             self._waiting -= len(group.queries)
         group.end(self._too_late())
 
+    def _answer_group(self, key: Any) -> None:
+        """Answer questions at once where that is quick, else in a thread, after which those that came meanwhile."""
+        group = self._groups[key]
+        if sum(map(key[0].estimated_seconds, group.queries)) > _AT_ONCE:
+            self._time(key, group)
+            self._draining[key] = asyncio.create_task(self._drain(key))
+            return
+        del self._groups[key]
+        try:
+            group.end(self._found_together(key[0], group.queries))
+        except Exception as e:
+            group.end(e)
+        self._waiting -= len(group.queries)
+
     async def _drain(self, key: Any) -> None:
-        served, loop = key[0], asyncio.get_running_loop()
-
-        def run(queries: list[NearestQuery]) -> list[Any]:
-            answers = served.nearest_together(queries)
-            return [x if isinstance(x, Exception) else self._encoded(served, x) for x in answers]
-
+        loop = asyncio.get_running_loop()
         while group := self._groups.pop(key, None):
             try:
-                group.end(await loop.run_in_executor(self._pool, run, group.queries))
+                found = loop.run_in_executor(self._pool, self._found_together, key[0], group.queries)
+                group.end(await found)
             except Exception as e:
                 group.end(e)
             self._waiting -= len(group.queries)
         del self._draining[key]
+
+    def _found_together(self, served: Served, queries: list[NearestQuery]) -> list[Any]:
+        answers = served.nearest_together(queries)
+        return [x if isinstance(x, Exception) else self._encoded(served, x) for x in answers]
 
     def _check_queue(self) -> None:
         if self._waiting >= self.settings.queue:
@@ -403,7 +443,7 @@ class Server:
     async def _node(self, request: Request) -> Any:
         served, node = self._served(request), request.path_params["node"]
         self._note(request, served, node)
-        return await self._in_thread(lambda: self._encoded(served, served.node(node)))
+        return self._encoded(served, served.node(node))
 
     async def _list(self, request: Request) -> Any:
         return await self._in_thread(lambda: {"models": [served.facts() for served in self.models.values()]})
@@ -562,6 +602,7 @@ class Server:
 
     def run(self, listening: socket.socket) -> None:
         """Answer until SIGTERM or Ctrl-C; what runs then is finished."""
+        sys.setswitchinterval(0.001)  # so long, not 5 ms, a request waits where a thread computes
         uvicorn.Server(self.config()).run(sockets=[listening])
 
     def config(self) -> uvicorn.Config:
@@ -640,6 +681,12 @@ class _OneWrite:
         if self._parts:
             parts, self._parts = self._parts, []
             self._transport.write(b"".join(parts))
+
+
+def _search_alone() -> None:
+    """In this thread a search by an index takes no further ones, which would spin where others are to be answered."""
+    if faiss := sys.modules.get("faiss"):
+        faiss.omp_set_num_threads(1)
 
 
 def _give_memory_back() -> None:

@@ -6,22 +6,29 @@ once, by the one that was chosen. Both are made of the data that were given: nob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
-from netfold.data.checks import Floats, Ints
+from netfold.data.checks import Floats, Ints, unique_values
 from netfold.data.edges import edge_pairs, without_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.statistics import area_under_curve
 from netfold.errors import InputError
 from netfold.evaluate.case import case, case_of_split
 from netfold.evaluate.class_tasks import agreement, class_f1, cluster_codes, linear_scorer, predicted_classes
-from netfold.evaluate.classes import NodeClasses, classes_of_nodes, normalized
-from netfold.evaluate.hyperedge_tasks import own_scorer, split_hyperedges, tuples_asked
+from netfold.evaluate.classes import NodeClasses, Split, classes_of_nodes, normalized
+from netfold.evaluate.hyperedge_tasks import (
+    HyperedgeSplit,
+    own_scorer,
+    split_hyperedges,
+    tuples_asked,
+    without_hyperedges,
+)
 from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.new_node_tasks import extending, hold_out_half, known_vectors, new_node_negatives
 from netfold.evaluate.ranking import rank
@@ -42,12 +49,14 @@ __all__ = [
     "check_question",
     "difference",
     "figure_of",
+    "graph_order",
+    "in_groups",
     "questions",
 ]
 
 GROUPS, _FEWER, _MANY = 40, 10, 5000
-"""Into so many groups what is asked is divided, or into fewer where much is asked; a figure's deviation is by leaving
-out each of them (the jackknife)."""
+"""Into so many groups what is asked is divided, or into fewer where much is asked and a figure costs as much each time;
+its deviation is by leaving out each of them (the jackknife)."""
 FOLDS = 5
 """Inner parts, at most."""
 _CLASS_WORK = 60_000
@@ -58,6 +67,9 @@ _DECODED = 500_000_000
 """Entries of rows that a decoder writes, above which it is not tried."""
 _SHARE = 10
 """Things that are asked together, at least, where what is held out is held out in turns."""
+_SHARES, _LEAST_SHARES = 10, 3
+"""Shares of what chooses nothing, and so many of them, at least, that are asked about. Where fewer fits can be paid,
+what they are asked is less: a fit that lacks all of it says a lower figure than the one that is given back has."""
 _RANKED = 1000
 """Nodes from which others are ranked, in a part."""
 
@@ -89,15 +101,32 @@ def _jackknife(without: Floats) -> float:
     return float((k - 1) / k * np.square(without - without.mean()).sum()) if k > 1 else float("nan")
 
 
-def in_groups(figure: Callable[[Ints], float], count: int, score: str = "") -> Measurement:
-    """A figure of `count` things that were asked, and the same without each group of them.
+def in_groups(figure: Callable[[Ints], float], place: Ints, score: str = "") -> Measurement:
+    """A figure of things that were asked, and the same without each group of them.
 
-    Groups are neighbors in the order of what is asked: edges of one node are mostly in one group, as they are not
-    independent of each other.
+    `place` says where in the graph each is (`graph_order`). Groups are neighbors there: what one community makes easy
+    or hard is not independent, and as single things it would look surer than it is.
     """
-    every, k = np.arange(count), min(GROUPS if count <= _MANY else _FEWER, count)
-    without = [figure(every[every * k // count != j]) for j in range(k)] if k > 1 else []
+    every, k = np.arange(len(place)), min(GROUPS if len(place) <= _MANY else _FEWER, len(place))
+    group = _groups(place, k)
+    without = [figure(every[group != j]) for j in range(k)] if k > 1 else []
     return Measurement(figure(every), np.asarray(without, np.float64), score)
+
+
+def _groups(place: Ints, k: int) -> Ints:
+    """The group 0..k-1 of each thing, by its place: of nearly the same size."""
+    group = np.empty(len(place), np.int64)
+    group[np.argsort(place, kind="stable")] = np.arange(len(place)) * k // max(len(place), 1)
+    return group
+
+
+def graph_order(adjacency: Any) -> Ints:
+    """The place of each node in an order in which neighbors are near each other (reverse Cuthill and McKee): n."""
+    matrix = sparse.csr_array(adjacency)
+    small = sparse.csr_matrix((np.ones(matrix.nnz, np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
+    place = np.empty(matrix.shape[0], np.int64)
+    place[csgraph.reverse_cuthill_mckee(small, symmetric_mode=False)] = np.arange(len(place))
+    return place
 
 
 def difference(one: Mapping[str, Measurement], other: Mapping[str, Measurement]) -> tuple[float, float]:
@@ -109,9 +138,9 @@ def difference(one: Mapping[str, Measurement], other: Mapping[str, Measurement])
     if not shared:
         return float("nan"), float("inf")
     gaps = np.array([one[key].figure - other[key].figure for key in shared])
-    paired = [_jackknife(one[k].without - other[k].without) for k in shared if _pairs(one[k], other[k])]
+    paired = [one[k].without - other[k].without for k in shared if _pairs(one[k], other[k])]
     if len(paired) == len(shared):
-        return float(gaps.mean()), float(np.sqrt(np.sum(paired)) / len(shared))
+        return float(gaps.mean()), _error_of_mean(paired)
     return float(gaps.mean()), float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else float("inf")
 
 
@@ -119,12 +148,22 @@ def _pairs(one: Measurement, other: Measurement) -> bool:
     return len(one.without) == len(other.without) > 1
 
 
+def _error_of_mean(without: Sequence[Floats]) -> float:
+    """The standard error of the mean over parts, from what each has without each of its groups.
+
+    Where all have as many groups, the j-th of each are of about the same places in the graph, and what they have in
+    common is in the jackknife of the mean; else parts count as independent.
+    """
+    if len({len(x) for x in without}) == 1:
+        return float(np.sqrt(_jackknife(np.mean(without, axis=0))))
+    return float(np.sqrt(np.sum([_jackknife(x) for x in without])) / len(without))
+
+
 def figure_of(parts: Mapping[str, Measurement]) -> tuple[float, float]:
     """The mean figure over parts, and its standard error: within the parts, or between them where those have none."""
     figures = np.array([x.figure for x in parts.values()])
-    inside = np.array([x.deviation for x in parts.values()])
-    if not np.isnan(inside).any():
-        return float(figures.mean()), float(np.sqrt(np.square(inside).sum()) / len(inside))
+    if all(len(x.without) > 1 for x in parts.values()):
+        return float(figures.mean()), _error_of_mean([x.without for x in parts.values()])
     spread = float(figures.std(ddof=1) / len(figures) ** 0.5) if len(figures) > 1 else float("nan")
     return float(figures.mean()), spread
 
@@ -159,9 +198,10 @@ class Questions:
     """What the outer part is, in words."""
     smaller: bool = False
     """Whether less is better; figures are then negative inside, so that more is."""
-    turns: Callable[[int], list[Part]] = lambda count: []
-    """The outer part in so many shares, each held out alone, so that a model of the rest has nearly all of the data;
-    fewer shares where they would be small, and none where it makes no difference or two would be."""
+    turns: Callable[[float], list[Part]] = lambda paid: []
+    """The outer part, or some of it, in shares, each held out alone, so that a model of the rest has nearly all of the
+    data; none where it makes no difference or there is too little. From how many fits can be paid; where one fit serves
+    all, how many measurements on an inner part."""
 
 
 def questions(
@@ -199,6 +239,11 @@ def _sample(graph: Any, nodes: int, seed: int) -> Any:
     return graph if nodes >= graph.n_nodes else neighborhood(graph, nodes, seed)
 
 
+def _order(data: Graph | Hypergraph) -> Ints:
+    """The place of each node among its neighbors, n: of a hypergraph those that it shares hyperedges with."""
+    return graph_order(data.adjacency() if isinstance(data, Hypergraph) else data.adjacency)
+
+
 def _share(count: int, noun: str) -> float:
     """How much is held out: a twentieth, but 500 where that is at most a tenth, and never more than can be asked."""
     if count < 5:
@@ -207,11 +252,21 @@ def _share(count: int, noun: str) -> float:
     return max(wanted, 2.0) / count
 
 
-def _shares(held: Any, count: int) -> list[Any]:
-    """What is held out, in random shares of at least `_SHARE` each; none where there is not enough for two."""
-    count = max(0, min(count, len(held) // _SHARE))
+def _shares(held: Any, count: float) -> list[Any]:
+    """What is held out, in at most `count` parts; none where there is not enough for two shares.
+
+    Random shares, a tenth each or `_SHARE` things at least; one in each part, and fewer parts with more, where so few
+    parts are asked for that they would have less than three.
+    """
+    shares = min(_SHARES, len(held) // _SHARE)
+    if shares < 2 or count < 1:
+        return []
+    count = int(min(count, shares))
     order = np.random.default_rng(len(held)).permutation(len(held))
-    return [held[np.sort(order[k::count])] for k in range(count)] if count > 1 else []
+    used = max(count, _LEAST_SHARES) if count < shares else shares
+    some = [order[k::shares] for k in range(min(used, shares))]
+    parts = min(count, len(some))
+    return [held[np.sort(np.concatenate(some[k::parts]))] for k in range(parts)]
 
 
 # -------------------------------------------------------------------- links
@@ -233,7 +288,7 @@ def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         split = EdgeSplit(train, at[(at >= 0).all(axis=1)], graph.subgraph(graph.positions(train.nodes)), {})
         return Part("outer", split.train, _links_measure(split, seed))
 
-    def turns(count: int) -> list[Part]:
+    def turns(count: float) -> list[Part]:
         splits = [EdgeSplit(without_pairs(graph, x), x, graph, {}) for x in _shares(outer_split.test, count)]
         return [Part(f"turn {k}", x.train, _links_measure(x, seed + k)) for k, x in enumerate(splits)]
 
@@ -244,39 +299,55 @@ def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
 def _links_measure(split: EdgeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
     """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have."""
     wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
+    place = _pair_places(split.whole, split.test)
 
     def measure(model: Any, score: str | None) -> Measurement:
         if len(split.test) < 2:
             raise InputError("too few held-out edges are within the part of the graph that is looked at")
-        starts = np.unique(np.concatenate([split.test[:, 0], wrong[:, 0]]))
+        starts = unique_values(np.concatenate([split.test[:, 0], wrong[:, 0]]))
         costly = len(starts) * split.train.n_nodes > _DECODED
         names = [score] if score else [x for x in available_scores(model) if not (x == "decoder" and costly)]
-        return max((_separated(model, split, wrong, name) for name in names), key=lambda x: x.figure)
+        return max((_separated(model, split, wrong, name, place) for name in names), key=lambda x: x.figure)
 
     return measure
 
 
-def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str) -> Measurement:
+def _pair_places(graph: Graph, pairs: Ints) -> Ints:
+    """Where in the graph pairs of its nodes are: by the end that comes first in its order."""
+    first: Ints = _order(graph)[pairs].min(axis=1)
+    return first
+
+
+def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str, place: Ints) -> Measurement:
     scores = pair_scores(model, split.train, score)
     scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
     values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
-    return _auc_measured(values[0], values[1], score)
+    return _auc_measured(values[0], values[1], place, score)
 
 
-def _auc_measured(right: Floats, wrong: Floats, score: str = "") -> Measurement:
-    """AUC, and without each group of the right ones with its share of the wrong ones."""
-    ratio = len(wrong) / len(right)
+def _auc_measured(right: Floats, wrong: Floats, place: Ints, score: str = "") -> Measurement:
+    """AUC, and without each group of the right ones, by their place, with its share of the wrong ones.
 
-    def figure(chosen: Ints) -> float:
-        out = np.ones(len(right), bool)
-        out[chosen] = False
-        dropped = np.flatnonzero(out)
-        keep = np.ones(len(wrong), bool)
-        for i in dropped:
-            keep[int(i * ratio) : int((i + 1) * ratio)] = False
-        return area_under_curve(right[chosen], wrong[keep])
+    All groups at the cost of one figure: of the pairs in order, those of a group's right ones and those of its wrong
+    ones are taken off, and put back once where both are its own.
+    """
+    k = min(GROUPS, len(right), len(wrong))
+    of_right, of_wrong = _groups(place, max(k, 1)), np.arange(len(wrong)) * k // max(len(wrong), 1)
+    wins, losses = _below(wrong, right), len(right) - _below(right, wrong)
+    whole, without = wins.sum(), np.empty(k if k > 1 else 0)
+    for j in range(len(without)):
+        own, other = of_right == j, of_wrong == j
+        both = _below(wrong[other], right[own]).sum()
+        left = (len(right) - own.sum()) * (len(wrong) - other.sum())
+        without[j] = (whole - wins[own].sum() - losses[other].sum() + both) / left
+    return Measurement(float(whole / (len(right) * len(wrong))) if len(wrong) else 0.5, without, score)
 
-    return in_groups(figure, len(right), score)
+
+def _below(some: Floats, limits: Floats) -> Floats:
+    """How many of some are below each limit, equal ones by half."""
+    ordered = np.sort(some)
+    below, at_most = (np.searchsorted(ordered, limits, side=side) for side in ("left", "right"))
+    return np.asarray(below + at_most, np.float64) / 2
 
 
 # -------------------------------------------------------------------- classes
@@ -289,13 +360,13 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
         raise InputError(f"{n} nodes have a class; to hold some out and learn from the others, at least 5 are needed")
     order, ask = np.random.default_rng(seed).permutation(n), _ASK_CLASSES[task.name]
     held, rest = order[: max(1, n // 5)], order[max(1, n // 5) :]
-    most = max(50, _CLASS_WORK // len(known.names))
+    most, place = max(50, _CLASS_WORK // len(known.names)), _order(graph)[known.nodes_at(graph.nodes)]
 
     def part(key: str, nodes: int, learned: Ints, tested: Ints, cap: int) -> Part:
         some = _sample(graph, nodes, seed)
         inside = np.ones(n, bool) if some is graph else some.nodes.find(known.nodes) >= 0
-        learned, tested = (rows[inside[rows]] for rows in (learned, tested))
-        return Part(f"{some.n_nodes}/{key}", some, lambda model, _: ask(model, known, learned[:cap], tested[:cap]))
+        learned, tested = (rows[inside[rows]][:cap] for rows in (learned, tested))
+        return Part(f"{some.n_nodes}/{key}", some, lambda model, _: ask(model, known, (learned, tested), place[tested]))
 
     def inner(fold: int, nodes: int) -> Part:
         fifth = np.arange(len(rest)) % FOLDS == fold
@@ -305,11 +376,15 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     def outer(nodes: int) -> Part:
         return part("outer", nodes, rest, held, 10 * most)
 
-    def turns(count: int) -> list[Part]:
-        shares = [] if task.name == "clustering" else _shares(held, count)
+    def turns(paid: float) -> list[Part]:
+        if task.name == "clustering":
+            return []
+        more = min(n, 10 * most) / min(len(rest) * (FOLDS - 1) / FOLDS, most)  # as an inner part costs
+        shares = _shares(held, max(1, paid / more))
         others = [np.concatenate([rest, np.setdiff1d(held, x)]) for x in shares]
+        cap = int(min(10.0, max(1.0, paid)) * most)
         return [
-            part(f"turn {k}", graph.n_nodes, learned, x, 10 * most)
+            part(f"turn {k}", graph.n_nodes, learned, x, cap)
             for k, (learned, x) in enumerate(zip(others, shares, strict=True))
         ]
 
@@ -318,25 +393,31 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
     return Questions(task, figure, graph, inner, outer, True, words, turns=turns)
 
 
-def _ask_classes(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
-    _check_some(learned, tested)
+def _ask_classes(model: Any, known: NodeClasses, split: Split, place: Ints) -> Measurement:
+    _check_some(*split)
     scorer = linear_scorer(_vectors(model, known), "logistic", "centred", 3.0)  # the defaults of `classification`
-    truth, predicted = known.indicator[tested], predicted_classes(scorer, known, (learned, tested))
-    return in_groups(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], len(tested))
+    truth, predicted = known.indicator[split[1]], predicted_classes(scorer, known, split)
+    return in_groups(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], place)
 
 
-def _ask_roles(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
-    _check_some(learned, tested)
-    right = predicted_roles(_vectors(model, known), known.codes, (learned, tested)) == known.codes[tested]
-    return in_groups(lambda rows: float(right[rows].mean()), len(tested))
+def _ask_roles(model: Any, known: NodeClasses, split: Split, place: Ints) -> Measurement:
+    _check_some(*split)
+    right = predicted_roles(_vectors(model, known), known.codes, split) == known.codes[split[1]]
+    return in_groups(lambda rows: float(right[rows].mean()), place)
 
 
-def _ask_clusters(model: Any, known: NodeClasses, learned: Ints, tested: Ints) -> Measurement:
-    """Clusters of the nodes that are asked about: nothing is learned from the classes of others."""
+def _ask_clusters(model: Any, known: NodeClasses, split: Split, place: Ints) -> Measurement:
+    """Clusters of the nodes that are asked about: nothing is learned from the classes of others.
+
+    The fewer nodes, the more NMI clusters have by chance: the jackknife's k x - (k - 1) mean(x_j) is that of many.
+    """
+    tested = split[1]
     _check_some(tested, tested)
     codes = known.codes[tested]
     clusters = cluster_codes(normalized(_vectors(model, known)[tested], "rows"), min(len(known.names), len(tested)), 0)
-    return in_groups(lambda rows: agreement(codes[rows], clusters[rows])["NMI"], len(tested))
+    plain = in_groups(lambda rows: agreement(codes[rows], clusters[rows])["NMI"], place)
+    k = len(plain.without)
+    return Measurement(k * plain.figure - (k - 1) * float(plain.without.mean()), plain.without) if k > 1 else plain
 
 
 def _vectors(model: Any, known: NodeClasses) -> Floats:
@@ -385,7 +466,7 @@ def _of_new_nodes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
         kept = np.delete(np.arange(some.n_nodes), new)
         return part("outer", some, NodeSplit(some.subgraph(kept), some, new, {}), seed)
 
-    def turns(count: int) -> list[Part]:
+    def turns(count: float) -> list[Part]:
         shares = _shares(whole_split.new, count)
         others = [np.setdiff1d(np.arange(graph.n_nodes), x) for x in shares]
         splits = [NodeSplit(graph.subgraph(x), graph, new, {}) for x, new in zip(others, shares, strict=True)]
@@ -399,11 +480,12 @@ def _new_classes(split: NodeSplit, known: NodeClasses) -> Callable[[Any, str | N
     is_new = np.isin(known.nodes_at(split.whole.nodes), split.new)
     inside = known.nodes_at(split.whole.nodes) >= 0
     learned, tested = np.flatnonzero(~is_new & inside), np.flatnonzero(is_new & inside)
+    place = _order(split.whole)[known.nodes_at(split.whole.nodes)[tested]]
 
     def measure(model: Any, score: str | None) -> Measurement:
         _check_some(learned, tested)
         base = known_vectors(model, None, split)
-        return _ask_classes(extending(model, base, model.reaches)(split), known, learned, tested)
+        return _ask_classes(extending(model, base, model.reaches)(split), known, (learned, tested), place)
 
     return measure
 
@@ -418,6 +500,7 @@ def _cold(task: Task, split: NodeSplit, classes: Any, seed: int) -> Callable[[An
 def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
     held = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, held.pairs, 1, seed)
+    place = _pair_places(split.whole, held.pairs)
 
     def measure(model: Any, score: str | None) -> Measurement:
         placed = extending(model, known_vectors(model, None, split), model.reaches)(held.split)
@@ -426,7 +509,7 @@ def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measu
         def scored(name: str) -> Measurement:
             scores = pair_scores(placed, split.whole, name)
             values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (held.pairs, wrong)]
-            return _auc_measured(values[0], values[1], name)
+            return _auc_measured(values[0], values[1], place, name)
 
         return max(map(scored, names), key=lambda x: x.figure)
 
@@ -437,24 +520,32 @@ def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measu
 
 
 def _of_tuples(task: Task, graph: Hypergraph, classes: Any, seed: int) -> Questions:
-    whole_split = split_hyperedges(graph, _share(graph.n_edges, "hyperedges"), seed=seed)
+    m, share = graph.n_edges, _share(graph.n_edges, "hyperedges")
+    held = np.sort(np.random.default_rng(seed).choice(m, round(share * m), replace=False))
 
-    def part(key: str, split: Any, draw: int) -> Part:
+    def part(key: str, split: HyperedgeSplit, draw: int) -> Part:
+        place = _order(split.train)
+
         def measure(model: Any, score: str | None) -> Measurement:
             right, wrong = tuples_asked(split, seed=draw)
             scores = own_scorer(model, split.train, None)
-            return _auc_measured(scores(right), scores(wrong))
+            first = np.where(right >= 0, place[right], len(place)).min(axis=1)
+            return _auc_measured(scores(right), scores(wrong), first)
 
         return Part(key, split.train, measure)
 
     def inner(fold: int, nodes: int) -> Part:
-        train = _sample(whole_split.train, nodes, seed)
+        train = _sample(without_hyperedges(graph, held, {}).train, nodes, seed)
         split = split_hyperedges(train, _share(train.n_edges, "hyperedges"), seed=seed + 1 + fold)
         return part(f"{train.n_nodes}/{fold}", split, seed + 1 + fold)
 
-    count = whole_split.figures["test hyperedges"]
-    held = f"{count:,} hyperedges that no candidate was chosen by, after a fit to the others"
-    return Questions(task, "AUC", graph, inner, lambda nodes: part("outer", whole_split, seed), False, held)
+    def turns(count: float) -> list[Part]:
+        splits = [without_hyperedges(graph, x, {}) for x in _shares(held, count)]
+        return [part(f"turn {k}", x, seed + k) for k, x in enumerate(splits)]
+
+    words = f"{len(held):,} hyperedges that no candidate was chosen by, after a fit to the others"
+    outer = lambda nodes: part("outer", without_hyperedges(graph, held, {}), seed)  # noqa: E731
+    return Questions(task, "AUC", graph, inner, outer, False, words, turns=turns)
 
 
 def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
@@ -486,7 +577,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
 
 def _ranked(model: Any, graph: Graph, rows: Ints, score: str) -> Measurement:
     precisions = rank(pair_scores(model, graph, score), graph.adjacency, np.sort(rows), k=1).precisions
-    return in_groups(lambda some: float(precisions[some].mean()), len(precisions), score)
+    return in_groups(lambda some: float(precisions[some].mean()), _order(graph)[np.sort(rows)], score)
 
 
 # -------------------------------------------------------------------- every other task, as `evaluate` measures it

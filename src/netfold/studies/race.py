@@ -28,10 +28,13 @@ _FOLDS = {True: (1, 3, FOLDS), False: (1, 2, FOLDS)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
 SIZES = (10_000, 40_000, sys.maxsize)
 """Nodes of the part of the graph that it is fitted to, at most."""
-_SHARES = (0.45, 0.75, 0.85)
-"""The share of the budget that may be spent when a level ends; the rest is for the fits that say the figure."""
-_TURNS = 10
-"""In so many shares, at most, what chose nothing is held out in turn, where the winner is fitted soon."""
+_RACE, _SHARES = {True: 0.85, False: 0.75}, (0.55, 0.85, 1.0)
+"""The share of the budget that the race may have, less where each part needs a fit of its own: the rest is for the fits
+that say the figure; and of that, the share that may be spent when a level ends."""
+_CHEAP = 0.6
+"""The share of the budget for those without epochs, once each of them was tried."""
+_ALMOST = 1.5
+"""A graph of so many times the nodes of a level is not made smaller for it."""
 WARM_UP = 60
 """Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
 _PROBED, _SMALL = 2400, 200_000
@@ -40,17 +43,16 @@ short enough to be tried without asking."""
 _GROWTH, _MOST_GROWTH = 0.3, 3.0
 """What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:
 Spectral's forms took 2.5 to 2.9 times as much a node at 200,000 as at 10,000 nodes of the same degrees."""
-_SECOND = 1.0
-"""CPU seconds below which nothing is costly."""
+_SECOND, _SECONDS = 1.0, 5.0
+"""CPU seconds below which nothing is costly; of what has no epochs, nothing below the second."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little."""
 _MARGIN, _LITTLE = 0.95, 0.02
+"""Of what is left, how much may be planned with; the share of a budget that a trained one may spend on more parts."""
 _OVER = 0.1
 """The share of a budget by which the last fits may go beyond it, so that the best need not be left for another."""
-_FIRST, _MORE = 0.05, 4.0
-"""The share of a budget that a first fit of unknown cost must be given; how much more a last measurement costs."""
-_LEVEL = 0.01
-"""A difference above this is one, however uncertain."""
+_FIRST = 0.05
+"""The share of a budget that a first fit of unknown cost must be given."""
 SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 """Tasks in which the score of pairs is chosen with the model."""
 
@@ -198,6 +200,8 @@ class Race:
         self._interrupted = False
         self._trained = False
         """Whether anything was, so that what training needs is loaded."""
+        self._only_cheap, self._begun = True, 0.0
+        """Whether those without epochs are among themselves; the share of the budget that was spent before."""
         self._ended = ""
         """Why the race ended before it was over."""
         self._within_part = False
@@ -214,7 +218,17 @@ class Race:
             self._interrupted, self._ended = True, "interrupted"
 
     def _race(self) -> None:
-        alive = list(self._candidates)
+        """Those without epochs first, on all parts where that can be paid; then those that are trained."""
+        cheap, trained = ([x for x in self._candidates if x.trained == which] for which in (False, True))
+        never = self._heat(cheap)
+        if self._decided(trained):
+            return self._drop_all(never + trained, 0, self._ended)
+        self._only_cheap, self._begun = False, self._clock.spent() / self._clock.budget.amount
+        return self._drop_all(self._heat(never + trained), 0)
+
+    def _heat(self, alive: list[Candidate]) -> list[Candidate]:
+        """Some on their way through the levels; those whose turn never came."""
+        never: list[Candidate] = []
         for level in range(len(_EPOCHS)):
             waiting = []
             for candidate in alive:
@@ -224,19 +238,23 @@ class Race:
                 elif candidate.why == "":
                     self._try(candidate, level)
             never = [x for x in waiting if not x.runs]  # their turn comes on the next level, if anything is left then
-            last = level == len(_EPOCHS) - 1
-            for candidate in [x for x in waiting if x.runs]:
-                self._drop(candidate, level, "the budget was spent before its turn")
+            self._drop_all([x for x in waiting if x.runs], level)
             alive = self._survivors(alive)
-            if last or self._decided(alive + never):
-                for candidate in never:
-                    self._drop(candidate, level, "the budget was spent before its turn")
-                return
+            if level == len(_EPOCHS) - 1 or self._decided(alive + never):
+                break
             alive += self._joined(alive) + never
+        return never
 
     def _left_on(self, level: int) -> float:
         """Of the budget, for a level; trials are not needed for the last fits."""
-        return self._clock.left(_SHARES[level] if self._clock.timed or level < len(_SHARES) - 1 else 1.0)
+        most = _RACE[self._asked.fits_whole] if self._clock.timed else 1.0
+        if self._only_cheap:  # each of them is tried, whatever is left for others then
+            return self._clock.left(_CHEAP if level else most)
+        return self._clock.left(self._begun + (most - self._begun) * _SHARES[level])
+
+    def _drop_all(self, some: Iterable[Candidate], level: int, why: str = "") -> None:
+        for candidate in some:
+            self._drop(candidate, level, why or "the budget was spent before its turn")
 
     def _drop(self, candidate: Candidate, level: int, why: str) -> None:
         """What was never measured has a row that says why."""
@@ -247,7 +265,7 @@ class Race:
             self._ended = self._ended or "the budget was spent"
 
     def _try(self, candidate: Candidate, level: int) -> None:
-        nodes, level = min(SIZES[level], self._part_size), level if candidate.runs else 0  # who waited begins as all do
+        nodes, level = self._nodes_on(level), level if candidate.runs else 0  # who waited begins as all do
         try:
             wanted = _FOLDS[self._asked.fits_whole][level]
             folds, epochs = wanted, self._affordable(candidate, level, nodes, wanted)
@@ -261,6 +279,10 @@ class Race:
                 raise
             why = "there is not enough memory" if is_out_of_memory(e) else " ".join(str(e).split())
             self._drop(candidate, level, why)
+
+    def _nodes_on(self, level: int) -> int:
+        """Of the part of the graph that a level is of."""
+        return self._part_size if self._part_size <= _ALMOST * SIZES[level] else SIZES[level]
 
     # ---------------------------------------------------------------- what can be paid
 
@@ -322,7 +344,9 @@ class Race:
         measured, begun = 0, self._clock.spent()
         for fold in range(_FOLDS[self._asked.fits_whole][-1]):
             part, share = self._part(fold, nodes), self._share()
-            if fold >= folds and not self._is_cheap(self._clock.spent() - begun):
+            if fold >= folds and not self._is_cheap(
+                candidate, (self._clock.spent() - begun) * (fold + 1) / max(fold, 1)
+            ):
                 break
             if part.key in run.parts or (run.parts and share <= 0):
                 continue
@@ -339,9 +363,11 @@ class Race:
             candidate.runs.append(run)
         self._note(self._row(run))
 
-    def _is_cheap(self, spent: float) -> bool:
-        """Whether so little of the budget is gone that a candidate may as well be measured on all parts at once."""
-        return self._clock.timed and spent < _LITTLE * self._clock.budget.amount
+    def _is_cheap(self, candidate: Candidate, spent: float) -> bool:
+        """Whether so little of the budget is gone that a candidate may as well be measured on all parts at once: of
+        those without epochs, its part of what they have."""
+        share = _LITTLE if candidate.trained else _CHEAP / sum(not x.trained for x in self._candidates)
+        return self._clock.timed and spent < share * self._clock.budget.amount
 
     def _share(self) -> float:
         """How long a fit may take: after it, the leader can still be fitted; and this one as often, should it win."""
@@ -424,8 +450,7 @@ class Race:
     def _survivors(self, alive: list[Candidate]) -> list[Candidate]:
         """The better half of those without epochs, and of those that are trained; two at least."""
         order = list(dict.fromkeys(run.candidate for run in self._ranked(alive)))
-        groups = [(x for x in order if x.trained == trained) for trained in (False, True)]
-        cheap, trained = (list(group) for group in groups)
+        cheap, trained = ([x for x in order if x.trained == which] for which in (False, True))
         kept = {*cheap[: math.ceil(len(cheap) / 2)], *trained[: math.ceil(len(trained) / 2)], *order[:2]}
         return [x for x in alive if x in kept]
 
@@ -438,11 +463,15 @@ class Race:
         return perfect or not alive or (len(alive) == 1 and not alive[0].trained)
 
     def _joined(self, alive: list[Candidate]) -> list[Candidate]:
-        """The best two of different kinds, side by side, as one more candidate; where that is one."""
-        runs = [run for run in self._ranked(alive) if not run.model.extends and run.model.reads == "graph"]
+        """The best two of different kinds, side by side, as one more candidate; once among those without epochs, and
+        once more where one of these goes on and is trained."""
+        runs = [run for run in self._ranked(self._candidates) if not run.model.extends and run.model.reads == "graph"]
+        runs = [run for run in runs if "joined" not in run.candidate.kind]
         other = next((run for run in runs if run.candidate.kind != runs[0].candidate.kind), None)
         joined: Any = MODELS.get("joined")
-        if joined is None or other is None or any("joined" in x.kind for x in self._candidates):
+        before = sum("joined" in x.kind for x in self._candidates)
+        alike = other is None or not any(x in alive for x in (runs[0].candidate, other.candidate))
+        if joined is None or other is None or alike or before > (not self._only_cheap):
             return []
         model = joined([runs[0].model, other.model])
         candidate = Candidate(model, len(self._candidates), f"joined {len(self._candidates)}")
@@ -470,11 +499,9 @@ class Race:
         model.trials_ = self._trials(run, reason, parts, values)
         return model
 
-    def _asks(self) -> int:
-        """In how many turns what is fitted can be measured; each learns from more than an inner part does."""
-        if not self._clock.timed or not self._asking:
-            return _TURNS
-        return min(_TURNS, int(self._clock.left() / (_MORE * self._asking)))
+    def _asks(self) -> float:
+        """How many measurements like those on inner parts can be paid."""
+        return self._clock.left() / self._asking if self._clock.timed and self._asking else math.inf
 
     def _outer_parts(self, run: Trying) -> list[Part]:
         """What chose nothing, in as many turns as fits can be paid, so that each lacks little of the data; at once,
@@ -483,12 +510,12 @@ class Race:
         if whole is not self._data:
             self._within_part = True
             return [self._asked.outer(self._part_size)]
-        fits = 1 if run.candidate.trained else _TURNS
+        fits = 1.0 if run.candidate.trained else math.inf
         if self._clock.timed and cost is not None:
             each = cost.of(run.epochs or 0, self._whole)[0] + self._asking
-            fits = int(_MARGIN * self._clock.left() / max(each, 1e-9)) - 1  # the last one is of everything
-        turns = self._asked.turns(min(fits, _TURNS)) if fits > 1 else []
+            fits = _MARGIN * self._clock.left() / max(each, 1e-9) - 1  # the last one is of everything
         self._within_part = fits < 1 and bool(self._part_share)
+        turns = [] if self._within_part else self._asked.turns(max(fits, 1.0))
         return turns or [self._asked.outer(self._part_size if self._within_part else self._whole)]
 
     def _outer(self, parts: list[Part], run: Trying, model: Embedder | None) -> dict[str, Measurement]:
@@ -549,8 +576,9 @@ class Race:
         return run.cpu if self._clock.timed else float(run.epochs or 0)
 
     def _is_cheaper(self, run: Trying, best: Trying) -> bool:
-        """By so much that it matters: half of it or less, of a second at least."""
-        least = _SECOND if self._clock.timed else 0.0
+        """By so much that it matters: half of it or less, of a second at least; of some, where nothing is trained."""
+        least = _SECOND if best.candidate.trained else _SECONDS
+        least = least if self._clock.timed else 0.0
         return self._price(best) > least and 2 * self._price(run) <= self._price(best)
 
     def _called(self, run: Trying) -> str:
@@ -577,21 +605,21 @@ class Race:
 
 
 def _surest(runs: list[Trying]) -> Trying:
-    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than the
-    standard error of that: of many that are looked at once, one is ahead by chance."""
+    """The best of those that were measured on most parts; or one that was on fewer, if it is ahead by more than two
+    standard errors of that: of many that are looked at once, one is ahead by chance."""
     most = max(len(run.parts) for run in runs)
     best = next(run for run in runs if len(run.parts) == most)
     for run in runs:
         gap, error = difference(run.parts, best.parts)
-        if run is best or (math.isfinite(error) and gap > error):
+        if run is best or (math.isfinite(error) and gap > 2 * error):
             return run
     return best
 
 
 def _is_level(best: Trying, run: Trying) -> bool:
-    """Whether the best is ahead by no more than the standard error of the difference, and not by much."""
+    """Whether the best is ahead by no more than the standard error of the difference."""
     gap, error = difference(best.parts, run.parts)
-    return run is best or (math.isfinite(error) and gap <= min(error, _LEVEL))
+    return run is best or (math.isfinite(error) and gap <= error)
 
 
 def _is_perfect(x: Measurement) -> bool:

@@ -33,6 +33,8 @@ __all__ = ["DepthLGP"]
 
 _MEASURED = 256
 """Subgraphs from whose errors is learned how sure an answer is."""
+_USUAL_STEP, _LARGE_STEP = 32, 128
+"""Subgraphs a step where nobody says: up to 100,000 nodes, and above."""
 _FASTER = 5
 """Times the rate of h and a together, for a alone: by a tenth of that, node weights stayed where they start."""
 
@@ -90,7 +92,9 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         was="seeds",
     )
     samples: int = option(1024, "subgraphs an epoch", at_least=1)
-    batch_size: int = training("batch_size", default=32, help="subgraphs a step")
+    batch_size: int | None = training(
+        "batch_size", help="subgraphs a step, of all ranks together; None: 32, and 128 above 100,000 nodes"
+    )
     lr: float = training("lr", default=0.003, help="learning rate of Adam, for eta, zeta and g")
     node_lr: float = option(
         0.01,
@@ -145,8 +149,14 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
     ) -> Problem[DepthLGPNetwork]:
         network = self._started(data, device, resumed=resumed)
         skipped = self._held_back(data) if self.starts == "chosen" else None
-        of = self._sampler(network, data.embedding, self.samples, self.batch_size, skipped)
+        of = self._sampler(network, data.embedding, self.samples, self._step(data.graph.n_nodes), skipped)
         return Problem(network, lambda epoch: of(self._generator(1, epoch)), [self._block(network)], self.schedule)
+
+    def _step(self, nodes: int) -> int:
+        """How many subgraphs are a step; of a large graph more: it is the number of steps that costs time there."""
+        from netfold.learn.skipgram import is_large
+
+        return self.batch_size or (_LARGE_STEP if is_large(nodes) else _USUAL_STEP)
 
     def _block(self, network: DepthLGPNetwork) -> Block:
         """What is learned. Where starts are chosen, h and g are not: they turn nodes away from their links."""
@@ -192,7 +202,7 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
             raise InputError(f"the embedding has {vectors.shape[1]} numbers a node and dim={self.dim}; leave dim at 0")
         own = self._network({"n_nodes": graph.m, "dim": vectors.shape[1], "entries": 0}).to(graph.ranks.device)
         roots = max(1, min(self.roots, graph.n_nodes // 8))
-        sampling = Sampling(self.samples, self.batch_size, roots, self._caps())
+        sampling = Sampling(self.samples, self._step(graph.n_nodes), roots, self._caps())
         network = ShardedDepthLGP(
             own, graph, vectors, self._generator, sampling, chosen=self.starts == "chosen", prior=(self.eta, self.zeta)
         )

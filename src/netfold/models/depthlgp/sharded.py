@@ -21,10 +21,11 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from netfold.cluster.exchange import LinkedGraph, RankGraph, RankRows, row_sums
+from netfold.cluster.network import RankNetwork
 from netfold.cluster.walks import Lookup, RankLinks, part_masses
 from netfold.data.checks import Floats, Ints
 from netfold.embedder.placing import Placing, length_ratio
@@ -86,15 +87,14 @@ class SpreadRows:
     def counts(self, nodes: Ints) -> Ints:
         """How many links each of some nodes has."""
         lookup = self._lookup(nodes)
-        counts: Ints = lookup.back(self._links.degrees[lookup.here]).numpy(force=True)
+        counts: Ints = lookup.back(self._links.degrees[lookup.here]).numpy()
         return counts
 
     def entries(self, nodes: Ints, places: Ints) -> tuple[Ints, Floats]:
         """Of each node the link at a place: the node that it leads to, and its weight."""
         lookup = self._lookup(nodes)
-        there = lookup.there(torch.from_numpy(places).to(self._weights.device))
-        at = self._links.starts[lookup.here] + there
-        return lookup.back(self._links.ends[at]).numpy(force=True), lookup.back(self._weights[at]).numpy(force=True)
+        at = self._links.starts[lookup.here] + lookup.there(torch.from_numpy(places))
+        return lookup.back(self._links.ends[at]).numpy(), lookup.back(self._weights[at]).numpy()
 
     def drawn(self, group: Ints, node: Ints, slot: Ints, step: int) -> Floats:
         """The number of a subgraph, a node and a slot, whoever asks."""
@@ -103,14 +103,14 @@ class SpreadRows:
         return drawn
 
     def _lookup(self, nodes: Ints) -> Lookup:
-        return Lookup(self._graph, torch.from_numpy(nodes).to(self._weights.device))
+        return Lookup(self._graph, torch.from_numpy(nodes))
 
 
-class ShardedDepthLGP(nn.Module):
-    """`DepthLGPNetwork` whose tables are spread over ranks; `own` has this rank's rows, in one process all of them."""
+class ShardedDepthLGP(RankNetwork):
+    """`DepthLGPNetwork` whose tables are spread over ranks."""
 
-    spread = ("own.latent", "own.kernel.raw_weights")
-    """What has a row for each own node."""
+    own: DepthLGPNetwork
+    _graph: LinkedGraph
 
     def __init__(
         self,
@@ -127,20 +127,20 @@ class ShardedDepthLGP(nn.Module):
 
         `prior`: eta and zeta as they are given.
         """
-        super().__init__()
+        unit = _unit(graph)
+        super().__init__(own, LinkedGraph(graph, loops=False, unit=unit), ("latent", "kernel.raw_weights"))
+        self.unit = unit
         own.graph = None  # type: ignore[assignment]  # the links of one process, at last
-        self.own, self._ranks, self._draw, self._sampling, self._chosen = own, graph.ranks, draw, sampling, chosen
-        self.unit, self._prior = _unit(graph), prior
-        self._graph = LinkedGraph(graph, loops=False, unit=self.unit)
-        self._links, device = RankLinks(self._graph), graph.ranks.device
+        self._draw, self._sampling, self._chosen, self._prior = draw, sampling, chosen, prior
+        self._links = RankLinks(self._graph, torch.device("cpu"))  # subgraphs are made there, as in one process
         self._links.prepare()
         parts = [self._graph.rows(p) for p in graph.parts]
         weights = np.concatenate([np.zeros(0, np.float32), *(x.data for x in parts)])
-        self._weights = torch.from_numpy(weights).to(device)
+        self._weights = torch.from_numpy(weights)
         self._entries = sum(graph.ranks.gather(len(weights)))
         self._vectors = torch.from_numpy(vectors).to(own.latent)
         self._degrees = np.concatenate([np.zeros(0), *(row_sums(x) for x in parts)])
-        linked = (self._links.degrees > 0).cpu()
+        linked = self._links.degrees > 0
         self._linked = linked.nonzero()[:, 0]
         counts = part_masses(self._graph, [linked[x].double().numpy() for _, x in graph.by_part()])
         self._ends = torch.from_numpy(np.cumsum(counts).astype(np.int64))
@@ -161,11 +161,9 @@ class ShardedDepthLGP(nn.Module):
     def _nth_linked(self, numbers: Tensor) -> Tensor:
         """The positions of nodes by their numbers among all that have links."""
         part = torch.searchsorted(self._ends, numbers, right=True)
-        first = torch.from_numpy(self._graph.folder.starts)[part].to(self._ranks.device)
-        lookup = Lookup(self._graph, first)
-        asked = lookup.there(numbers.to(first.device)).cpu()
+        lookup = Lookup(self._graph, torch.from_numpy(self._graph.folder.starts)[part])
         before = int(self._ends[self._graph.parts.start - 1]) if self._graph.parts.start else 0
-        return lookup.back((self._linked[asked - before] + self._graph.first).to(first.device)).cpu()
+        return lookup.back(self._linked[lookup.there(numbers) - before] + self._graph.first)
 
     def _held_back(self) -> Ints:
         """Nodes that training never holds back, the same on every rank: see `DepthLGP._held_back`."""
@@ -196,11 +194,8 @@ class ShardedDepthLGP(nn.Module):
         own = keys[mine]
         share = uniform_at(own + _STARTS, torch.zeros_like(own))
         starts = self._nth_linked((share * int(self._ends[-1])).long())
-        device = self._ranks.device
-        walks = self._links.walks(
-            starts.to(device), own.to(device), torch.zeros_like(own).to(device), walk_length(of.roots)
-        )  # fmt: skip
-        nodes, walk = first_met(walks.numpy(force=True).copy(), self._graph.n_nodes, of.roots)
+        walks = self._links.walks(starts, own, torch.zeros_like(own), walk_length(of.roots))
+        nodes, walk = first_met(walks.numpy().copy(), self._graph.n_nodes, of.roots)
         number = mine.numpy()[walk]
         wanted = ~np.isin(nodes, skipped)
         for start in range(0, samples, batch_size):
@@ -394,15 +389,15 @@ class ShardedDepthLGP(nn.Module):
 
     def _added(self, rows: sparse.csr_array, known: Ints, near: Ints) -> sparse.csr_array:
         """What rows of a later graph give to links among known nodes beyond what the fitted one does: k x n."""
-        entries, device = rows.tocoo(), self._weights.device
+        entries = rows.tocoo()
         ends = known[entries.coords[1]]
         among = ends >= 0
         at, to = entries.coords[0][among], ends[among]
-        lookup = Lookup(self._graph, torch.from_numpy(near[at]).to(device))
-        place = self._links.find(lookup.here, lookup.there(torch.from_numpy(to).to(device)))
-        fitted = torch.zeros(len(place), device=device)
+        lookup = Lookup(self._graph, torch.from_numpy(near[at]))
+        place = self._links.find(lookup.here, lookup.there(torch.from_numpy(to)))
+        fitted = torch.zeros(len(place))
         fitted[place >= 0] = self._weights[place[place >= 0]]
-        values = entries.data[among] - lookup.back(fitted).numpy(force=True)
+        values = entries.data[among] - lookup.back(fitted).numpy()
         added = sparse.coo_array((values, (at, to)), shape=(len(near), self._graph.n_nodes)).tocsr()
         added.eliminate_zeros()
         return sparse.csr_array(added)

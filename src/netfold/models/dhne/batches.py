@@ -17,6 +17,7 @@ from torch.nn import functional
 from netfold.data.checks import Ints
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.scaling import Block
+from netfold.learn.draws import permutation
 from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
@@ -263,7 +264,8 @@ class HeldOut:
     def _add_entries(self, form: Form, rows: Tensor, entries: list[list[Tensor]]) -> None:
         for a, b in permutations(range(len(form.types)), 2):
             t, u = form.types[a], form.types[b]
-            entries[t].append(self._rows[t].find(rows[:, a], self._columns[t, u][rows[:, b]]))
+            columns = self._columns[t, u].index_select(0, rows[:, b])
+            entries[t].append(self._rows[t].find(rows[:, a], columns))
 
 
 class _Entries:
@@ -294,8 +296,9 @@ class _Entries:
     def less(self, entries: Tensor) -> Tensor:
         """What the encoder sees when each of these entries, one named twice twice, counts 1 less: nnz."""
         seen, ones = self.seen.clone(), torch.ones(len(entries), dtype=self._counts.dtype, device=entries.device)
-        left = self._counts.clone().index_add_(0, entries, ones, alpha=-1)[entries]
-        seen[entries] = self._coder.scale(left, self._largest[entries]) * self._factors[entries]
+        left = self._counts.clone().index_add_(0, entries, ones, alpha=-1).index_select(0, entries)
+        largest, factors = self._largest.index_select(0, entries), self._factors.index_select(0, entries)
+        seen[entries] = self._coder.scale(left, largest) * factors
         return seen
 
 
@@ -313,11 +316,12 @@ def batches(
     anew at each step, is dropped before encoding and the others are scaled up.
     """
     total = sum(len(tuples.rows) for tuples in source.tuples)
+    large = is_large(sum(len(rows) for rows in source.written))
     steps = math.ceil(total / batch_size) if batch_size else min(_STEPS, max(_FEWEST, total // _LEAST), total)
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
-        order = [_shuffled(len(tuples.rows), steps, generator, source.device) for tuples in source.tuples]
-        parts = [_shuffled(len(rows), steps, generator, source.device) for rows in source.written]
+        order = [_shuffled(len(tuples.rows), steps, generator, source.device, large) for tuples in source.tuples]
+        parts = [_shuffled(len(rows), steps, generator, source.device, large) for rows in source.written]
         for some in _runs(steps, total * (1 + per_positive)):
             questions = [
                 _with_negatives(tuples, mine[some], per_positive, generator, source.dtype)
@@ -331,9 +335,9 @@ def batches(
     return of
 
 
-def _shuffled(n: int, steps: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, ...]:
+def _shuffled(n: int, steps: int, generator: torch.Generator, device: torch.device, large: bool) -> tuple[Tensor, ...]:
     """0..n-1 in random order, in so many parts of nearly the same length."""
-    order = torch.randperm(n, generator=generator).to(device)
+    order = permutation(n, generator, device, large=large)
     return torch.tensor_split(order, [n * i // steps for i in range(1, steps)])
 
 
@@ -347,7 +351,7 @@ def _with_negatives(
     tuples: Tuples, mine: Sequence[Tensor], per_positive: int, generator: torch.Generator, dtype: torch.dtype
 ) -> list[_Question]:
     """For each of some steps, its hyperedges and then tuples that are none, and which is which; and their columns."""
-    positives = tuples.rows[torch.cat(list(mine))]
+    positives = tuples.rows.index_select(0, torch.cat(list(mine)))
     others, owner = tuples.negatives.draw(positives, per_positive, generator)
     ends = torch.tensor([len(part) for part in mine]).cumsum(0)
     cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
@@ -385,14 +389,14 @@ def _batch(
                 seen.take(nodes) if few else seen,
                 None if few else nodes,
                 source.written[t].take(part),
-                place[part],
+                place.index_select(0, part),
                 None if own is None else own.take(nodes),
             )
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
     for tuples, (rows, truth, columns), width in zip(source.tuples, questions, hidden, strict=True):
-        local = [places[t][rows[:, i]] for i, t in enumerate(tuples.form.types)]
+        local = [places[t].index_select(0, rows[:, i]) for i, t in enumerate(tuples.form.types)]
         forms.append(_pieces(tuples.form, torch.stack(local, dim=1), (truth, columns), counts, width))
     return Batch(types, forms, share)
 
@@ -421,7 +425,7 @@ def _distinct(named: Sequence[Tensor], n: int) -> tuple[Tensor, Tensor]:
 
 def _are_few(nodes: Tensor, rows: SparseRows) -> bool:
     """Whether picking out the rows of these nodes takes less time than reading all."""
-    return 2 * int(rows.crow.diff()[nodes].sum()) < len(rows.values)
+    return 2 * int(rows.crow.diff().index_select(0, nodes).sum()) < len(rows.values)
 
 
 def _pieces(

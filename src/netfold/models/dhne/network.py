@@ -449,7 +449,7 @@ class DHNENetwork(nn.Module):
     def _second_order(self, t: int, rows: TypeRows, vectors: Tensor) -> Tensor:
         if not len(rows.written.values) or not self.alpha:
             return vectors.new_zeros(())
-        term = self.alpha * self.autoencoder(t).errors(rows.written, vectors[rows.at])
+        term = self.alpha * self.autoencoder(t).errors(rows.written, vectors.index_select(0, rows.at))
         if term.requires_grad:
             term.backward()  # type: ignore[no-untyped-call]
         return term.detach()

@@ -13,7 +13,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.checks import Floats, Ints
+from netfold.data.checks import Floats, Ints, unique_values
 from netfold.data.embedding import Embedding
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
@@ -93,7 +93,7 @@ def new_vectors(
     places, types = network.places(), type_codes_of(hypergraph, network.schema)[new]
     over_known = rows_over_known(hypergraph, new, known, len(places.type_codes))
     vectors, lost = np.empty((len(new), network.dim), np.float32), list[int]()
-    for t in np.unique(types).tolist():
+    for t in unique_values(types).tolist():
         at = np.flatnonzero(types == t)
         counts = places.rows(over_known[at], t)
         own = network.attributes_of(block, new[at], t)
@@ -199,7 +199,7 @@ class NewNodes:
                 self._tuples.append(self._asked(known, wrong, 0.0, per_positive / drawn))
         self._written: list[tuple[int, Tensor, SparseRows]] = []
         self._own: list[tuple[int, Tensor, TypeAttributes]] = []
-        for t in np.unique(types).tolist():
+        for t in unique_values(types).tolist():
             at = np.flatnonzero(types == t)
             written = network.autoencoder(t).scaled(places.rows(rows[at], t))
             index = torch.from_numpy(at).to(self._device)
@@ -342,7 +342,7 @@ class TupleScorer:
         sizes = np.fromiter(map(len, as_tuples), np.int64, len(as_tuples))
         members = self._positions([node for each in as_tuples for node in each])
         starts, scores = np.cumsum(sizes) - sizes, np.empty(len(as_tuples))
-        for size in np.unique(sizes).tolist():
+        for size in unique_values(sizes).tolist():
             at = np.flatnonzero(sizes == size)
             rows = members[starts[at][:, None] + np.arange(size)]
             named = [as_tuples[i] for i in at.tolist()]

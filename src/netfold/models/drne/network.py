@@ -269,7 +269,7 @@ class DRNENetwork(nn.Module):
             self.table.copy_(self._random(generator, len(self.table) if how == "random" else 1, START[how]))
         if how == "degree":
             size = (logs - mean) / std.clamp(min=EPS)
-            self.table.add_(size[:, None] * self._random(generator, 1, START[how]))
+            self.table.add_(size[:, None] * self._random(generator, 1, START[how]).to(self.table.device))
         self.table[degrees == 0] = 0
         for gate in (*self.input.chunk(4, dim=1), *self.recurrent.chunk(4, dim=1)):
             xavier_(gate, generator, fan_in=2 * self.dim)

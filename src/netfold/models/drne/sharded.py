@@ -16,16 +16,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from netfold.cluster.exchange import Exchange, LinkedGraph, RankGraph, named_rows, swapped
+from netfold.cluster.network import RankNetwork
 from netfold.cluster.ranks import Ranks
+from netfold.data.checks import unique_values
 from netfold.models.drne.batches import (
     Batch,
     Hashes,
@@ -66,16 +67,14 @@ class Step:
     """How often its loss was asked for: X's gradient first, then that of all other parameters."""
 
 
-class ShardedDRNE(nn.Module):
-    """`DRNENetwork` whose table is spread over ranks; `own` has this rank's rows, in one process all of them.
+class ShardedDRNE(RankNetwork):
+    """`DRNENetwork` whose table is spread over ranks.
 
     Nodes that are read here are numbered in the order of the graph, those of other ranks that no own node is linked
     with left out: so each rank's come one after another.
     """
 
-    spread = ("own.table", "own.colors", "own.degrees")
-    """What has a row for each own node."""
-    facts: ClassVar[dict[str, float]] = {}
+    own: DRNENetwork
 
     def __init__(
         self,
@@ -89,13 +88,10 @@ class ShardedDRNE(nn.Module):
         chosen: Callable[[list[Tensor]], npt.NDArray[np.float32]],
     ):
         """`most` neighbors are read of a node; `chosen` makes vectors of X and of what each of the rounds gave."""
-        super().__init__()
+        super().__init__(own, graph, ("table", "colors", "degrees"))
         own.register_buffer("passed", None)  # made at last; not a part of what is trained
-        self.own, self._graph, self._draw, self._ranks = own, graph, draw, graph.ranks
-        self._most, self._rounds, self._chosen = most, rounds, chosen
+        self._draw, self._most, self._rounds, self._chosen = draw, most, rounds, chosen
         self.steps = steps_of(graph.n_nodes, batch_size)
-        self.sent = 0
-        """Bytes that steps have sent so far, numbers of rows among them."""
         links = LinkedGraph(graph, loops=True).matrix()
         self._needs = [torch.from_numpy(x) for x in named_rows(graph, [links.indices])]
         self.exchange = Exchange(graph.ranks, self._needs)
@@ -196,7 +192,7 @@ class ShardedDRNE(nn.Module):
         cuts = torch.tensor([self._graph.n_nodes * i // self.steps for i in range(1, self.steps)], dtype=torch.int64)
         of_bin = torch.searchsorted(cuts, ends)
         filled = ends.diff(prepend=ends.new_zeros(1)) > 0
-        steps = np.unique(of_bin[filled].numpy())
+        steps = unique_values(of_bin[filled].numpy())
         return torch.from_numpy(np.searchsorted(steps, of_bin[bins].numpy())).to(self.own.device), len(steps)
 
     def _step(self, drawn: Sequences, rows: Tensor) -> Step:
@@ -208,7 +204,6 @@ class ShardedDRNE(nn.Module):
             for q, (x, (a, b), low) in enumerate(zip(self._needs, pairwise(cuts), self._ends.tolist(), strict=False))
         ]
         exchange = Exchange(self._ranks, needs)
-        self.sent += 8 * exchange.needed
         me = self._ranks.rank
         return Step(batch, exchange, cuts, batch.nodes[cuts[me] : cuts[me + 1]] - self._first)
 
@@ -225,7 +220,7 @@ class ShardedDRNE(nn.Module):
 
     def loss(self, step: Step) -> dict[str, Tensor]:
         """The terms of a step over all ranks; first with the gradient of X, then with that of all other parameters."""
-        moves, before = step.halves % 2 == 0, step.exchange.sent
+        moves = step.halves % 2 == 0
         step.halves += 1
         table, theta = self.own.table, self.own.theta
         for p in (table, *theta):
@@ -242,7 +237,6 @@ class ShardedDRNE(nn.Module):
             self._give(step, torch.zeros_like(near) if near.grad is None else near.grad)
         else:
             self._ranks.sum_together_([p.grad for p in theta if p.grad is not None])
-        self.sent += step.exchange.sent - before
         self._ranks.sum_(total)
         return {"recursive": total[0], "regularization": total[1]}
 
@@ -278,7 +272,6 @@ class ShardedDRNE(nn.Module):
         for rows in torch.arange(len(out), device=out.device).tensor_split(self.steps):
             step = self._step(sequences, rows)
             near = self._near(step, vectors)
-            self.sent += step.exchange.sent
             if step.batch.pieces:
                 places, made = self.own.gathered(step.batch, near)
                 out[step.batch.nodes[places] - self._first] = made

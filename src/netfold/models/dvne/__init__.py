@@ -121,8 +121,8 @@ class DVNE(Embedder["DVNENetwork"]):
     )
     widen: bool = option(
         True,
-        "whether nodes without links, which all have the Gaussian of an empty row, get the largest uncertainty of any "
-        "other node; the chapter leaves them as they are",
+        "whether nodes without links or attributes, which all have the Gaussian of an empty row, get the largest "
+        "uncertainty of any other node; the chapter leaves them as they are",
     )
     std: str = option(
         "learned",
@@ -287,12 +287,16 @@ class DVNE(Embedder["DVNENetwork"]):
         return network
 
     def _embed(self, data: _Rows) -> Embedding:
+        import numpy as np
+
         from netfold.models.dvne.batches import widened
 
         gaussians = self._gaussians(data.graph.nodes, data.steps, data.block)
         if self.std == "evidence":
             gaussians = self._measured(gaussians, data.graph)
-        return widened(gaussians, data.graph) if self.widen else gaussians
+        if not self.widen:
+            return gaussians
+        return widened(gaussians, data.graph, data.has_attributes(np.arange(data.graph.n_nodes)))
 
     def _measured(self, learned: Embedding, graph: Graph) -> Embedding:
         """The Gaussians of the graph that was fitted by evidence, and what new nodes will need to know of it."""

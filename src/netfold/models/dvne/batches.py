@@ -17,7 +17,8 @@ from netfold.data.checks import Floats
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
-from netfold.learn.draws import normal
+from netfold.learn.draws import normal, numbers_below, permutation
+from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import SparseRows, dropped, generator_on, parts
 
 __all__ = [
@@ -60,15 +61,16 @@ _LARGEST = 10
 """Of how many variances the mean is a node's uncertainty, see `Embedding.uncertainty`."""
 
 
-def widened(embedding: Embedding, graph: Graph) -> Embedding:
+def widened(embedding: Embedding, graph: Graph, attributed: npt.NDArray[np.bool_]) -> Embedding:
     """Nodes without links, which share the Gaussian of an empty row, with the largest uncertainty of any other node.
 
     An empty row is encoded as one of very many links is, which looks certain. Their widest deviations are scaled, and
-    the others left, so that they stay about as far from everybody as they were.
+    the others left, so that they stay about as far from everybody as they were. Those of which attributes are known
+    (`attributed`, n) have a row, and a Gaussian of their own, which stays.
     """
     assert embedding.std is not None
     out, into = np.diff(graph.adjacency.indptr), np.bincount(graph.adjacency.indices, minlength=graph.n_nodes)
-    isolated = out + into == 0
+    isolated = (out + into == 0) & ~attributed
     if not isolated.any() or isolated.all():
         return embedding
     width, rows = widths(embedding.std, _LARGEST), np.flatnonzero(isolated)
@@ -164,7 +166,8 @@ def by_evidence(learned: Embedding, near: sparse.csr_array, generator: torch.Gen
 
 def _w2_of_pairs(gaussians: Embedding, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Floats:
     places = gaussians.coordinates
-    return np.linalg.norm(places[u].astype(np.float64) - places[v], axis=1)
+    apart: Floats = np.linalg.norm(places[u].astype(np.float64) - places[v], axis=1)
+    return apart
 
 
 def _told_apart(others: Floats, own: Floats) -> float:
@@ -344,13 +347,14 @@ def batches(
     """
     device, dtype, n = rows.values.device, rows.values.dtype, len(rows)
     reach, restart = walk
-    shape = (count if len(triplets) else 0,)
-    visits = shape[0] or n  # where there is no triplet, there are still nodes to be written
+    visits = count if len(triplets) else n  # where there is no triplet, there are still nodes to be written
     steps = step_count(visits, batch_size)
+    large = is_large(n)
+    there: dict[str, Any] = {"device": device if large else "cpu", "large": large}
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
-        drawn = torch.randint(max(1, len(triplets)), shape, generator=generator)
-        order = torch.randperm(n if network.alpha else 0, generator=generator)
+        drawn = numbers_below(max(1, len(triplets)), count if len(triplets) else 0, generator, **there)
+        order = permutation(n if network.alpha else 0, generator, **there)
         dropper = generator_on(device, generator)
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values

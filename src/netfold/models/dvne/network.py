@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from netfold.learn.solvers import descended
 from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, dropped, generator_on, parts
 from netfold.models.dvne.batches import Batch, NodeChunk
 
-__all__ = ["ENERGIES", "LEAST", "DVNENetwork", "deviation", "kl", "w2_of_rows", "w2_squared"]
+__all__ = ["ENERGIES", "LEAST", "SLOPES", "DVNENetwork", "deviation", "kl", "w2_of_rows", "w2_squared"]
 
 LEAST = 1e-6
 """The smallest standard deviation."""
@@ -63,8 +64,35 @@ ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2_of_rows, "w2
 """E of two nodes, by name."""
 
 
-_FAR, _DRAWS = 32, 1
-"""Known nodes that stand for all far ones, and draws of noise, where a node's Gaussian is refined."""
+def _w2_slope(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    apart = a - b
+    energy = torch.linalg.vector_norm(apart, dim=-1, keepdim=True)
+    return energy, apart / energy.clamp(min=torch.finfo(a.dtype).tiny)  # 0 where the two are the same
+
+
+def _w2_squared_slope(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    apart = a - b
+    return apart.square().sum(-1, keepdim=True), 2 * apart
+
+
+def _kl_slope(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    (mean_a, std_a), (mean_b, std_b) = a.chunk(2, dim=-1), b.chunk(2, dim=-1)
+    ratio, apart = std_b / std_a, (mean_a - mean_b) / std_a
+    squares = ratio.square() + apart.square()
+    energy = 0.5 * (squares - 1 - 2 * ratio.log()).sum(-1, keepdim=True)
+    return energy, torch.cat([apart, 1 - squares], dim=-1) / torch.cat([std_a, std_a], dim=-1)
+
+
+SLOPES: dict[str, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]] = {
+    "w2": _w2_slope,
+    "w2_squared": _w2_squared_slope,
+    "kl": _kl_slope,
+}
+"""E of a and b (... x 2 dim; made ... x 1) and its gradient for a (... x 2 dim), by name."""
+
+
+_FAR = 32
+"""Known nodes that stand for all far ones where a node's Gaussian is refined."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,8 +108,18 @@ class _Around:
     rows: SparseRows
     """m x n"""
     noise: Tensor
-    """draws x 1 x dim"""
+    """dim"""
     weight: float
+
+    @cached_property
+    def share(self) -> Tensor:
+        """links x 1: of the node's first order that is of this link."""
+        return 1 / torch.bincount(self.of, minlength=len(self.rows))[self.of, None].to(self.near)
+
+    @cached_property
+    def row(self) -> Tensor:
+        """nnz: the row of each entry."""
+        return torch.arange(len(self.rows), device=self.of.device).repeat_interleave(self.rows.crow.diff().long())
 
 
 def _rows_of(matrix: sparse.csr_array) -> npt.NDArray[np.int64]:
@@ -119,7 +157,8 @@ class DVNENetwork(nn.Module):
         evidence: bool = False,
     ):
         super().__init__()
-        self.dim, self.alpha, self.repulsion, self.energy = dim, alpha, repulsion, ENERGIES[energy]
+        self.dim, self.alpha, self.repulsion = dim, alpha, repulsion
+        self.energy, self.energy_slope = ENERGIES[energy], SLOPES[energy]
         self.n_links, self.attribute_weight = n, attribute_weight
         if attributes:
             self.register_buffer("attribute_unit", torch.ones((), dtype=torch.float64))
@@ -152,7 +191,7 @@ class DVNENetwork(nn.Module):
 
     def encode(self, rows: SparseRows) -> Tensor:
         """[μ, σ]: m x 2 dim."""
-        mean, x = self.code(functional.relu(self.first(rows))).chunk(2, dim=1)
+        mean, x = self.code(functional.relu_(self.first(rows))).chunk(2, dim=1)
         return torch.cat([mean, deviation(x)], dim=1)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
@@ -183,7 +222,7 @@ class DVNENetwork(nn.Module):
         """L_1 and, where gradients are on, its gradient for each code; some triplets at a time."""
         total, pull = codes.new_zeros(()), torch.zeros_like(codes)
         for part in parts(triplets.shape[1], max(256, PIECE[codes.device.type] // codes.shape[1])):
-            i, j, k = (codes[at].requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
+            i, j, k = (codes.index_select(0, at).requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
             energy = losses.triplet_energies(self.energy(i, j), self.energy(i, k), self.repulsion)
             total = total + energy.detach()
             if energy.requires_grad:
@@ -199,7 +238,7 @@ class DVNENetwork(nn.Module):
         if chunk.noise is None:
             return code.new_zeros(()), None
         mean, std = code.chunk(2, dim=1)
-        hidden = functional.relu(self.decoder(mean + std * chunk.noise))
+        hidden = functional.relu_(self.decoder(mean + std * chunk.noise))
         rows = chunk.rows.entries
         outputs = self.last.at(rows, hidden)
         if not self.n_attributes:
@@ -218,6 +257,7 @@ class DVNENetwork(nn.Module):
         codes: npt.NDArray[np.float32] = torch.cat([self.encode(each).cpu() for each in rows]).numpy()
         return codes
 
+    @torch.no_grad()
     def refine(
         self,
         matrix: sparse.csr_array,
@@ -236,9 +276,9 @@ class DVNENetwork(nn.Module):
         has links with other new nodes (m x k) and where those are (k x 2 dim): these are neighbors too.
         """
         device, found = self.device, []
-        some = torch.randperm(len(known), generator=generator)[:_FAR].numpy()
+        some = torch.randint(len(known), (_FAR,), generator=generator).numpy()
         far = torch.from_numpy(_codes(known, some)).to(device)
-        noise = torch.randn(_DRAWS, 1, self.dim, generator=generator).to(device)
+        noise = torch.randn(self.dim, generator=generator).to(device)
         reach = float(far[:, : self.dim].std()) or 1.0
         longest = int(np.diff(links.indptr).max(initial=1))
         for part in parts(len(start), max(1, PIECE[device.type] // (4 * longest * self.first.table.shape[1]))):
@@ -253,43 +293,44 @@ class DVNENetwork(nn.Module):
             begin = torch.from_numpy(start[part].copy()).to(device)
             mean, std = begin.chunk(2, dim=1)
             raw = torch.cat([mean, torch.where(std > 1, std - 1, std.log())], dim=1)  # σ = deviation(x), backwards
-            x = descended(functools.partial(self._slope, around=terms), raw, reach)
+            last = self.last.table[rows.col.long()], self.last.bias[rows.col.long()]
+            x = descended(functools.partial(self._slope, around=terms, last=last), raw, reach)
             found.append(torch.cat([x[:, : self.dim], deviation(x[:, self.dim :])], dim=1))
         refined: npt.NDArray[np.float32] = torch.cat(found).numpy(force=True)
         return refined
 
-    def _slope(self, x: Tensor, around: _Around) -> Tensor:
-        x = x.detach().requires_grad_(True)
-        (slope,) = torch.autograd.grad(self._alone(x, around), x)
-        return slope
+    def _slope(self, x: Tensor, around: _Around, last: tuple[Tensor, Tensor]) -> Tensor:
+        """The gradient of m nodes' parts in the objective, for x = [μ, what `deviation` makes σ of]: m x 2 dim.
 
-    def _alone(self, x: Tensor, around: _Around) -> Tensor:
-        """The parts of m nodes in the objective, summed; x is [μ, what `deviation` makes σ of]: m x 2 dim."""
-        rows, dim = around.rows, self.dim
-        code = torch.cat([x[:, :dim], deviation(x[:, dim:])], dim=1)
-        i = around.of
-        degrees = torch.bincount(i, minlength=len(x)).clamp(min=1)
-        near = (self.energy(code[i], around.near).square() / degrees[i]).sum()
-        m, k = len(code), len(around.far)
-        pairs = self.energy(code.repeat_interleave(k, 0), around.far.repeat(m, 1))
-        first = near + self.repulsion * torch.exp(-pairs).sum() / k
-        mean, std = code.chunk(2, dim=1)
-        weight, bias = self.decoder.weights[0].detach(), self.decoder.biases[0].detach()
-        row = torch.arange(m, device=x.device).repeat_interleave(rows.crow.diff().long())
-        table, constant = self.last.table.detach()[rows.col.long()], self.last.bias.detach()[rows.col.long()]
-        second = first.new_zeros(())
-        for draw in around.noise:
-            hidden = functional.relu((mean + std * draw) @ weight + bias)
-            outputs = (hidden[row] * table).sum(1) + constant
-            if self.n_attributes:
-                outputs = torch.where(rows.col < self.n_links, outputs.sigmoid(), outputs)
-            else:
-                outputs = outputs.sigmoid()
-            second = second + losses.weighed_squares(outputs, rows.values)
-            if isinstance(rows, DenseBeside):
-                own = self.last.table.detach()[self.n_links :], self.last.bias.detach()[self.n_links :]
-                second = second + losses.weighed_squares(hidden @ own[0].t() + own[1], rows.dense)
-        return around.weight * first + self.alpha / 2 * second / len(around.noise)
+        `last` has the rows of the last layer, and its biases, at the non-zeros: nnz x hidden and nnz.
+        """
+        mean, std = x[:, : self.dim], deviation(x[:, self.dim :])
+        code = torch.cat([mean, std], dim=1)
+        energy, slope = self.energy_slope(code[around.of], around.near)
+        pull = torch.zeros_like(code).index_add_(0, around.of, slope * (2 * energy * around.share))
+        energy, slope = self.energy_slope(code[:, None], around.far)
+        pull -= (slope * torch.exp(-energy)).sum(1) * (self.repulsion / len(around.far))
+        through = self._second_slope(mean + std * around.noise, around, last)
+        grad = around.weight * pull + torch.cat([through, through * around.noise], dim=1)
+        grad[:, self.dim :] *= std.clamp(max=1)  # eˣ below 0, and 1 above
+        return grad
+
+    def _second_slope(self, sample: Tensor, around: _Around, last: tuple[Tensor, Tensor]) -> Tensor:
+        """The gradient of alpha / 2 L_2 for what is decoded: m x dim."""
+        rows, (table, bias), weight = around.rows, last, self.decoder.weights[0]
+        hidden = functional.relu(torch.addmm(self.decoder.biases[0], sample, weight))
+        written = (hidden[around.row] * table).sum(1) + bias
+        linear = rows.col >= self.n_links if self.n_attributes else None
+        outputs = written.sigmoid() if linear is None else torch.where(linear, written, written.sigmoid())
+        errors = rows.values.square() * (outputs - rows.values)
+        steepness = outputs * (1 - outputs)  # of the sigmoid
+        errors = errors * (steepness if linear is None else steepness.masked_fill(linear, 1.0))
+        through = torch.zeros_like(hidden).index_add_(0, around.row, errors[:, None] * table)
+        if isinstance(rows, DenseBeside):
+            own, constant = self.last.table[self.n_links :], self.last.bias[self.n_links :]
+            through += (rows.dense.square() * (torch.addmm(constant, hidden, own.t()) - rows.dense)) @ own
+        slope: Tensor = self.alpha * (through * (hidden > 0)) @ weight.t()
+        return slope
 
     @torch.no_grad()
     def mean_variance(

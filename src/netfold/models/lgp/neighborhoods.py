@@ -87,13 +87,20 @@ class Surroundings:
     """q: the known nodes, each once."""
     beside: Tensor
     """r - m: which of `known` the nodes beside are."""
-    alone: bool
-    """Whether every group is one node, so that M_** is a diagonal matrix."""
+    place: Tensor
+    """m: where each new node is among groups that are all filled up to the `largest`: M_** has a block for each."""
+    largest: int
+    """How many new nodes a group has, at most."""
 
     @property
     def size(self) -> int:
         """How many nodes count as new."""
         return len(self.new)
+
+    @property
+    def alone(self) -> bool:
+        """Whether every group is one node, so that M_** is a diagonal matrix."""
+        return self.largest <= 1
 
 
 def walked_roots(links: Links, count: int, roots: int, generator: torch.Generator) -> tuple[Ints, Ints]:
@@ -101,7 +108,7 @@ def walked_roots(links: Links, count: int, roots: int, generator: torch.Generato
 
     A walk starts at any node that has links; in a small component it meets fewer nodes.
     """
-    some = links.degrees.nonzero()[:, 0]
+    some = links.with_links
     starts = some[torch.randint(len(some), (count,), generator=generator)]
     return first_met(random_walks(links, starts, walk_length(roots), generator).numpy(), len(links), roots)
 
@@ -221,14 +228,28 @@ def surroundings(
     known, columns = np.unique(np.concatenate([outward.to, onward.to]), return_inverse=True)
     at, values = np.concatenate([outward.at, len(new) + onward.at]), np.concatenate([outward.values, onward.values])
     rows = _csr(_Entries(at, columns, values), (between.shape[1], len(known)))
+    place, largest = _filled_up(group)
     return Surroundings(
         torch.from_numpy(new).to(device),
         SparseRows.from_scipy(between, dtype=dtype, device=device),
         SparseRows.from_scipy(rows, dtype=dtype, device=device),
         torch.from_numpy(known).to(device),
         torch.from_numpy(np.searchsorted(known, beside % n)).to(device),
-        bool((np.diff(group) > 0).all()),
+        torch.from_numpy(place).to(device),
+        largest,
     )
+
+
+def _filled_up(group: Ints) -> tuple[Ints, int]:
+    """The places of the members of groups (m, in increasing order) where all are as large as the largest; its size.
+
+    >>> _filled_up(np.array([3, 3, 3, 8, 9, 9]))
+    (array([0, 1, 2, 3, 6, 7]), 3)
+    """
+    first = np.searchsorted(group, group)
+    largest = int((np.arange(len(group)) - first).max(initial=-1)) + 1
+    number = np.cumsum(first == np.arange(len(group))) - 1
+    return number * largest + np.arange(len(group)) - first, largest
 
 
 class _Entries(NamedTuple):

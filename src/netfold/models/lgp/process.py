@@ -19,7 +19,7 @@ from netfold.errors import InputError
 from netfold.learn.layers import take_rows, xavier_
 from netfold.learn.sparse_rows import PIECE
 from netfold.models.lgp.neighborhoods import Surroundings
-from netfold.models.lgp.solve import System, solved, times
+from netfold.models.lgp.solve import System, solved, solved_in_blocks, times
 
 __all__ = ["Kernel", "Process", "Residual", "Spread", "StoredGraph"]
 
@@ -27,6 +27,8 @@ _SLOPE = 0.01
 """Of the leaky rectifier, where it leaks."""
 _LEAST_SHARE = 0.1
 """Of the variance, at least so much depends on the links."""
+_LARGEST_BLOCK = 16
+"""New nodes of a group up to which a GPU solves for each group at once."""
 _START = 3.0
 """Node weights start at σ(3) = 0.95: near the 1 of new nodes, where the sigmoid still moves."""
 
@@ -313,6 +315,8 @@ class Process(nn.Module):
         """f of the nodes that count as new, by those around them: m x d."""
         system = self.system(around, read)
         if not around.alone:
-            return self.vectors(solved(system))
+            in_blocks = system.pull.is_cuda and around.largest <= _LARGEST_BLOCK and self.kernel.widest() == 1
+            latent = solved_in_blocks(system, around.place, around.largest) if in_blocks else solved(system)
+            return self.vectors(latent)
         wide = system.precise()
         return self.vectors((wide.right() / wide.diagonal()).to(system.pull.dtype))

@@ -7,6 +7,7 @@ All dimensions are solved together, each a column with its own steps, so that a 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,7 @@ __all__ = [
     "posterior_variances",
     "precision",
     "solved",
+    "solved_in_blocks",
     "times",
     "transposed_times",
 ]
@@ -180,6 +182,27 @@ def solved(system: System) -> Tensor:
         solution = _solve(still, still.right())
     correction: Tensor = _Inverse.apply(still, system.right() - system.times(solution))  # type: ignore[no-untyped-call]
     return solution + correction
+
+
+def solved_in_blocks(system: System, place: Tensor, size: int) -> Tensor:
+    """The same where M_** is one matrix of blocks on its diagonal, none larger than `size`: a small system for each.
+
+    `place` (m) says where new nodes are among blocks that are filled up to that size. All columns of all blocks are one
+    product with `size` columns, of which each has a 1 in every block. For a GPU, on which steps of conjugate gradients
+    on so little take as long as they are many.
+    """
+    wide = system.precise()
+    if wide is not system:
+        return solved_in_blocks(wide, place, size).to(system.pull.dtype)
+    count, right = math.ceil((int(place[-1]) + 1) / size), system.right()
+    slots, rows = torch.arange(size, device=place.device), torch.arange(count * size, device=place.device)
+    columns = system.times((place[:, None] % size == slots).to(right))
+    empty = (rows[:, None] % size == slots).double()  # 1 on the diagonal, for those that fill a block up
+    matrices = empty.index_copy(0, place, columns.double())
+    sides = right.new_zeros(count * size, right.shape[1], dtype=torch.float64).index_copy(0, place, right.double())
+    solutions = torch.linalg.solve_ex(matrices.view(count, size, size), sides.view(count, size, -1))[0]
+    latent: Tensor = solutions.reshape(count * size, -1).index_select(0, place).to(right.dtype)
+    return latent
 
 
 def factorised(system: System, right: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from netfold.learn.draws import TABLE, uniform
-from netfold.learn.layers import take_rows
+from netfold.learn.layers import add_rows_grad, take_rows
 from netfold.learn.skipgram import PairBatch
 
 __all__ = ["LINENetwork", "line_terms"]
@@ -48,13 +48,29 @@ class LINENetwork(nn.Module):
         return [table for table in (self.first, self.second, self.contexts) if table.shape[1]]
 
     def loss(self, batch: PairBatch) -> dict[str, Tensor]:
-        """The objectives of the orders, whose parameters have nothing in common, over a batch of links."""
-        first = take_rows(self.first, batch.context_nodes) if self.first.shape[1] else None
-        if not self.second.shape[1]:
-            return line_terms(batch, first, None, None)
-        return line_terms(
-            batch, first, take_rows(self.second, batch.nodes), take_rows(self.contexts, batch.context_nodes)
+        """The objectives of the orders, whose parameters have nothing in common, over a batch of links.
+
+        Gradients are added to `grad`.
+        """
+        near, far = batch.nodes, batch.context_nodes
+        first, second, contexts = (
+            table.detach().index_select(0, at) if table.shape[1] else None
+            for table, at in ((self.first, far), (self.second, near), (self.contexts, far))
         )
+        if not torch.is_grad_enabled():
+            return line_terms(batch, first, second, contexts)
+        terms: dict[str, Tensor] = {}
+        if first is not None:
+            own, left, right = batch.terms_and_slopes(first[: len(near)], first)
+            right[: len(near)] += left
+            add_rows_grad(self.first, far, right)
+            terms |= {f"first_{name}": term for name, term in own.items()}
+        if second is not None and contexts is not None:
+            own, left, right = batch.terms_and_slopes(second, contexts)
+            add_rows_grad(self.second, near, left)
+            add_rows_grad(self.contexts, far, right)
+            terms |= {f"second_{name}": term for name, term in own.items()}
+        return terms
 
     def codes(self, nodes: Tensor) -> Tensor:
         """The vectors of distinct nodes as `embed` has them, with their gradients: m x (d₁ + d₂)."""

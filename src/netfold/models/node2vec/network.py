@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from netfold.learn.draws import TABLE, uniform
-from netfold.learn.layers import take_rows
+from netfold.learn.layers import add_rows_grad
 from netfold.learn.skipgram import Windows
 
 __all__ = ["Node2VecNetwork"]
@@ -34,8 +34,17 @@ class Node2VecNetwork(nn.Module):
         self.contexts.copy_(contexts)
 
     def loss(self, batch: Windows) -> dict[str, Tensor]:
-        """The objective over a batch of walks: `contexts` and `negatives`."""
-        return batch.terms(take_rows(self.vectors, batch.nodes), take_rows(self.contexts, batch.context_nodes))
+        """The objective over a batch of walks: `contexts` and `negatives`; its gradient is added to `grad`."""
+        nodes, drawn = batch.nodes, batch.context_nodes
+        if not torch.is_grad_enabled():
+            return batch.terms(self.vectors[nodes], self.contexts[drawn])
+        vectors, contexts = (
+            x.detach().index_select(0, at) for x, at in ((self.vectors, nodes), (self.contexts, drawn))
+        )
+        terms, left, right = batch.terms_and_slopes(vectors, contexts)
+        add_rows_grad(self.vectors, nodes, left)
+        add_rows_grad(self.contexts, drawn, right)
+        return terms
 
     @property
     def device(self) -> torch.device:

@@ -70,6 +70,7 @@ class SDNE(Embedder["SDNENetwork"]):
 
     counted: ClassVar[bool] = True
     maps: ClassVar[bool] = True
+    encodes_out_links: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(
         (256,), "widths of the encoder's layers before the embedding; the decoder mirrors them", at_least=1
@@ -144,7 +145,18 @@ class SDNE(Embedder["SDNENetwork"]):
         "before each step and at the end): for what the decoder is asked, in 20 epochs; vectors alone get worse",
         choices=("trained", "solve"),
     )
-    optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
+    optimizer: str = option(
+        "adam",
+        "how to descend: adam, adam16 (the same, its moments kept in 16 bits, for graphs that hardly fit), sgd (the "
+        "chapter's), or row_adagrad (with one number of state a row; needs many more epochs)",
+        choices=("adam", "adam16", "sgd", "row_adagrad"),
+    )
+    tables: str = option(
+        "float32",
+        "how numbers of the first and of the last layer are kept while they are trained: bfloat16 takes half the "
+        "memory, sums and gradients are of float32 all the same; needs optimizer='adam16'",
+        choices=("float32", "bfloat16"),
+    )
     lr: float = training("lr", default=0.003)
     schedule: str = training("schedule")
     batch_size: int | None = training("batch_size")
@@ -215,6 +227,16 @@ class SDNE(Embedder["SDNENetwork"]):
                 "decoder='solve' is for links alone (attribute_weight=0), output='linear', batch_size=None and "
                 "overlap=0; use those, or decoder='trained'"
             )
+        if self.tables == "bfloat16" and (
+            self.optimizer != "adam16"
+            or self.output != "linear"
+            or self.decoder != "trained"
+            or data.attributes is not None
+        ):
+            raise InputError(
+                "tables='bfloat16' is for optimizer='adam16', output='linear', decoder='trained' and links alone "
+                "(attribute_weight=0); use those, or tables='float32'"
+            )
         if self.init == "dbn" and self.activation != "sigmoid":
             raise InputError(f"init='dbn' starts sigmoid units, not {self.activation}; set activation='sigmoid'")
         return data
@@ -232,6 +254,8 @@ class SDNE(Embedder["SDNENetwork"]):
     def _problem(
         self, data: Input, device: torch.device, progress: Progress, *, resumed: bool = False
     ) -> Problem[SDNENetwork]:
+        import torch
+
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.models.sdne.batches import batches, overlap
@@ -250,6 +274,8 @@ class SDNE(Embedder["SDNENetwork"]):
             report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
             start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report, block)
         network.to(device)
+        if self.tables == "bfloat16":
+            network.keep_tables(torch.bfloat16)
         targets = rows + self.overlap * overlap(rows) if self.overlap else None
         if self.decoder == "solve":
             network.written = rows.tocsc()
@@ -276,6 +302,8 @@ class SDNE(Embedder["SDNENetwork"]):
             return "init='dbn' trains its layers row by row"
         if self.decoder == "solve":
             return "decoder='solve' needs all rows of a column"
+        if self.tables != "float32":
+            return "tables='bfloat16' rounds by the place of a row, which depends on the number of ranks"
         if self.held_out:
             return "held_out asks for pairs of nodes that different ranks have"
         return ""
@@ -286,14 +314,14 @@ class SDNE(Embedder["SDNENetwork"]):
         24 bytes an arc: columns, rows and values, by row and by column.
         """
         h = self.hidden[0] if self.hidden else self.dim
-        copies = {"adam": 4, "sgd": 2, "row_adagrad": 2}[self.optimizer]
+        copies = {"adam": 4, "adam16": 3, "sgd": 2, "row_adagrad": 2}[self.optimizer] - 0.5 * (self.tables != "float32")
         several = 2 * h if ranks > 1 else 0
-        return nodes * (4 * (2 * h + 1) * copies + 4 * (h + 3 * self.dim + several) + 32) + 24 * arcs
+        return int(nodes * (4 * (2 * h + 1) * copies + 4 * (h + 3 * self.dim + several) + 32) + 24 * arcs)
 
     def _state_bytes(self, nodes: int) -> int:
         h = self.hidden[0] if self.hidden else self.dim
-        slots = {"adam": 3 * (2 * h + 1), "sgd": 2 * h + 1, "row_adagrad": 2 * h + 4}[self.optimizer]
-        return 4 * nodes * slots
+        by_name = {"adam": 3 * (2 * h + 1), "adam16": 4 * h + 3, "sgd": 2 * h + 1, "row_adagrad": 2 * h + 4}
+        return 4 * nodes * by_name[self.optimizer]
 
     def _sent(self, *, directed: bool) -> int:
         h = self.hidden[0] if self.hidden else self.dim
@@ -302,13 +330,12 @@ class SDNE(Embedder["SDNENetwork"]):
         return 4 * (4 * h + vectors + 2)
 
     def _smaller(self) -> list[dict[str, Any]]:
-        changes: list[dict[str, Any]] = []
-        if self.optimizer == "adam":
-            changes.append({"optimizer": "row_adagrad", "lr": 0.1})
-        if self.hidden and self.hidden[0] > self.dim:
-            changes.append({"hidden": ()})
-            changes += [{**change, "hidden": ()} for change in changes[:1] if "optimizer" in change]
-        return [*changes, {"hidden": (), "dim": max(1, self.dim // 2), "optimizer": "row_adagrad", "lr": 0.1}]
+        """What was measured to be as good (docs/large-graphs.md): row_adagrad is not among it."""
+        moments: dict[str, Any] = {"optimizer": "adam16"} if self.optimizer == "adam" else {}
+        narrow: dict[str, Any] = {"hidden": ()} if self.hidden and self.hidden[0] > self.dim else {}
+        half: dict[str, Any] = {"hidden": (), "dim": max(1, self.dim // 2)}
+        changes = [moments, narrow, narrow | moments if narrow and moments else {}, half | moments]
+        return [change for change in changes if change]
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         import numpy as np
@@ -373,6 +400,8 @@ class SDNE(Embedder["SDNENetwork"]):
 
         from netfold.data.embedding import Embedding
 
+        if self.tables == "bfloat16":
+            self.network_.keep_tables(torch.float32)
         vectors = self.network_.embed(data.graph.adjacency, data.block)
         if self.network_.written is not None:  # for the encoder as it is now
             self.network_.solve(torch.from_numpy(vectors).to(self.network_.device))

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -143,8 +144,12 @@ class SDNENetwork(nn.Module):
         Walks the chunks and, where gradients are on, adds each chunk's to `grad` before the next: the activations of
         one chunk are all that is ever alive. The first-order term needs the vectors of all neighbors, so those are
         encoded once beforehand (|U| x dim), and the term's gradient at a chunk's vectors, 2 alpha (L + Lᵀ) Y, is known.
+        Where one chunk has them all, they are encoded that once.
         """
-        everyone = self._vectors(batch) if self.alpha or self.written is not None else None
+        alone = self.encode(batch.chunks[0].seen) if len(batch.chunks) == 1 else None
+        everyone = None
+        if self.alpha or self.written is not None:
+            everyone = self._vectors(batch) if alone is None else alone.detach()
         if self.written is not None and everyone is not None:
             self.solve(everyone)
         whole = self._output_sum(batch.gaps)
@@ -152,7 +157,7 @@ class SDNENetwork(nn.Module):
         second, first, start = self.first.bias.new_zeros(()), self.first.bias.new_zeros(()), 0
         attributes = torch.zeros_like(second)
         for chunk in batch.chunks:
-            y = self.encode(chunk.seen)
+            y = self.encode(chunk.seen) if alone is None else alone
             part, hidden = y.new_zeros(()), None
             if chunk.decoded:
                 hidden, outputs = self._decoded(chunk.rows, y)
@@ -231,6 +236,18 @@ class SDNENetwork(nn.Module):
         if columns is not None:
             counted = outputs.new_zeros(rows.width).index_fill_(0, columns, scale)[rows.col]
         return squares + losses.second_order_correction(outputs.sigmoid(), rows.values, self.beta, counted)
+
+    @torch.no_grad()
+    def keep_tables(self, kind: torch.dtype) -> None:
+        """Let the tables of the first and of the last layer have numbers of another kind: of 16 bits, or of 32."""
+        for layer in (self.first, self.last):
+            if layer.table.dtype != kind:
+                layer.table = nn.Parameter(layer.table.to(kind))
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
+        """As `torch.nn.Module`; numbers of 16 bits as such of 32, which files hold."""
+        state: dict[str, Any] = super().state_dict(*args, **kwargs)
+        return {name: x.float() if x.dtype == torch.bfloat16 else x for name, x in state.items()}
 
     @property
     def trained(self) -> list[nn.Parameter]:

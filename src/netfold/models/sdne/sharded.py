@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
-from netfold.cluster.ranks import Ranks
+from netfold.cluster.network import RankNetwork
 from netfold.learn import losses
 from netfold.learn.layers import pass_back, xavier_
 from netfold.models.sdne.batches import Damping, in_units
@@ -35,11 +35,10 @@ _Draw = Callable[..., torch.Generator]
 _TABLES, _SUBSPACE, _COINS = 3, 4, 5
 
 
-class ShardedSDNE(nn.Module):
-    """`SDNENetwork` whose tables are spread over ranks; `own` has this rank's rows, in one process all of them."""
+class ShardedSDNE(RankNetwork):
+    """`SDNENetwork` whose tables are spread over ranks."""
 
-    spread = ("own.first.table", "own.last.table", "own.last.bias", "own.damping.columns")
-    """What has a row for each own node."""
+    own: SDNENetwork
 
     def __init__(
         self,
@@ -52,9 +51,8 @@ class ShardedSDNE(nn.Module):
         empty: Callable[..., Tensor] = torch.empty,
     ):
         """`empty` makes the arrays that are as long as the own rows, in memory as a rule."""
-        super().__init__()
-        self.own, self._graph, self._draw, self._dropout = own, graph, draw, dropout
-        self._ranks: Ranks = graph.ranks
+        super().__init__(own, graph, ("first.table", "last.table", "last.bias", "damping.columns"))
+        self._draw, self._dropout = draw, dropout
         table = own.first.table
         self.rows = RankRows(graph, own.chunk_rows(), dtype=table.dtype, device=table.device, resident=resident)
         self.exchange = self.rows.exchange()
@@ -236,20 +234,21 @@ class ShardedSDNE(nn.Module):
         """σ(X W + b): m x h. None: of all entries, whatever is dropped in training."""
         network, seen = self.own, self.rows.block if epoch is None else self._seen(epoch)
         z = self._buffer("z", network.first.table.shape[1])
-        z.copy_(network.first.bias.expand_as(z))
-        table = network.first.table.detach()
-        coming = self.exchange.fetch(table, lent=True)
-        self._add_products(z, self._ranks.rank, table, seen)
+        table, bias, me = network.first.table.detach(), network.first.bias.detach(), self._ranks.rank
+        coming, alone = self.exchange.fetch(table, lent=True), self._ranks.size == 1
+        for c, own in enumerate(self.rows.slices):
+            block = seen(c, me)
+            product = bias.expand_as(z[own]) if block is None else block.matmul(table).add_(bias)
+            z[own] = network.activation(product) if alone else product
+        if alone:
+            return z
         for q, rows in coming:
-            self._add_products(z, q, rows, seen)
+            for c, own in enumerate(self.rows.slices):
+                if (block := seen(c, q)) is not None:
+                    z[own] += block.matmul(rows)
         for own in self.rows.slices:
             z[own] = network.activation(z[own])
         return z
-
-    def _add_products(self, out: Tensor, q: int, table: Tensor, seen: Callable[[int, int], Any]) -> None:
-        for c, own in enumerate(self.rows.slices):
-            if (block := seen(c, q)) is not None:
-                out[own] += block.matmul(table)
 
     def _vectors(self, activated: Tensor) -> Tensor:
         """Y of σ(Z): m x d."""
@@ -401,13 +400,16 @@ class ShardedSDNE(nn.Module):
         return size * ((2 * h + 1) * there + (2 * h + 1) * back + vectors)
 
 
-_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 26}
-"""Numbers that are squared at a time: what stays in a cache, or is worth a launch."""
+_AT_ONCE = 1 << 20
+"""Numbers that are squared at a time on the CPU: what stays in a cache."""
 
 
 def _squares(w: Tensor) -> Tensor:
-    """Σ w², some rows at a time, in float64; a GPU is not waited for."""
-    step = max(1, _AT_ONCE[w.device.type] // max(1, w.shape[-1]))
+    """Σ w² in float64; on the CPU some rows at a time, on a GPU by one launch that is not waited for."""
+    if w.is_cuda:
+        length: Tensor = torch.linalg.vector_norm(w, dtype=torch.float64)
+        return length.square()
+    step = max(1, _AT_ONCE // max(1, w.shape[-1]))
     return sum((part.double().square().sum() for part in torch.split(w, step)), w.new_zeros((), dtype=torch.float64))
 
 

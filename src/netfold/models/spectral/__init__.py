@@ -238,9 +238,9 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         return self.dim if self.matrix == "propagation" else self.dim + ends * max(16, self.dim // 3)
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        """The same as of parts; of blocks below 32 MiB, which the C library does not give back at once, four more."""
+        """The same as of parts; of blocks below 32 MiB, which the C library does not give back at once, seven more."""
         block = 4 * nodes * self._block()
-        return self._part_bytes(nodes, arcs, ranks) + (4 * block if block < 32 << 20 else 0)
+        return self._part_bytes(nodes, arcs, ranks) + (7 * block if block < 32 << 20 else 0)
 
     def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         """The table, the vectors, of the solver what has converged and six copies of its block; rows of the matrix.

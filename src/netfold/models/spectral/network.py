@@ -16,13 +16,15 @@ from torch.nn import functional
 from netfold.data.scaling import Block
 from netfold.errors import InputError
 from netfold.learn.layers import Tables
-from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, signs, truncated_svd
+from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, normals, signs, truncated_svd
 from netfold.learn.sparse_rows import SparseRows, parts, product_in_chunks
 
 __all__ = ["AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "centered", "walk_information", "whitening"]
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
+_IN_CACHE = 1 << 18
+"""Numbers of a long block that are worked on at a time, so that a second pass over them finds them in the cache."""
 _EXACT = 1000
 """Nodes up to which all is float64, as the solver is then exact."""
 _ORDER, _MU, _THETA = 10, 0.2, 0.5
@@ -85,8 +87,8 @@ class SpectralNetwork(Tables):
         super().__init__(shapes)
         self._matrix, self._power, self._regularization, self._two_sided = matrix, power, regularization, two_sided
         self.window = window
-        self._windowed: tuple[sparse.csr_array, sparse.csr_array] | None = None
-        """While a graph is fitted: its links, and the rows that walks make of them."""
+        self._made: dict[int, tuple[sparse.csr_array, sparse.csr_array]] = {}
+        """While a graph is fitted: of each side its links, and the rows of M that were made of them."""
         half = (dim + 1) // 2
         self._columns = [slice(0, half), slice(half, dim)] if two_sided else [slice(0, dim)]
 
@@ -97,14 +99,18 @@ class SpectralNetwork(Tables):
 
         `sums` of the known nodes, where not all of those are here.
         """
+        if sums is not None:
+            return self._rows_of(rows, sums)
+        if side not in self._made or self._made[side][0] is not rows:
+            self._made[side] = rows, self._rows_of(rows, self._known_sums(side))
+        return self._made[side][1]
+
+    def _rows_of(self, rows: sparse.csr_array, sums: LinkSums) -> sparse.csr_array:
         if self._matrix == "adjacency":
             return sparse.csr_array(rows / float(self.unit))
         if self.window > 1:
-            if self._windowed is None or self._windowed[0] is not rows:
-                self._windowed = rows, walk_information(rows, self.window)
-            return self._windowed[1]
+            return walk_information(rows, self.window)
         own = np.repeat(rows.sum(axis=1), np.diff(rows.indptr))
-        sums = sums or self._known_sums(side)
         added = self._regularization * sums.mean
         if self._matrix == "log":
             values = np.log1p(rows.data) / np.log1p(float(self.unit))
@@ -133,21 +139,22 @@ class SpectralNetwork(Tables):
         """The vectors of nodes with these rows of links, m x n for each side: m x d."""
         vectors = self._placed(sides)
         for rows, columns in zip(sides, self._columns, strict=True):
-            none = torch.from_numpy(np.diff(rows.indptr) == 0)
-            vectors[none, columns] = self.mean[columns].cpu()
-        self._windowed = None
-        return vectors.numpy()
+            none = torch.from_numpy(np.diff(rows.indptr) == 0).to(vectors.device)
+            vectors[none, columns] = self.mean[columns]
+        self._made.clear()
+        placed: npt.NDArray[np.float32] = vectors.numpy(force=True)
+        return placed
 
     def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
-        """The same with zeros where there are no links."""
+        """The same with zeros where there are no links, where the table is."""
         blocks = [self._through(self.weighed(rows, side), side) for side, rows in enumerate(sides)]
-        return torch.cat(blocks, dim=1)
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
 
     def _through(self, matrix: sparse.csr_array, side: int) -> Tensor:
         basis = self.basis[:, self._columns[side]].contiguous()
-        vectors = product_in_chunks(matrix, _CHUNK, basis)
+        vectors = product_in_chunks(matrix, _CHUNK, basis, device=basis.device)
         if self._matrix == "propagation":
-            return centered(vectors, self.shift.cpu()) @ self.turn.cpu()
+            return centered(vectors, self.shift) @ self.turn
         return functional.normalize(vectors, dim=1) if self._matrix == "prone" else vectors
 
     def solve(self, sides: Sequence[sparse.csr_array], settings: Settings) -> bool:
@@ -177,13 +184,14 @@ class SpectralNetwork(Tables):
         roots = np.sqrt(rows.sum(axis=1) + self._added)
         roots = np.where(roots > 0, roots, 1)
         walk = self.weighed(rows)
-        return sparse.csr_array(sparse.diags_array(roots) @ walk @ sparse.diags_array(1 / roots))
+        values = np.repeat(roots, np.diff(walk.indptr)) * walk.data * (1 / roots)[walk.indices]
+        return sparse.csr_array((values, walk.indices, walk.indptr), shape=walk.shape)
 
     def _finish(self, sides: Sequence[sparse.csr_array]) -> None:
         """Bring vectors to a mean square length of 1, and find the mean vector, of nodes that have links."""
         vectors = self._placed(sides)
         for rows, columns in zip(sides, self._columns, strict=True):
-            own = vectors[torch.from_numpy(np.diff(rows.indptr) > 0), columns]
+            own = vectors[torch.from_numpy(np.diff(rows.indptr) > 0).to(vectors.device), columns]
             size = float(own.double().square().sum(1).mean().sqrt()) * len(sides) ** 0.5
             scale = 1 / size if size > 0 and self._matrix != "prone" else 1.0  # whose vectors are of length 1
             self.mean[columns] = (own.double().mean(0) * scale).to(self.mean)
@@ -245,7 +253,7 @@ class SpectralNetwork(Tables):
         they end at is whitened, so that all directions tell alike.
         """
         n, dim = self.basis.shape
-        x = torch.randn(n, dim, generator=settings.generator, dtype=torch.float32).to(self.basis.device)
+        x = normals((n, dim), settings.generator, self.basis)
         walk = walk.with_values(walk.values.float())
         degrees = self.get_buffer("sums0")
         weights = (degrees / degrees.sum()).float()
@@ -503,12 +511,21 @@ def _gaussian(walk: SparseRows, sums: Tensor, x: Tensor) -> Tensor:
     """
     from scipy.special import iv
 
-    def shifted(y: Tensor) -> Tensor:  # M y
-        return (1 - _MU) * y - (sums * walk.matmul(y) + y) / (sums + 1)
+    some = len(x) if x.is_cuda else max(1, _IN_CACHE // x.shape[1])
+
+    def shifted(y: Tensor) -> Tensor:  # M y = (1 - μ) y - (A y + y) / (D + 1)
+        near = walk.matmul(y)
+        for part in parts(len(y), some):
+            near[part].mul_(sums[part]).add_(y[part]).div_(sums[part] + 1)
+            torch.sub((1 - _MU) * y[part], near[part], out=near[part])
+        return near
 
     before, now = x, 0.5 * shifted(shifted(x)) - x
     total = float(iv(0, _THETA)) * before - 2 * float(iv(1, _THETA)) * now
     for k in range(2, _ORDER):
-        before, now = now, shifted(shifted(now)) - 2 * now - before
-        total += (-1) ** k * 2 * float(iv(k, _THETA)) * now
+        twice, factor = shifted(shifted(now)), (-1) ** k * 2 * float(iv(k, _THETA))
+        for part in parts(len(x), some):
+            twice[part].sub_(2 * now[part]).sub_(before[part])
+            total[part] += factor * twice[part]
+        before, now = now, twice
     return total

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
+from netfold.cluster.network import RankNetwork
 from netfold.models.spectral.network import LinkSums, Settings, SpectralNetwork, centered, whitening
 
 __all__ = ["ShardedSpectral"]
@@ -29,16 +29,14 @@ _CHUNK = 1 << 14
 """Rows that are multiplied at a time."""
 
 
-class ShardedSpectral(nn.Module):
-    """`SpectralNetwork` whose table is spread over ranks; `own` has this rank's rows, in one process all of them."""
+class ShardedSpectral(RankNetwork):
+    """`SpectralNetwork` whose table is spread over ranks."""
 
-    spread = ("own.basis", "own.sums0")
-    """What has a row for each own node."""
-    facts: ClassVar[dict[str, float]] = {}
+    own: SpectralNetwork
 
     def __init__(self, own: SpectralNetwork, graph: RankGraph, matrix: str, regularization: float):
-        super().__init__()
-        self.own, self._graph, self._matrix, self._ranks = own, graph, matrix, graph.ranks
+        super().__init__(own, graph, ("basis", "sums0"))
+        self._matrix = matrix
         dtype = torch.float64 if graph.n_nodes <= _EXACT else torch.float32
         self.rows = RankRows(graph, _CHUNK, dtype=dtype, device=own.basis.device)
         self.exchange = self.rows.exchange()

@@ -59,8 +59,8 @@ _MOST = 5
 class Range:
     """The numbers from `low` to `high`, both included, as a kind of node; kinds like this have an order.
 
-    >>> print(Range(4, 9, "degree"), Range(1, 1, "core"), sep=" | ")
-    degree 4-9 | core 1
+    >>> print(Range(4, 9, "degree"), Range(1, 1, "core"), Range(1990, 2004, "year"), sep=" | ")
+    degree 4-9 | core 1 | year 1990-2004
     """
 
     low: float
@@ -68,8 +68,15 @@ class Range:
     measure: str
 
     def __str__(self) -> str:
-        low, high = (f"{x:,}" if isinstance(x, int) else f"{x:,.4g}" for x in (self.low, self.high))
+        low, high = (_as_text(x) for x in (self.low, self.high))
         return f"{printable(self.measure)} {low}" + (f"-{high}" if self.high > self.low else "")
+
+
+def _as_text(x: float) -> str:
+    """A number for a legend; up to four digits without a comma, which a year has not."""
+    if not isinstance(x, int):
+        return f"{x:,.4g}"
+    return str(x) if abs(x) < 10_000 else f"{x:,}"
 
 
 def by_degree(graph: Any) -> dict[Any, Range]:

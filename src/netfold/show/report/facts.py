@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from netfold.data.checks import unique_values
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -68,7 +69,7 @@ def losses(model: Any) -> dict[str, Any]:
     history = getattr(model, "history_", [])
     if not history:
         return {"epochs": [], "terms": {}}
-    rows = np.unique(np.linspace(0, len(history) - 1, min(len(history), _DRAWN)).round().astype(int)).tolist()
+    rows = unique_values(np.linspace(0, len(history) - 1, min(len(history), _DRAWN)).round().astype(int)).tolist()
     terms = {name: [_finite(x) for x in values] for name, values in loss_curves([history[i] for i in rows]).items()}
     return {"epochs": [history[i]["epoch"] for i in rows], "terms": terms}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import widths
 from netfold.data.graph import Graph
@@ -121,9 +122,12 @@ def _of_attributes(embedding: Embedding, data: Graph | Hypergraph) -> list[Class
 
 
 def degrees_of(embedding: Embedding, data: Graph | Hypergraph) -> npt.NDArray[np.float64]:
-    """How many edges each node has; 0 where the data does not know it."""
+    """How many neighbors each node has, in either direction; 0 where the data does not know it."""
     at = data.nodes.find(embedding.nodes)
-    own = data.degrees.astype(np.float64)
+    if isinstance(data, Graph) and data.directed:
+        own = np.diff(links(data, directed=False, weights=False, loops="keep").indptr).astype(np.float64)
+    else:
+        own = data.degrees.astype(np.float64)
     return np.where(at >= 0, own[at], 0.0) if len(own) else np.zeros(len(at))
 
 

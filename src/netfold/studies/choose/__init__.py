@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from netfold.data.checks import is_whole
+from netfold.data.checks import is_whole, unique_values
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import enumerated, printable
@@ -211,7 +211,7 @@ def _reached(graph: Graph, nodes: int, seed: int) -> npt.NDArray[np.int64]:
             front = front[: nodes - len(rows)]
             seen[front] = True
             rows = np.concatenate([rows, front])
-            near = np.unique(matrix[front].indices)
+            near = unique_values(matrix[front].indices)
             front = rng.permutation(near[~seen[near]])
         if len(rows) >= nodes:
             break

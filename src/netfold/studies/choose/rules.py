@@ -88,6 +88,9 @@ def _table(name: str) -> Table:
 
 PURPOSES = {task.short: task.purpose for task in TASKS.values() if task.purpose}
 """What is wanted of the vectors, by the short names of tasks; "near" where nothing is said."""
+_BY_RULES_OF = {"tuples": "link", "cluster": "classify"}
+"""Tasks without rules of their own, and those whose rules say as much: tuples are the links of a hypergraph, and where
+classes can be learned, they can be found."""
 
 _LARGE = 200_000
 """Nodes, above which hundreds of epochs are hours on a CPU (docs/benchmarks.md: 36 s an epoch at a million)."""
@@ -329,10 +332,11 @@ def rules_table() -> str:
 def purpose_named(task: str | None) -> str:
     """The short name of the task that is meant.
 
-    >>> purpose_named("new_nodes"), purpose_named("link-prediction"), purpose_named(None)
+    >>> purpose_named("new_nodes"), purpose_named("tuples"), purpose_named(None)
     ('new-nodes', 'link', 'near')
     """
     name = "near" if task is None else task_named(task).short
+    name = _BY_RULES_OF.get(name, name)
     if name not in PURPOSES:
         raise InputError(f"there are no rules to choose a model for {task!r} by; there are for {', '.join(PURPOSES)}")
     return name
@@ -371,6 +375,7 @@ _PLACES = (
 )  # fmt: skip
 _ALIKE = ("roles", "centrality", "regular-equivalence")
 _LATER = ("out-of-sample",)
+_TUPLES = ("hyperedges",)
 _COLD = ("cold-start",)
 _SURE = ("uncertainty", "calibration")
 
@@ -399,17 +404,22 @@ SPACE = (
         for form in ("prone", "laplacian")
     ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
-    Entrant("spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER)),
-    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", _PLACES),
-    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
-    Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
-    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
-    Entrant("spectral", {"matrix": "normalized"}, "eigenvectors of the normalised adjacency", (*_PLACES, *_LATER)),
-    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
+    Entrant(
+        "spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER, *_TUPLES)
+    ),
+    Entrant(
+        "spectral", {"matrix": "normalized"}, "those, and the roughest: eigenvectors of the normalised adjacency",
+        (*_PLACES, *_LATER, *_TUPLES),
+    ),
     Entrant(
         "spectral", {"matrix": "laplacian", "dim": 32}, "fewer numbers say less, and guess more",
-        ("link-prediction", "clustering", "out-of-sample"), lambda x: 64 < x.nodes <= _HUGE,
+        ("link-prediction", "clustering", "out-of-sample", *_TUPLES), lambda x: 64 < x.nodes <= _HUGE,
     ),
+    Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
+    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
+    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", (*_PLACES, *_TUPLES)),
+    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", (*_PLACES, *_TUPLES)),
+    Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant(
         "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",
         ("link-prediction",), lambda x: x.nodes > 64,
@@ -427,6 +437,10 @@ SPACE = (
         "sdne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _PLACES,
         lambda x: bool(x.attributes),
     ),
+    Entrant(
+        "sdne", {"row_damping": 0.5, "column_damping": 0.5}, "links of hubs weighed down, beside attributes",
+        ("link-prediction",), lambda x: bool(x.attributes),
+    ),
     Entrant("sdne", {"hidden": ()}, "one layer: a factorisation that weighs links above zeros", _PLACES),
     Entrant("line", {}, "its defaults", ("link-prediction", "classification", "reconstruction")),
     Entrant("drne", {}, "its defaults", _ALIKE),
@@ -437,6 +451,7 @@ SPACE = (
     Entrant("depthlgp", {}, "its defaults", _LATER),
     # ---------------------------------------------------------------- hyperedges
     Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
+    Entrant("dhne", {"counts": True}, "and how often the nodes of a tuple meet, two by two", _TUPLES),
     Entrant(
         "dhne", {"attribute_weight": 0.0}, "tuples alone, where attributes lead astray",
         ("hyperedges", "classification", "clustering", "visualization", "roles"), lambda x: bool(x.attributes),
@@ -473,5 +488,5 @@ def entrants(task: str, facts: Facts) -> list[Entrant]:
         rule = rule_for(known.short, facts)
         before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
         own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
-    some = [x for x in own if MODELS[x.model].reads == kind]
+    some = [x for x in own if MODELS[x.model].reads == kind or (facts.hyperedges and x.model == "spectral")]
     return list({(x.model, repr(sorted(x.settings.items()))): x for x in reversed(some)}.values())[::-1]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netfold.data.hypergraph import Hypergraph, clique_expansion
 from netfold.data.text import type_in_words
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
@@ -112,12 +113,15 @@ def fit_with_base(
 
 
 def readable(model: Embedder, graph: Any) -> Any:
-    """The graph as a model reads it: without attributes, where it reads none.
+    """The graph as a model reads it: without attributes, where it reads none; of a hypergraph, where it reads graphs,
+    its pairs of nodes that share hyperedges (the clique expansion).
 
     >>> ring = Graph.from_edges([(1, 2), (2, 3)], attributes={i: {"age": i} for i in (1, 2, 3)})
     >>> readable(model_named("line"), ring).attributes is None
     True
     """
+    if isinstance(graph, Hypergraph) and model.reads == "graph":
+        graph = clique_expansion(graph)
     known = getattr(graph, "attributes", None)
     return graph if known is None or model._reads_attributes() else graph.with_attributes(None)
 

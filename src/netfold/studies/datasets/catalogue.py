@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from netfold.data.checks import unique_values
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes, typed_nodes
@@ -258,7 +259,7 @@ def hypergraph(dataset: Dataset, *, part: str = "train", attributes: bool = Fals
     else:
         at = _rows_of(dataset, part, split)
         ids = {role: column[at] for role, column in whole.items()}
-    roles, of_role = tuple(whole), {role: Nodes.of(np.unique(column)) for role, column in whole.items()}
+    roles, of_role = tuple(whole), {role: Nodes.of(unique_values(column)) for role, column in whole.items()}
     counts = [len(nodes) for nodes in of_role.values()]
     places = [of_role[role].positions(ids[role]) for role in roles]
     rows = np.stack(places, axis=1) + np.cumsum([0, *counts[:-1]])
@@ -333,7 +334,7 @@ def _until(dataset: Dataset, directed: bool, until: float) -> Graph:
 def _with_all_nodes(graph: Graph, dataset: Dataset) -> Graph:
     """The same graph with the nodes that only another table of the data set names."""
     tables = [table(dataset.name, name) for name in _TABLES_OF_NODES if dataset.has(name)]
-    nodes = Nodes.of(np.unique(np.concatenate([np.array(list(graph.nodes)), *(t["node"] for t in tables)])))
+    nodes = Nodes.of(unique_values(np.concatenate([np.array(list(graph.nodes)), *(t["node"] for t in tables)])))
     entries = graph.adjacency.tocoo()
     u, v = (nodes.positions(graph.nodes)[ends] for ends in entries.coords)
     wider = sparse.coo_array((entries.data, (u, v)), shape=(len(nodes), len(nodes)))

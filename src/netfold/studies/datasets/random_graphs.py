@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from netfold.data.checks import Floats, Ints, check_count, check_share, is_between
+from netfold.data.checks import Floats, Ints, check_count, check_share, is_between, unique_values
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes, typed_nodes
@@ -105,15 +105,8 @@ def distinct_integers(rng: np.random.Generator, count: int, among: int) -> Ints:
         return rng.permutation(among)[:count]
     numbers: Ints = np.empty(0, np.int64)
     while len(numbers) < count:
-        numbers = _once(np.concatenate([numbers, rng.integers(among, size=_some_more(count - len(numbers)))]))
+        numbers = unique_values(np.concatenate([numbers, rng.integers(among, size=_some_more(count - len(numbers)))]))
     return rng.permutation(numbers)[:count]
-
-
-def _once(values: Ints) -> Ints:
-    """Each value once, in order; by sorting, which is many times faster than the hashing of `np.unique`."""
-    ordered = np.sort(values)
-    different: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return different
 
 
 def _some_more(count: int) -> int:

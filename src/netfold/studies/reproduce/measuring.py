@@ -199,18 +199,10 @@ class _Fits:
         from netfold.studies.compare import readable
 
         cls, start = MODELS[model], time.process_time()
-        graph = _as_read(cls, graph)
         vectors = {} if base is None else {"embedding": base}
         own = cls(**config_from_json(cls, options))
         fitted = own.fit(readable(own, graph), **vectors, progress=self.how.progress)
         return fitted, time.process_time() - start
-
-
-def _as_read(cls: Any, graph: Any) -> Any:
-    """Of a hypergraph, a model of graphs is fitted to the clique expansion."""
-    from netfold.data.hypergraph import Hypergraph, clique_expansion
-
-    return clique_expansion(graph) if isinstance(graph, Hypergraph) and cls.reads == "graph" else graph
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ class MapView {
     const { camera, canvases } = this;
     const { clientWidth: width, clientHeight: height } = canvases[0].parentElement;
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    if (!width || !height) return; // it is not shown, and no zoom would come back from nothing
     if (width === camera.width && height === camera.height && ratio === this.ratio) return;
     const zoom = camera.zoom;
     this.ratio = ratio;

@@ -1,0 +1,93 @@
+"""On a GPU: what is drawn there, what has a way of its own there, and every model, against the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+import netfold as nf
+from lgp_processes import random_graph, random_process
+from netfold.learn import skipgram
+from netfold.learn.draws import normal, numbers_below, permutation, uniform
+from netfold.learn.sparse_rows import SparseRows
+from netfold.models.lgp.neighborhoods import Caps, read_around
+from netfold.studies.datasets.random_graphs import chung_lu
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")]
+
+DEVICES = ("cpu", "cuda")
+
+
+def seeded() -> torch.Generator:
+    return torch.Generator().manual_seed(3)
+
+
+def test_what_is_drawn_is_the_same():
+    for draw in (
+        lambda d: uniform((300, 7), seeded(), d, few=0),
+        lambda d: permutation(100_000, seeded(), d, large=True),
+        lambda d: numbers_below(10**13, 100_000, seeded(), d, large=True),
+    ):
+        one, two = (draw(d).cpu() for d in DEVICES)
+        assert torch.equal(one, two)
+    one, two = (normal((300, 7), seeded(), d, few=0).cpu() for d in DEVICES)
+    torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("density", [0.02, 0.5])
+def test_products_are_added_in_place(density):
+    """Columns without entries, for which a list of those that have some is kept, and hardly any."""
+    rng = np.random.default_rng(0)
+    matrix = sparse.csr_array(sparse.random_array((20, 90), density=density, rng=rng, dtype=np.float32))
+    dense, start = rng.normal(size=(20, 8)).astype(np.float32), rng.normal(size=(90, 8)).astype(np.float32)
+    out = torch.from_numpy(start.copy()).cuda()
+    SparseRows.from_scipy(matrix, device="cuda").add_transposed_matmul(torch.from_numpy(dense).cuda(), out)
+    np.testing.assert_allclose(out.cpu(), start + matrix.T @ dense, rtol=1e-5, atol=1e-5)
+
+
+def test_groups_of_new_nodes_are_placed_as_on_the_cpu():
+    matrix, ways = sparse.csr_array(random_graph(30)), []
+    new, group = np.array([0, 3, 9, 4, 0, 7, 11, 12]), np.array([0, 0, 0, 2, 5, 5, 6, 6])
+    for device in DEVICES:
+        process = random_process(30, "all", hidden=5).to(device)
+        around = read_around(matrix, new, group, Caps(), torch.Generator(), dtype=torch.float64, device=device)
+        placed = process(around)
+        placed.square().sum().backward()
+        grads = [p.grad.to_dense() for p in process.parameters() if p.grad is not None]
+        ways.append([x.detach().cpu() for x in (placed, *grads)])
+    assert len(ways[0]) >= 5
+    for one, two in zip(*ways, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-8, atol=1e-10)
+
+
+def fitted(name: str, device: str) -> Any:
+    few: dict[str, Any] = {"epochs": 4, "device": device}
+    if name == "dhne":
+        rng = np.random.default_rng(0)
+        triples = {(f"u{a}", f"i{b}", f"t{c}") for a, b, c in rng.integers(30, size=(400, 3)).tolist()}
+        types = {node: node[0] for triple in triples for node in triple}
+        graph: Any = nf.Hypergraph.from_tuples(sorted(triples), types)
+        return nf.DHNE(dim=8, dropout=0.0, **few).fit(graph, progress=False)
+    graph = chung_lu(400, 1600)
+    if name == "depthlgp":
+        vectors = np.random.default_rng(0).normal(size=(400, 8)).astype(np.float32)
+        own = nf.Embedding(graph.nodes, vectors)
+        return nf.DepthLGP(samples=64, starts="given", **few).fit(graph, own, progress=False)
+    return nf.MODELS[name](dim=16, **few).fit(graph, progress=False)
+
+
+@pytest.mark.parametrize("name", ["sdne", "drne", "dhne", "dvne", "line", "node2vec", "depthlgp"])
+@pytest.mark.parametrize("stays", [100_000, 10])
+def test_a_model_descends_as_on_the_cpu(name, stays):
+    """As small graphs do, and by the rules of large ones; but for DHNE's dropout, whose coins are each device's own."""
+    usual, skipgram._STAYS = skipgram._STAYS, stays
+    try:
+        one, two = ([x["objective"] for x in fitted(name, d).history_] for d in DEVICES)
+    finally:
+        skipgram._STAYS = usual
+    np.testing.assert_allclose(one, two, rtol=2e-3)
+    assert one[-1] != one[0]
