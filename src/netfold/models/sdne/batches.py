@@ -14,6 +14,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.checks import unique_values
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.scaling import Block
@@ -142,7 +143,7 @@ def with_two_steps(
         )
     shares = sparse.diags_array(1 / np.maximum(np.diff(near.indptr), 1).astype(np.float32))
     both = sparse.csr_array(near @ shares @ near)
-    some = np.unique(np.linspace(0, len(near.indptr) - 2, _ROWS).astype(np.int64))
+    some = unique_values(np.linspace(0, len(near.indptr) - 2, _ROWS).astype(np.int64))
     at = near[some].toarray() > 0
     usual = both[some].toarray()[at].mean(dtype=np.float64) if at.any() else 0.0
     if usual <= 0:
