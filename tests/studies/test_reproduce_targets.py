@@ -30,6 +30,7 @@ def test_the_targets_are_those_that_were_set() -> None:
         ("sdne-blogcatalog", "decoder, both figures"): {"MAP": 0.7} | dict.fromkeys(PRECISIONS, 0.95),
         ("sdne-blogcatalog", "decoder, one ranking"): dict.fromkeys(PRECISIONS, 0.97),
         ("sdne-grqc-links", "SDNE"): {"precision@1000": 0.976, "precision@10000": 0.28},
+        ("sdne-grqc-links", "SDNE, with a skip"): {"precision@1000": 0.976, "precision@10000": 0.28},
         ("sdne-blogcatalog-labels", "SDNE"): {
             "micro-F1@10%": 0.36,
             "micro-F1@90%": 0.44,
