@@ -151,7 +151,7 @@ def with_two_steps(
     weight = np.float32(skip * abs(decoded(some)[at].mean(dtype=np.float64)) / usual)
 
     def summed(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        return decoded(rows) + weight * both[rows].toarray()
+        return np.asarray(decoded(rows) + weight * both[rows].toarray(), np.float32)
 
     return summed
 
