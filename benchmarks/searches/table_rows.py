@@ -95,6 +95,11 @@ SEARCHES = {
         {"overlap": (1.0, 4.0), "beta": (10.0, 5.0, 2.0, 20.0)},
         "inner", {"score": "decoder"}, (0,),
     ),
+    "grqc-skip": Search(
+        "sdne-grqc-links", "sdne", {"alpha": 0.2, "beta": 1.0, "dim": 100},
+        {"skip": (2.0, 1.0, 4.0, 0.5, 8.0)},
+        "inner", {"score": "decoder"}, (0, 1),
+    ),
     "newsgroups": Search(
         "sdne-newsgroups", "sdne", {"dim": 100, "hidden": [200], "epochs": 200},
         {"alpha": (1.0, 10.0, 100.0), "epochs": (3, 10, 30, 200), "lr": (0.001, 0.003)},

@@ -84,7 +84,7 @@ def test_vectors_whose_products_are_the_similarity_are_perfect(draw: np.random.G
     random = Embedding(range(34), draw.normal(size=(34, 8)))
     made = regular_equivalence(random, graph)
     assert abs(made.figures["Kendall τ"]) < 0.2
-    assert set(made.baselines) == {"spectral", "normalised SVD", *pair_scorers(graph)}
+    assert set(made.baselines) == {"spectral", "normalised SVD", *pair_scorers(graph), "degrees of neighbors"}
     assert not regular_equivalence(random, graph, baselines=False).baselines
 
 
@@ -155,3 +155,13 @@ def test_no_dense_square(monkeypatch: pytest.MonkeyPatch) -> None:
     central.betweenness(graph, np.tile(sources, 4))
     regular_equivalence(degree_features(graph), graph, pairs=20_000, baselines=False)
     assert 0 < largest[0] <= 1 << 21
+
+
+def test_the_degrees_of_neighbors_are_multiplied_as_a_loop_does_it(draw: np.random.Generator) -> None:
+    graph = karate()
+    linked = graph.adjacency.toarray() > 0
+    degrees = linked.sum(axis=1)
+    around = [np.mean([degrees[j] for j in range(34) if linked[i, j]]) for i in range(34)]
+    found = regular_equivalence(Embedding(range(34), draw.normal(size=(34, 2))), graph)
+    product = regular_equivalence(Embedding(range(34), np.array(around)[:, None]), graph, score="dot", baselines=False)
+    assert found.baselines["degrees of neighbors"] == pytest.approx(dict(product.figures), abs=1e-3)

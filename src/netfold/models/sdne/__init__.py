@@ -125,6 +125,13 @@ class SDNE(Embedder["SDNENetwork"]):
         at_least=0,
         below=1,
     )
+    skip: float = option(
+        0.0,
+        "how much of what two steps lead to (resource allocation, Σ 1/d_k over shared neighbors) is added to what the "
+        "decoder says of a pair, each over its mean at known links; for links that are not there yet; costs as much as "
+        "there are paths of two steps, when pairs are scored",
+        at_least=0,
+    )
     init: str = option(
         "svd",
         "the start: svd (where a linear autoencoder would end), dbn (the chapter's deep belief network, for sigmoid "
@@ -185,7 +192,12 @@ class SDNE(Embedder["SDNENetwork"]):
         if whole.nodes != self.embedding_.nodes:
             raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
         block = self._read_attributes(whole).block
-        return self.network_.pair_decoder(whole.adjacency, block, both_ways=not whole.directed)
+        decoded = self.network_.pair_decoder(whole.adjacency, block, both_ways=not whole.directed)
+        if not self.skip:
+            return decoded
+        from netfold.models.sdne.batches import with_two_steps
+
+        return with_two_steps(decoded, whole, self.skip)
 
     # ---------------------------------------------------------------- what an Embedder asks
 

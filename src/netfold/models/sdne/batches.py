@@ -14,6 +14,9 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from netfold.data.checks import unique_values
+from netfold.data.edges import links
+from netfold.data.graph import Graph
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import side_by_side, taken
 from netfold.errors import InputError
@@ -33,6 +36,7 @@ __all__ = [
     "gaps_of",
     "in_units",
     "overlap",
+    "with_two_steps",
 ]
 
 
@@ -118,6 +122,38 @@ def overlap(matrix: sparse.csr_array) -> sparse.csr_array:
     if common.nnz:
         common.data /= common.data.mean(dtype=np.float64).astype(np.float32)
     return common
+
+
+_ROWS = 512
+"""Nodes at whose links it is seen how large the decoder's numbers are."""
+
+
+def with_two_steps(
+    decoded: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]], graph: Graph, skip: float
+) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
+    """What a decoder says of pairs, and beside it `skip` times Σ_k 1/d_k over the neighbors k that both have.
+
+    Both are over their mean at known links (of up to 512 nodes, evenly chosen), and the sum in the decoder's units.
+    """
+    near = links(graph, directed=False, weights=False, loops="drop", dtype=np.float32)
+    if (paths := float(np.square(np.diff(near.indptr).astype(np.float64)).sum())) > MOST_PATHS:
+        raise InputError(
+            f"skip is summed over {paths:,.0f} paths of two steps, and at most {MOST_PATHS:,} are taken; "
+            "this graph's hubs have too many neighbors for it: use skip=0"
+        )
+    shares = sparse.diags_array(1 / np.maximum(np.diff(near.indptr), 1).astype(np.float32))
+    both = sparse.csr_array(near @ shares @ near)
+    some = unique_values(np.linspace(0, len(near.indptr) - 2, _ROWS).astype(np.int64))
+    at = near[some].toarray() > 0
+    usual = both[some].toarray()[at].mean(dtype=np.float64) if at.any() else 0.0
+    if usual <= 0:
+        return decoded
+    weight = np.float32(skip * abs(decoded(some)[at].mean(dtype=np.float64)) / usual)
+
+    def summed(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        return np.asarray(decoded(rows) + weight * both[rows].toarray(), np.float32)
+
+    return summed
 
 
 DENSE_LIMIT = 20_000
