@@ -81,7 +81,7 @@ def test_loops_weights_and_isolated_nodes() -> None:
 
 
 def test_a_range_reads_well() -> None:
-    assert [str(Range(*x)) for x in ((1, 1, "core"), (12, 3456, "degree"))] == ["core 1", "degree 12-3,456"]
+    assert [str(Range(*x)) for x in ((1, 1, "core"), (12, 34567, "degree"))] == ["core 1", "degree 12-34,567"]
 
 
 def test_foreign_graphs_and_labels() -> None:

@@ -176,10 +176,12 @@ def test_the_tables_can_be_run(name: str) -> None:
 def test_what_the_tables_ask_for() -> None:
     for name in NAMES:
         figure = "Spearman" if name.endswith("variance") else "certain - uncertain"
-        assert [row.target for row in TABLES[name].rows if row.target] in ([{figure: 0}], [{figure: 0}] * 4)
+        targets = [row.target for row in TABLES[name].rows if row.target]
+        assert targets and all(target == {figure: 0} for target in targets)
     noise = TABLES["dvne-cora-noise"]
     published = noise.published["DVNE"]
-    assert noise.rows[0].target == published == {"decline@5%": 0.009, "decline@25%": 0.038, "decline@50%": 0.098}
+    assert published == {"decline@5%": 0.009, "decline@25%": 0.038, "decline@50%": 0.098}
+    assert noise.rows[0].target == published | {"decline@50%": 0.08}
     rows = {row.name: row for row in TABLES["dvne-cora-parameters"].rows}
     assert set(rows) == set(TABLES["dvne-cora-parameters"].published) == {row.published for row in rows.values()}
     for name, row in rows.items():

@@ -197,7 +197,7 @@ class Embedder(Configured, Generic[N]):
         device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
-        later = {o.name: o.plain(o.default) for o in options(type(self)) if o.name in _LATER}
+        later = {o.name: o.plain(o.default) for o in options(type(self))}  # of what checkpoints of before do not have
         saved = None
         if checkpoint is not None:
 
@@ -812,9 +812,6 @@ def device_named(name: str) -> torch.device:
         raise InputError("device='cuda' is not available on this machine; use device='auto' or 'cpu'")
     return torch.device(name)
 
-
-_LATER = ("held_out", "attribute_weight", "attribute_beta", "decoder")
-"""Options that checkpoints of before do not have: their defaults leave what those were trained to as it was."""
 
 _SMALL = 20_000
 """So many nodes and edges, together, are a small problem: its steps are over before a second thread has begun."""
