@@ -384,7 +384,7 @@ def test_an_array_is_the_same_graph_as_a_file_without_a_header(
 )
 def test_two_columns_that_differ_by_the_word_for_the_end_are_the_ends(header: str, ends: tuple[int, int]) -> None:
     names = header.split(",")
-    rows = [[f"{name} {i}" for name in names] for i in range(3)]
+    rows = [[f"node {i + j}" for j in range(len(names))] for i in range(3)]
     assert tuple_columns(names, rows) == ()
     assert edge_roles(names, rows, len(names))[:2] == ends
 
@@ -393,6 +393,14 @@ def test_two_columns_that_differ_by_the_word_for_the_end_are_the_ends(header: st
 def test_three_of_a_kind_are_a_tuple(header: str) -> None:
     names = header.split(",")
     assert tuple_columns(names, [["x", "y", "z"]]) == tuple(names)
+
+
+@pytest.mark.parametrize("header", ["customer,address1,address2", "customer,first_name,second_name"])
+def test_columns_that_are_counted_and_share_nothing_are_no_ends(header: str) -> None:
+    names = header.split(",")
+    rows = [[f"{name} {i}" for name in names] for i in range(3)]
+    assert tuple_columns(names, rows) == tuple(names)
+    assert edge_roles(names, rows, 3)[:2] == (0, 1)
 
 
 def test_times_of_start_and_end_are_no_ends() -> None:

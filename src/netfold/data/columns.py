@@ -222,11 +222,11 @@ def edge_roles(
     """The role of each column; a ValueError says what is missing.
 
     What is chosen is taken. Otherwise the ends are the columns called so (source and target, from and to, ...) or as
-    two ends of one kind (from_airport and to_airport, author1 and author2), or the first two that are no time, weight,
-    type or number of the row; a weight is a column called weight, w, value, count, frequency, strength, or the third of
-    three columns without names; a time is a column called one (time, date, year, created_at, ...) that holds numbers or
-    dates, or one that holds dates or seconds since 1970 (without names also whole numbers that rise from row to row),
-    and is never a weight.
+    two ends of one kind (from_airport and to_airport; author1 and author2 where both name one of the same), or the
+    first two that are no time, weight, type or number of the row; a weight is a column called weight, w, value, count,
+    frequency, strength, or the third of three columns without names; a time is a column called one (time, date, year,
+    created_at, ...) that holds numbers or dates, or one that holds dates or seconds since 1970 (without names also
+    whole numbers that rise from row to row), and is never a weight.
     Four columns without names are KONECT's: source, target, weight, time.
 
     >>> edge_roles(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]], 4)
@@ -306,7 +306,7 @@ class _Table:
         """The columns of the ends: as chosen, or called so, or the first that may be."""
         free = [i for i in range(self.width) if i not in places.values()]
         ends = [places.get("source"), places.get("target")]
-        called = _named_ends([self.plain[i] if i in free else "" for i in range(self.width)])
+        called = self._named_ends(free)
         if ends == [None, None] and called is not None:
             ends = list(called)
         elif ends != [None, None]:
@@ -317,6 +317,17 @@ class _Table:
             raise ValueError("there is no column left for an end; an edge needs two, in two columns")
         source, target = (end if end is not None else likely.pop(0) for end in ends)
         return source, target
+
+    def _named_ends(self, free: Iterable[int]) -> tuple[int, int] | None:
+        """Of some columns, those called as ends; author1 and author2 where both name one of the same: address1 and
+        address2 do not."""
+        some = set(free)
+        plain = [name if i in some else "" for i, name in enumerate(self.plain)]
+        ends = _named_ends(plain, counted=False)
+        if ends is not None:
+            return ends
+        ends = _named_ends(plain)
+        return None if ends is None or set(self._columns[ends[0]]).isdisjoint(self._columns[ends[1]]) else ends
 
     def _likely(self, free: list[int], count: int) -> list[int]:
         """Columns that may be ends: without measures and times, types and numbers of rows, where enough are left."""
@@ -362,7 +373,7 @@ class _Table:
         """See `tuple_columns`."""
         assert self.names is not None
         relation = next((i for i, name in enumerate(self.plain) if name in _RELATION), None)
-        ends = _named_ends(self.plain)
+        ends = self._named_ends(range(self.width))
         if ends is not None and (not wanted or self.plain[ends[0]] in _SOURCE):
             if relation is None:
                 return ()
