@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from netfold.learn import losses, sparse_rows
+from netfold.learn.draws import kept
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, pass_back, xavier_
-from netfold.learn.sparse_rows import SparseRows, product_in_chunks
+from netfold.learn.sparse_rows import SomeRows, SparseRows, dropped, product_in_chunks
 
 sizes = st.integers(1, 12)
 
@@ -166,3 +167,39 @@ def test_gradients_passed_back_are_those_of_autograd() -> None:
 
     for one, other in zip(through(pass_back), through(torch.autograd.backward), strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.6])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_rows_read_in_place_are_those_rows(density: float, share: float) -> None:
+    rows, dense = some_rows(30, 12, density, 1)
+    only = torch.tensor([3, 4, 9, 17, 29])
+    place = torch.full((30,), -1, dtype=torch.int32)
+    place[only] = torch.arange(5, dtype=torch.int32)
+    some = SomeRows(rows, only, place)
+    if share:
+        some = dropped(some, share, torch.Generator().manual_seed(3))
+        coins = kept(some.key, len(rows.values), share, "cpu")
+        at = torch.arange(30).repeat_interleave(rows.crow.diff()), rows.col.long()
+        dense = dense.clone()
+        dense[at] = dense[at] * coins / (1 - share)
+    left, right, out = noise(12, 4), noise(5, 4, seed=1), noise(12, 4, seed=2)
+    assert len(some) == 5
+    torch.testing.assert_close(some.matmul(left), dense[only] @ left)
+    want = out + dense[only].T @ right
+    some.add_transposed_matmul(right, out)
+    torch.testing.assert_close(out, want)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.6])
+def test_rows_taken_with_a_known_number_of_entries_are_the_same(density: float) -> None:
+    rows, dense = some_rows(30, 12, density, 2)
+    only = torch.tensor([17, 4, 9, 3, 29])
+    taken = rows.take(only, int(rows.crow.diff()[only].sum()))
+    left, right, out = noise(12, 4), noise(5, 4, seed=1), noise(12, 4, seed=2)
+    torch.testing.assert_close(taken.matmul(left), dense[only] @ left)
+    want = out + dense[only].T @ right
+    taken.add_transposed_matmul(right, out)
+    torch.testing.assert_close(out, want)
+    torch.testing.assert_close(taken.column_sums(), dense[only].sum(0))
+    torch.testing.assert_close(taken.with_values(2 * taken.values).column_sums(), 2 * dense[only].sum(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 
@@ -64,6 +65,48 @@ def test_picked_out_rows_give_the_same_loss_as_all_rows(monkeypatch):
         assert {k: float(v) for k, v in one.items()} == pytest.approx({k: float(v) for k, v in two.items()})
         for a, p in zip(first, network.parameters(), strict=True):
             torch.testing.assert_close(a, gradient(p))
+
+
+@pytest.mark.parametrize("hold_out", [False, True])
+def test_rows_read_in_place_give_the_same_loss_as_picked_out(hold_out):
+    """What a GPU does of a large hypergraph, by the plain ways: several steps made ready at once."""
+    network, made = prepared(mixed(), hold_out=hold_out)
+    picked, in_place = (
+        epoch_of(network, dataclasses.replace(made, in_place=way), batch_size=3) for way in (False, True)
+    )
+    assert len(picked) == len(in_place) > 2
+    for one, other in zip(picked, in_place, strict=True):
+        losses, grads = [], []
+        for batch in (one, other):
+            network.zero_grad(set_to_none=True)
+            losses.append({k: float(v) for k, v in network.loss(batch).items()})
+            grads.append([gradient(p) for p in network.parameters()])
+        assert losses[0] == pytest.approx(losses[1])
+        for a, b in zip(*grads, strict=True):
+            torch.testing.assert_close(a, b)
+
+
+def test_what_is_dropped_in_place_is_drawn_by_a_key():
+    network, made = prepared(mixed())
+    first, again = (epoch_of(network, dataclasses.replace(made, in_place=True), dropout=0.4) for _ in range(2))
+    keys = [[rows.seen.key for rows in batch.types] for batch in first]
+    assert keys == [[rows.seen.key for rows in batch.types] for batch in again]
+    assert len({key for step in keys for key in step}) == sum(map(len, keys))
+    assert {rows.seen.share for batch in first for rows in batch.types} == {0.4}
+
+
+def test_weights_decay_in_the_optimizers_pass_of_a_large_hypergraph(monkeypatch):
+    """The same objective and, but for rounding, the same steps as where the loss adds the gradient of L_reg."""
+    options = {"dim": 4, "epochs": 3, "dropout": 0.0, "nu": 0.5, "hidden": 8, "seed": 1}
+    usual, large = (DHNE(**options) for _ in range(2))
+    usual.fit(mixed(), progress=False)
+    monkeypatch.setattr(skipgram, "_STAYS", 1)
+    monkeypatch.setattr("netfold.models.dhne.batches.is_large", lambda nodes: False)  # whose draws are others
+    large.fit(mixed(), progress=False)
+    assert large.network_.decays and not usual.network_.decays
+    for one, other in zip(usual.history_, large.history_, strict=True):
+        assert other["objective"] == pytest.approx(one["objective"], rel=1e-5)
+        assert other["regularization"] == pytest.approx(one["regularization"], rel=1e-5)
 
 
 def test_pieces_give_the_same_loss_as_one(monkeypatch):

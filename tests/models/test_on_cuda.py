@@ -13,7 +13,7 @@ import netfold as nf
 from lgp_processes import random_graph, random_process
 from netfold.learn import skipgram
 from netfold.learn.draws import normal, numbers_below, permutation, uniform
-from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.sparse_rows import SomeRows, SparseRows
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.studies.datasets.random_graphs import chung_lu
 
@@ -64,6 +64,30 @@ def test_the_kernel_of_a_product_is_the_product(width):
     assert torch.equal(csr_product(*parts, table), csr_product(*parts, table))
     csr_product(*parts, table, out)
     np.testing.assert_allclose(out.cpu(), start + want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [1, 33, 64, 200])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_the_kernel_of_some_rows_is_the_plain_way(width, share):
+    """In place and dropped, both ways; and by segments, where the columns are not counted."""
+    rng = np.random.default_rng(0)
+    matrix = sparse.csr_array(sparse.random_array((200, 90), density=0.1, rng=rng, dtype=np.float32))
+    only = torch.from_numpy(np.sort(rng.choice(200, 70, replace=False)))
+    place = torch.full((200,), -1, dtype=torch.int32)
+    place[only] = torch.arange(70, dtype=torch.int32)
+    left, right, start = (torch.from_numpy(rng.normal(size=(n, width)).astype(np.float32)) for n in (90, 70, 90))
+    ways = []
+    for device in DEVICES:
+        rows = SparseRows.from_scipy(matrix, device=device)
+        some = SomeRows(rows, only.to(device), place.to(device), share, 12345678901234567)
+        outs = [start.to(device) for _ in range(2)]
+        if device == "cpu":
+            outs = [x.clone() for x in outs]
+        some.add_transposed_matmul(right.to(device), outs[0])
+        rows.take(only.to(device), int(rows.crow.diff()[only].sum())).add_transposed_matmul(right.to(device), outs[1])
+        ways.append([x.cpu() for x in (some.matmul(left.to(device)), *outs)])
+    for one, two in zip(*ways, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5)
 
 
 def test_groups_of_new_nodes_are_placed_as_on_the_cpu():

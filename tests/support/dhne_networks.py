@@ -53,11 +53,10 @@ def prepared(hypergraph: Hypergraph, hold_out: bool = False, **changed):
     return network, made
 
 
-def epoch_of(network, made, *, batch_size=10**6, per_positive=2, seed=0):
+def epoch_of(network, made, *, batch_size=10**6, per_positive=2, seed=0, dropout=0.0):
     hidden = [network.similarity(i).width for i in range(len(network.schema.forms))]
-    return list(
-        batches(made, batch_size, per_positive=per_positive, hidden=hidden)(torch.Generator().manual_seed(seed))
-    )
+    of = batches(made, batch_size, per_positive=per_positive, hidden=hidden, dropout=dropout)
+    return list(of(torch.Generator().manual_seed(seed)))
 
 
 def gradient(p):

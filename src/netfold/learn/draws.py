@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 __all__ = [
-    "FEW", "STEP", "TABLE", "Chances", "normal", "numbers_below", "permutation", "scrambled", "uniform", "uniform_at",
+    "FEW", "FIRST", "SECOND", "STEP", "TABLE", "Chances", "kept", "normal", "numbers_below", "permutation", "scrambled",
+    "share_of_24_bits", "uniform", "uniform_at",
 ]  # fmt: skip
 
 FEW = 1 << 16
@@ -25,7 +26,7 @@ _PIECE = {"cpu": 1 << 16, "cuda": 1 << 26}
 """How many are computed at a time: what stays in a cache, or leaves most of a GPU's memory alone."""
 STEP = -7046029254386353131
 """SplitMix64's step from one number to the next, as a signed one ..."""
-_FIRST, _SECOND = -4658895280553007687, -7723592293110705685
+FIRST, SECOND = -4658895280553007687, -7723592293110705685
 """... and what each is multiplied by."""
 
 
@@ -132,6 +133,20 @@ def uniform_at(keys: Tensor, places: Tensor) -> Tensor:
     return _shifted(scrambled(places.add(1).mul_(STEP).add_(keys)), 64 - 53).double().mul_(2.0**-53)
 
 
+def kept(key: int, count: int, share: float, device: torch.device | str) -> Tensor:
+    """Whether each of so many places is not of a random share, drawn by a key: booleans; a kernel draws the same.
+
+    >>> round(float(kept(1, 100_000, 0.3, "cpu").double().mean()), 2)
+    0.7
+    """
+    return _shifted(_mixed(key, 0, count, torch.device(device)), 40) >= share_of_24_bits(share)
+
+
+def share_of_24_bits(share: float) -> int:
+    """How many of 2^24 numbers are that share of them."""
+    return round(share * (1 << 24))
+
+
 def _mixed(key: int, start: int, count: int, device: torch.device) -> Tensor:
     """The numbers `start` to `start` + `count` of the sequence of a key: 64 bits each, as signed integers."""
     return scrambled(torch.arange(start + 1, start + count + 1, device=device).mul_(STEP).add_(key))
@@ -139,8 +154,8 @@ def _mixed(key: int, start: int, count: int, device: torch.device) -> Tensor:
 
 def scrambled(z: Tensor) -> Tensor:
     """64 bits that look random for each 64 bits, in their place: SplitMix64 but for its steps."""
-    z = z.bitwise_xor_(_shifted(z, 30)).mul_(_FIRST)
-    z = z.bitwise_xor_(_shifted(z, 27)).mul_(_SECOND)
+    z = z.bitwise_xor_(_shifted(z, 30)).mul_(FIRST)
+    z = z.bitwise_xor_(_shifted(z, 27)).mul_(SECOND)
     return z.bitwise_xor_(_shifted(z, 31))
 
 

@@ -12,12 +12,19 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["WIDTHS", "csr_product", "lstm_backward", "lstm_forward"]
+from netfold.learn.draws import FIRST, SECOND, STEP
+
+__all__ = ["WIDEST", "WIDTHS", "add_segments", "csr_product", "lstm_backward", "lstm_forward", "some_product"]
 
 _COLUMNS = 256
 """Of a table, that a program reads at a time, at most."""
 WIDTHS = (16, 32, 64)
 """How wide a state may be: the weights that a program holds are four times its square."""
+WIDEST = 256
+"""Of a table of which some rows are read: a program holds some of them, whole."""
+_HELD = 2048
+"""So many numbers of a table does a program hold at a time."""
+_STEP, _FIRST, _SECOND = tl.constexpr(STEP), tl.constexpr(FIRST), tl.constexpr(SECOND)
 
 
 def csr_product(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor | None = None) -> Tensor:
@@ -31,6 +38,51 @@ def csr_product(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: T
     grid = (rows, triton.cdiv(width, block))
     _csr_product[grid](crow, col, values, dense, to, width, ADD=out is not None, BLOCK=block, num_warps=1)
     return to
+
+
+def some_product(
+    crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor | None = None, *,
+    only: Tensor | None = None, place: Tensor | None = None, entries: Tensor | None = None,
+    key: int = 0, dropped: int = 0, scale: float = 1.0,
+) -> Tensor:  # fmt: skip
+    """As `csr_product`, several entries of a row at a time, of a table at most `WIDEST` wide; and of parts of it.
+
+    `only`: which rows of X (b; else all, m). `place`: where each of the n rows of D is in `dense`, -1 where it is not
+    and counts as 0. `entries`: which of `values` each entry has, where that is not its own. Of 2^24 entries `dropped`
+    count as 0, drawn by `key` and by which of `values` they have; the others are multiplied by `scale`.
+    """
+    rows, width = len(crow) - 1 if only is None else len(only), dense.shape[1]
+    to = dense.new_empty(rows, width) if out is None else out
+    block, each = _shape(width, len(col) // max(1, len(crow) - 1))
+    if rows:
+        _some_product[(rows,)](
+            crow, col, values, dense, to, only, place, entries, key, dropped, scale, SOME=only is not None,
+            HEADS=False, PLACED=place is not None, PICKED=entries is not None, DROP=dropped > 0, ADD=out is not None,
+            WIDTH=width, BLOCK=block, EACH=each, num_warps=1 if block * each <= _HELD // 2 else 2,
+        )  # fmt: skip
+    return to
+
+
+def add_segments(
+    columns: Tensor, ends: Tensor, rows: Tensor, entries: Tensor, values: Tensor, dense: Tensor, out: Tensor
+) -> None:
+    """out += Xᵀ D, X by entries in the order of their columns: of each its column, its row, and where its value is.
+
+    `ends`: for each entry, where those of its column end. Only rows of `out` that have entries are read and written.
+    """
+    block, each = _shape(width := dense.shape[1], 4)
+    if len(columns):
+        _some_product[(len(columns),)](
+            ends, rows, values, dense, out, columns, None, entries, 0, 0, 1.0, SOME=False, HEADS=True,
+            PLACED=False, PICKED=True, DROP=False, ADD=True, WIDTH=width, BLOCK=block, EACH=each,
+            num_warps=1,
+        )  # fmt: skip
+
+
+def _shape(width: int, usual: int) -> tuple[int, int]:
+    """How many columns of a table a program holds, all of them, and how many rows, where so many entries are usual."""
+    block = max(16, triton.next_power_of_2(width))
+    return block, max(2, min(_HELD // block, triton.next_power_of_2(max(1, usual))))
 
 
 def lstm_forward(
@@ -90,6 +142,53 @@ def _csr_product(crow, col, values, dense, out, width, ADD: tl.constexpr, BLOCK:
     if ADD:
         total += tl.load(to, mask=good, other=0.0)
     tl.store(to, total, mask=good)
+
+
+@triton.jit(do_not_specialize=["rows", "place", "key", "dropped"])
+def _some_product(
+    crow, col, values, dense, out, rows, place, entries, key, dropped, scale, SOME: tl.constexpr,
+    HEADS: tl.constexpr, PLACED: tl.constexpr, PICKED: tl.constexpr, DROP: tl.constexpr, ADD: tl.constexpr,
+    WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
+):  # fmt: skip
+    to = tl.program_id(0).to(tl.int64)
+    row = to
+    if SOME:
+        row = tl.load(rows + to).to(tl.int64)
+    start, end = tl.load(crow + row), tl.load(crow + row + (0 if HEADS else 1))
+    if HEADS:  # the first entry of a column has all of them, the others none
+        start = to.to(end.dtype)
+        own = tl.load(rows + to).to(tl.int64)
+        before = tl.load(rows + to - 1, mask=to > 0, other=-1).to(tl.int64)
+        end = tl.where(own == before, start, end)
+        to = own
+    at = tl.arange(0, BLOCK)
+    good = at < WIDTH
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for first in range(start, end, EACH):
+        here = first + tl.arange(0, EACH)
+        inside = here < end
+        c = tl.load(col + here, mask=inside, other=0).to(tl.int64)
+        if PLACED:
+            c = tl.load(place + c, mask=inside, other=-1).to(tl.int64)
+            inside = inside & (c >= 0)
+        e = here
+        if PICKED:
+            e = tl.load(entries + here, mask=inside, other=0)
+        if DROP:  # as `draws.scrambled`
+            z = (e.to(tl.int64) + 1) * _STEP + key
+            z = (z ^ ((z >> 30) & 0x3FFFFFFFF)) * _FIRST
+            z = (z ^ ((z >> 27) & 0x1FFFFFFFFF)) * _SECOND
+            z = z ^ ((z >> 31) & 0x1FFFFFFFF)
+            inside = inside & (((z >> 40) & 0xFFFFFF) >= dropped)
+        v = tl.load(values + e, mask=inside, other=0.0)
+        read = dense + c[:, None] * WIDTH + at[None, :]
+        tile = tl.load(read, mask=inside[:, None] & good[None, :], other=0.0)
+        total += tl.sum(tile * v[:, None], axis=0)
+    total = total * scale
+    good = good & ((end > start) | (not ADD))
+    if ADD:
+        total += tl.load(out + to * WIDTH + at, mask=good, other=0.0)
+    tl.store(out + to * WIDTH + at, total, mask=good)
 
 
 @triton.jit

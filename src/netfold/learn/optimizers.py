@@ -246,8 +246,14 @@ def grad_of(table: Tensor) -> Tensor:
     return grad
 
 
-def _adam(params: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
-    return _Adam(params, lr=lr, fused=True)
+def _adam(params: Iterable[Tensor], lr: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
+    """`weight_decay`: λ of λ ½ Σ ‖W‖² over the matrices, whose gradient λ W the step itself adds to what there is."""
+    if not weight_decay:
+        return _Adam(params, lr=lr, fused=True)
+    each = list(params)
+    weights, others = ([p for p in each if (p.ndim == 2) is wanted] for wanted in (True, False))
+    groups = [{"params": weights, "weight_decay": weight_decay}, {"params": others}]
+    return _Adam([group for group in groups if group["params"]], lr=lr, fused=True)
 
 
 def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tensor]) -> None:

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,8 +19,10 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.learn.draws import kept, share_of_24_bits
+
 __all__ = [
-    "PIECE", "DenseBeside", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts",
+    "PIECE", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts",
     "product_in_chunks",
 ]  # fmt: skip
 
@@ -76,14 +78,19 @@ class SparseRows:
         """The same pattern with other values."""
         return replace(self, values=values)
 
-    def take(self, rows: Tensor) -> SparseRows:
-        """These rows, in this order, made where the rows are; in O(nnz log nnz) of what is taken."""
+    def take(self, rows: Tensor, count: int | None = None) -> SparseRows:
+        """These rows, in this order, made where the rows are; in O(nnz log nnz) of what is taken.
+
+        `count`: how many entries they have, where that is known: a GPU then goes on without being waited for.
+        """
         lengths = self.crow.diff().index_select(0, rows)
         crow = functional.pad(lengths.cumsum(0), (1, 0))
-        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(lengths)
+        owner = torch.arange(len(rows), device=rows.device).repeat_interleave(lengths, output_size=count)
         shift = self.crow.index_select(0, rows).long() - crow[:-1]
         entries = shift.index_select(0, owner) + torch.arange(len(owner), device=rows.device)
         col, values, crow = self.col.index_select(0, entries), self.values.index_select(0, entries), crow.int()
+        if count is not None:
+            return Segments.of(crow, col, values, self.width, owner)
         if col.is_cuda:
             return SparseRows(crow, col, values, self.width, *_by_column(col, owner, self.width))
         return SparseRows(crow, col, values, self.width, *_counted_by_column(crow, col, self.width))
@@ -161,6 +168,90 @@ class SparseRows:
 
 
 @dataclass(frozen=True, eq=False)
+class Segments(SparseRows):
+    """Sparse rows that are made without asking how many columns have entries: `touched` names each once an entry.
+
+    `by_column` has, per entry in the order of the columns, where those of its column end, its row, and which entry of
+    `values` it is.
+    """
+
+    @staticmethod
+    def of(crow: Tensor, col: Tensor, values: Tensor, width: int, owner: Tensor) -> Segments:
+        """From rows and the row of each entry."""
+        in_column, order = col.sort(stable=True)
+        ends = torch.searchsorted(in_column, in_column, right=True)
+        by_column = ends.int(), owner.index_select(0, order).int(), order.int()
+        return Segments(crow, col, values, width, by_column, in_column)
+
+    def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
+        """out += Xᵀ D with D m x h and out n x h, at the touched columns only."""
+        ends, rows, entries = self.by_column
+        assert self.touched is not None
+        if _reads_some(dense, self.values) and out.is_contiguous():
+            from netfold.learn.kernels import add_segments
+
+            add_segments(self.touched, ends, rows, entries, self.values, dense, out)
+        else:
+            each = dense.index_select(0, rows) * self.values.index_select(0, entries)[:, None]
+            out.index_add_(0, self.touched, each)
+
+
+@dataclass(frozen=True, eq=False)
+class SomeRows:
+    """Some rows of a sparse matrix, read where they are: what is read of the others is their place alone."""
+
+    whole: SparseRows
+    """All rows, m x n."""
+    only: Tensor
+    """b: which of them."""
+    place: Tensor
+    """m: where each of all is among the b, or -1."""
+    share: float = 0.0
+    """Of the entries, dropped at random ..."""
+    key: int = 0
+    """... by this, and by their places among all."""
+
+    def __len__(self) -> int:
+        return len(self.only)
+
+    @property
+    def values(self) -> Tensor:
+        """Those of all rows: nnz."""
+        return self.whole.values
+
+    def matmul(self, dense: Tensor) -> Tensor:
+        """X D: (b x n) times (n x h)."""
+        if not _reads_some(dense, self.values):
+            return self._kept().matmul(dense).index_select(0, self.only)
+        from netfold.learn.kernels import some_product
+
+        whole = self.whole
+        return some_product(whole.crow, whole.col, whole.values, dense, only=self.only, **self._dropped())
+
+    def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
+        """out += Xᵀ D with D b x h and out n x h."""
+        whole, dense = self.whole, dense.contiguous()
+        if whole.touched is not None or not (_reads_some(dense, self.values) and out.is_contiguous()):
+            all_rows = dense.new_zeros(len(whole), dense.shape[1]).index_copy_(0, self.only, dense)
+            self._kept().add_transposed_matmul(all_rows, out)
+            return
+        from netfold.learn.kernels import some_product
+
+        starts, rows, entries = whole.by_column
+        some_product(starts, rows, whole.values, dense, out, place=self.place, entries=entries, **self._dropped())
+
+    def _kept(self) -> SparseRows:
+        """All rows, without what is dropped."""
+        if not self.share:
+            return self.whole
+        coins = kept(self.key, len(self.values), self.share, self.values.device)
+        return self.whole.with_values(torch.where(coins, self.values / (1 - self.share), 0))
+
+    def _dropped(self) -> dict[str, Any]:
+        return {"key": self.key, "dropped": share_of_24_bits(self.share), "scale": 1 / (1 - self.share)}
+
+
+@dataclass(frozen=True, eq=False)
 class DenseBeside(SparseRows):
     """Sparse rows whose last columns are dense: numbers that (nearly) all nodes have, multiplied by plain products."""
 
@@ -177,7 +268,7 @@ class DenseBeside(SparseRows):
         """The sparse columns alone; the width stays."""
         return SparseRows(self.crow, self.col, self.values, self.width, self.by_column, self.touched)
 
-    def take(self, rows: Tensor) -> SparseRows:
+    def take(self, rows: Tensor, count: int | None = None) -> SparseRows:
         """These rows, in this order."""
         return DenseBeside.beside(super().take(rows), self.dense[rows])
 
@@ -254,6 +345,16 @@ def _has_kernel(crow: Tensor, values: Tensor, dense: Tensor) -> bool:
     return plain and _has_triton()
 
 
+def _reads_some(dense: Tensor, values: Tensor) -> bool:
+    """Whether a GPU has a kernel that reads some rows of this table."""
+    plain = dense.dtype == values.dtype == torch.float32 and dense.is_contiguous()
+    if not dense.is_cuda or not plain or not _has_triton():
+        return False
+    from netfold.learn.kernels import WIDEST
+
+    return dense.shape[1] <= WIDEST
+
+
 @functools.cache
 def _has_triton() -> bool:
     return importlib.util.find_spec("triton") is not None
@@ -309,14 +410,20 @@ def parts(n: int, size: int) -> Iterator[slice]:
         yield slice(n * i // count, n * (i + 1) // count)
 
 
+R = TypeVar("R", SparseRows, SomeRows)
+
+
 def dropped(
-    rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
-) -> SparseRows:
+    rows: R, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
+) -> R:
     """The rows without a random share of their entries, drawn where the rows are.
 
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
-    what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities.
+    what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities. Of rows that
+    are read in place a key is drawn alone.
     """
+    if isinstance(rows, SomeRows):
+        return replace(rows, share=share, key=int(torch.randint(1 << 62, (), generator=generator)))
     coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
     if isinstance(rows, DenseBeside):
         others = torch.empty_like(rows.dense).bernoulli_(1 - share, generator=generator)

@@ -6,7 +6,8 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import permutations
+from itertools import pairwise, permutations
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.data.scaling import Block
 from netfold.learn.draws import permutation
 from netfold.learn.skipgram import is_large
-from netfold.learn.sparse_rows import PIECE, SparseRows, dropped, generator_on
+from netfold.learn.sparse_rows import PIECE, SomeRows, SparseRows, dropped, generator_on
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
@@ -35,13 +36,14 @@ __all__ = [
     "co_occurrences_on",
     "counts_by_type",
     "source",
+    "steps_of",
     "tuple_rows",
 ]
 
 _STEPS, _LEAST, _FEWEST = 128, 64, 16
 """Without a batch size: so many steps an epoch, or fewer of so many hyperedges, but never fewer than so many."""
-_DRAWN = 1 << 18
-"""About how many tuples are drawn at a time."""
+_DRAWN, _MANY_DRAWN = 1 << 18, 1 << 21
+"""About how many tuples are drawn at a time, and of a large hypergraph: a GPU is waited for at each time."""
 _MOST_HELD_OUT = 0.1
 """The share of all hyperedges that the encoder does without, at most."""
 _MOST_PAIRS = 1 << 29
@@ -54,7 +56,7 @@ POWER = 0.75
 class TypeRows:
     """Nodes of one type: those that the batch's tuples name, and those whose rows it is to write."""
 
-    seen: SparseRows
+    seen: SparseRows | SomeRows
     """Their rows as the encoder sees them, or those of all nodes of the type."""
     named: Tensor | None
     """b: where theirs are among all; None where there are no others."""
@@ -132,6 +134,9 @@ class Source:
     """How the encoder sees rows without a step's hyperedges; None where it sees them with all."""
     own: Sequence[TypeAttributes | None] = ()
     """For each type, the attributes of its nodes; none where there are none."""
+    in_place: bool = False
+    """Whether rows are read where they are, and steps are made ready several at a time: on a GPU, which else is waited
+    for in every step, of a large hypergraph."""
 
     @property
     def device(self) -> torch.device:
@@ -200,7 +205,15 @@ def source(
         _tuples(hypergraph, places, network, drawing),
         HeldOut(counts, scaled, coders, places, network.device, dtype) if drawing.hold_out else None,
         [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
+        in_place=network.device.type == "cuda" and is_large(hypergraph.n_nodes),
     )
+
+
+def steps_of(tuples: int, batch_size: int | None) -> int:
+    """How many steps an epoch over so many hyperedges has."""
+    if batch_size:
+        return math.ceil(tuples / batch_size)
+    return min(_STEPS, max(_FEWEST, tuples // _LEAST), tuples)
 
 
 def _tuples(hypergraph: Hypergraph, places: Places, network: DHNENetwork, drawing: Drawing) -> list[Tuples]:
@@ -317,19 +330,25 @@ def batches(
     """
     total = sum(len(tuples.rows) for tuples in source.tuples)
     large = is_large(sum(len(rows) for rows in source.written))
-    steps = math.ceil(total / batch_size) if batch_size else min(_STEPS, max(_FEWEST, total // _LEAST), total)
+    steps = steps_of(total, batch_size)
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         order = [_shuffled(len(tuples.rows), steps, generator, source.device, large) for tuples in source.tuples]
         parts = [_shuffled(len(rows), steps, generator, source.device, large) for rows in source.written]
-        for some in _runs(steps, total * (1 + per_positive)):
+        entries = (
+            [_entry_counts(*each) for each in zip(source.written, parts, strict=True)] if source.in_place else None
+        )
+        for some in _runs(steps, total * (1 + per_positive), large):
             questions = [
                 _with_negatives(tuples, mine[some], per_positive, generator, source.dtype)
                 for tuples, mine in zip(source.tuples, order, strict=True)
             ]
-            for at, step in enumerate(range(steps)[some]):
-                now = [of_form[at] for of_form in questions]
-                batch = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps)
+            run = [list(step) for step in zip(*questions, strict=True)]
+            named = _named_in(source, run, [part[some] for part in parts]) if source.in_place else None
+            for at, (now, step) in enumerate(zip(run, range(steps)[some], strict=True)):
+                counts = None if entries is None else [of_type[step] for of_type in entries]
+                own = None if named is None else [of_type[at] for of_type in named]
+                batch = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps, own, counts)
                 yield _dropped(batch, dropout, generator) if dropout else batch
 
     return of
@@ -341,9 +360,9 @@ def _shuffled(n: int, steps: int, generator: torch.Generator, device: torch.devi
     return torch.tensor_split(order, [n * i // steps for i in range(1, steps)])
 
 
-def _runs(steps: int, tuples: int) -> Iterator[slice]:
+def _runs(steps: int, tuples: int, large: bool) -> Iterator[slice]:
     """Ranges of steps for which tuples are drawn together: drawing few takes as long as drawing many."""
-    size = max(1, _DRAWN * steps // tuples)
+    size = max(1, (_MANY_DRAWN if large else _DRAWN) * steps // tuples)
     return (slice(start, min(start + size, steps)) for start in range(0, steps, size))
 
 
@@ -357,13 +376,20 @@ def _with_negatives(
     cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
     parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), mine, strict=True)
     return [
-        (torch.cat([first, rest]), _truth(first, rest, dtype), tuples.columns_of(first, chosen, rest))
+        _Question(
+            torch.cat([first, rest]), _truth(first, rest, dtype), tuples.columns_of(first, chosen, rest), len(first)
+        )
         for first, rest, chosen in parts
     ]
 
 
-_Question = tuple[Tensor, Tensor, Tensor | None]
-"""Tuples, which of them are hyperedges, and their columns of counts."""
+class _Question(NamedTuple):
+    """Tuples, which of them are hyperedges, and their columns of counts; the first so many are the hyperedges."""
+
+    rows: Tensor
+    truth: Tensor
+    columns: Tensor | None
+    positives: int
 
 
 def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
@@ -378,26 +404,29 @@ def _batch(
     parts: Sequence[Tensor],
     hidden: Sequence[int],
     share: float,
+    named: Sequence[_Named] | None = None,
+    entries: Sequence[int] | None = None,
 ) -> Batch:
+    """`named`: of each type the nodes that the step needs, `entries`: how many its part has, where they are known."""
     types, places = [], []
     for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
-        named = [rows[:, i] for tuples, (rows, *_) in zip(source.tuples, questions) for i in _positions(tuples.form, t)]
-        nodes, place = _distinct([part, *named], len(seen))
-        few, own = _are_few(nodes, seen), source.own[t] if source.own else None
+        nodes, place = _distinct(_nodes_of(source, questions, part, t), len(seen)) if named is None else named[t]
+        own = source.own[t] if source.own else None
+        few = named is None and _are_few(nodes, seen)
         types.append(
             TypeRows(
-                seen.take(nodes) if few else seen,
-                None if few else nodes,
-                source.written[t].take(part),
+                SomeRows(seen, nodes, place) if named is not None else seen.take(nodes) if few else seen,
+                None if few or named is not None else nodes,
+                source.written[t].take(part, None if entries is None else entries[t]),
                 place.index_select(0, part),
                 None if own is None else own.take(nodes),
             )
         )
         places.append(place)
     forms, counts = [], [len(rows) for rows in types]
-    for tuples, (rows, truth, columns), width in zip(source.tuples, questions, hidden, strict=True):
+    for tuples, (rows, truth, columns, _), width in zip(source.tuples, questions, hidden, strict=True):
         local = [places[t].index_select(0, rows[:, i]) for i, t in enumerate(tuples.form.types)]
-        forms.append(_pieces(tuples.form, torch.stack(local, dim=1), (truth, columns), counts, width))
+        forms.append(_pieces(tuples.form, local, (truth, columns), counts, width))
     return Batch(types, forms, share)
 
 
@@ -406,9 +435,42 @@ def _seen(source: Source, questions: Sequence[_Question]) -> Sequence[SparseRows
     if source.held_out is None:
         return source.seen
     most = [math.ceil(_MOST_HELD_OUT * len(tuples.rows)) for tuples in source.tuples]
-    held_out = [rows[:m][truth[:m] > 0] for (rows, truth, _), m in zip(questions, most, strict=True)]
-    values = source.held_out.values(held_out)
+    values = source.held_out.values([q.rows[: min(m, q.positives)] for q, m in zip(questions, most, strict=True)])
     return [rows.with_values(v) for rows, v in zip(source.seen, values, strict=True)]
+
+
+def _nodes_of(source: Source, questions: Sequence[_Question], part: Tensor, t: int) -> list[Tensor]:
+    """The nodes of one type whose rows a step writes, and those that its tuples name."""
+    forms = zip(source.tuples, questions, strict=True)
+    return [part, *(q.rows[:, i] for tuples, q in forms for i in _positions(tuples.form, t))]
+
+
+_Named = tuple[Tensor, Tensor]
+"""Distinct nodes of one type, in order, and where each of all is among them (-1 where it is not)."""
+
+
+def _named_in(
+    source: Source, run: Sequence[Sequence[_Question]], parts: Sequence[Sequence[Tensor]]
+) -> list[list[_Named]]:
+    """By type and step: as `_distinct`, of several steps at once, so that a GPU is asked twice and not in each."""
+    named = []
+    for t, rows in enumerate(source.written):
+        marks = torch.zeros(len(run), len(rows), dtype=torch.bool, device=source.device)
+        for mine, questions, part in zip(marks, run, parts[t], strict=True):
+            for nodes in _nodes_of(source, questions, part, t):
+                mine.index_fill_(0, nodes, True)
+        counts: list[int] = marks.sum(1).tolist()
+        places = torch.where(marks, marks.cumsum(1, dtype=torch.int32).sub_(1), -1)
+        named.append(list(zip(torch.split(marks.nonzero()[:, 1].contiguous(), counts), places, strict=True)))
+    return named
+
+
+def _entry_counts(rows: SparseRows, parts: Sequence[Tensor]) -> list[int]:
+    """How many entries the rows of each part have."""
+    ends = torch.tensor([len(part) for part in parts]).cumsum(0).to(rows.crow.device)
+    lengths = rows.crow.diff().index_select(0, torch.cat(list(parts)))
+    sums = functional.pad(lengths.cumsum(0), (1, 0)).index_select(0, ends).tolist()
+    return [b - a for a, b in pairwise([0, *sums])]
 
 
 def _positions(form: Form, t: int) -> list[int]:
@@ -429,15 +491,18 @@ def _are_few(nodes: Tensor, rows: SparseRows) -> bool:
 
 
 def _pieces(
-    form: Form, places: Tensor, known: tuple[Tensor, Tensor | None], counts: Sequence[int], hidden: int
+    form: Form, places: Sequence[Tensor], known: tuple[Tensor, Tensor | None], counts: Sequence[int], hidden: int
 ) -> list[Piece]:
-    """The tuples in pieces whose tuple layers are no larger than what is large anyway: the projected nodes."""
+    """The tuples in pieces whose tuple layers are no larger than what is large anyway: the projected nodes.
+
+    `places`: for each position where the nodes there are, m.
+    """
     truth, beside = known
     starts = [0]
     for t in form.group_types:
         starts.append(starts[-1] + counts[t])
-    columns = places + torch.tensor([starts[g] for g in form.groups], device=places.device)
-    size = max(starts[-1], PIECE[places.device.type] // hidden)
+    columns = torch.stack([place + starts[g] for place, g in zip(places, form.groups, strict=True)], dim=1)
+    size = max(starts[-1], PIECE[columns.device.type] // hidden)
     parts = torch.split(columns, size)
     own: Sequence[Tensor | None] = [None] * len(parts) if beside is None else torch.split(beside, size)
     return [
@@ -460,12 +525,13 @@ def tuple_rows(columns: Tensor, width: int, dtype: torch.dtype = torch.float32) 
 
 def _by_column(col: Tensor, width: int, n: int) -> tuple[Tensor, Tensor, Tensor]:
     """Where each column's entries start; their rows, of n entries each; which entries they are."""
-    order = col.argsort(stable=True)
-    starts = functional.pad(torch.bincount(col, minlength=width).cumsum(0), (1, 0))
+    in_column, order = col.sort(stable=True)
+    starts = torch.searchsorted(in_column, torch.arange(width + 1, dtype=col.dtype, device=col.device))
     return starts.int(), (order // n).int(), order.int()
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    own = generator_on(batch.types[0].seen.values.device, generator)
+    in_place = isinstance(batch.types[0].seen, SomeRows)
+    own = generator if in_place else generator_on(batch.types[0].seen.values.device, generator)
     types = [dataclasses.replace(rows, seen=dropped(rows.seen, share, own)) for rows in batch.types]
     return dataclasses.replace(batch, types=types)

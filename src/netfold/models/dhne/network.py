@@ -18,6 +18,7 @@ from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, pass_back, rows_times, xavier_
+from netfold.learn.optimizers import grad_of
 from netfold.learn.sparse_rows import DenseBeside, SparseRows
 from netfold.models.dhne.counts import PairCounts, TupleCounts
 from netfold.models.dhne.tuples import Form, Places, Schema
@@ -330,6 +331,8 @@ class DHNENetwork(nn.Module):
         self.schema, self.dim, self.alpha, self.nu = schema, dim, alpha, nu
         self.attribute_columns = attribute_columns or [()] * len(schema.types)
         self.attribute_weight = attribute_weight
+        self.decays = False
+        """Whether the optimizer adds the gradient of L_reg, in the pass that it takes over the weights anyway."""
         widths = [sum(attribute_widths[c] for c in columns) for columns in self.attribute_columns]
         self.autoencoders = nn.ModuleList(
             Autoencoder(schema.width(t), dim, activation, scale=scale, row_damping=row_damping, attributes=widths[t])
@@ -427,8 +430,11 @@ class DHNENetwork(nn.Module):
             terms["attributes"] = sum(each, _zero(held))
         _backward(vectors, held)
         if self.nu:
-            weights = [p for p in self.parameters() if p.ndim == 2]
-            terms["regularization"] = add_half_squares(weights, batch.share * self.nu)
+            weights, factor = [p for p in self.parameters() if p.ndim == 2], batch.share * self.nu
+            for weight in weights if self.decays else ():  # the optimizer steps those alone that have a gradient
+                grad_of(weight)
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.decays):
+                terms["regularization"] = add_half_squares(weights, factor)
         return terms
 
     def _first_order(self, form: int, pieces: Sequence[Piece], vectors: Sequence[Tensor]) -> Tensor:
