@@ -1,7 +1,7 @@
 """What an epoch of DHNE costs: against dense rows, as the hypergraph grows, and on a GPU.
 
     python benchmarks/costs/dhne.py                   # all of the CPU part
-    python benchmarks/costs/dhne.py --only dense      # or scaling, or gpu
+    python benchmarks/costs/dhne.py --only dense      # or scaling, gpu, or ways
     python benchmarks/costs/dhne.py --scale 0.01      # all hypergraphs so much smaller: whether it runs, not its cost
 
 Every measurement runs in a process of its own and reports the median CPU and wall seconds of an epoch (after the first,
@@ -12,13 +12,17 @@ of every tuple, as the released code does, and those of the distinct nodes of a 
 and an epoch is so many times the median step. Generated triples join three types of as many nodes, by a power law of
 exponent 2.5; there are five times as many as nodes. All without holding out, which public implementations do not know;
 `gpu` with it, too, and with the seconds that pass before the first epoch. One thread on the CPU unless `--threads` says
-otherwise.
+otherwise. `ways` is DHNE by its defaults on a GPU, in one process: as it is and without each of what makes it quick,
+with the objective after each epoch; how often the GPU is called in a step, and what for; and products by each kernel.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +122,143 @@ def run_dense(name: str, steps: int, distinct: int) -> None:
     meter.report(steps=len(tuples) / batch)
 
 
+# -------------------------------------------------------------------- ways of doing it on a GPU
+
+
+@contextlib.contextmanager
+def replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    """With another value in a module."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+def run_ways(name: str, epochs: int, device: str) -> None:
+    """A fit each way, and one line each; the last under torch's profiler, of some steps."""
+    from functools import partial
+
+    from netfold.learn import skipgram, sparse_rows
+    from netfold.models.dhne import batches
+
+    hypergraph = read(name)
+    copied = partial(_not_in_place, batches.Source)
+    ways: dict[str, list[tuple[Any, str, Any]]] = {
+        "as it is": [],
+        "tuples by our kernel too": [(sparse_rows, "_csr_matmul", partial(_by_our_kernel, sparse_rows._csr_matmul)),
+                                     (sparse_rows, "_add_csr_matmul", _add_by_our_kernel)],
+        "rows copied out": [(batches, "Source", copied)],
+        "L_reg by the loss": [(skipgram, "is_large", lambda nodes: False)],
+    }  # fmt: skip
+    for words, changes in ways.items():
+        with contextlib.ExitStack() as stack:
+            for change in changes:
+                stack.enter_context(replaced(*change))
+            print(json.dumps({"way": words, **_fitted(hypergraph, epochs, device)}), flush=True)
+    _watched(hypergraph, device)
+
+
+def _not_in_place(source: Any, *parts: Any, in_place: bool) -> Any:
+    return source(*parts, in_place=False)
+
+
+def _by_our_kernel(plain: Any, crow: Any, col: Any, values: Any, dense: Any) -> Any:
+    from netfold.learn import sparse_rows
+
+    if not sparse_rows._reads_some(dense, values):
+        return plain(crow, col, values, dense)
+    from netfold.learn import kernels
+
+    return kernels.some_product(crow, col, values, dense)
+
+
+def _add_by_our_kernel(crow: Any, col: Any, values: Any, dense: Any, out: Any) -> None:
+    from netfold.learn import sparse_rows
+
+    if sparse_rows._reads_some(dense, values) and out.is_contiguous():
+        from netfold.learn import kernels
+
+        kernels.some_product(crow, col, values, dense, out)
+    else:
+        out += sparse_rows._csr_matmul(crow, col, values, dense)
+
+
+def _fitted(hypergraph: Hypergraph, epochs: int, device: str) -> dict[str, Any]:
+    from netfold.models.dhne import DHNE
+
+    meter, start = Meter(device), time.perf_counter()
+    model = DHNE(device=device).set_params(epochs=epochs).fit(hypergraph, progress=False, on_epoch=meter)
+    each = [b - a for a, b in zip(meter.wall[:-1], meter.wall[1:])]
+    before = meter.wall[1] - start - model.history_[0]["seconds"]
+    return {"epochs": each, "before": before, "objectives": [r["objective"] for r in model.history_]}
+
+
+def _watched(hypergraph: Hypergraph, device: str) -> None:
+    """Calls and milliseconds a step of the second epoch's first steps, by torch's profiler."""
+    from torch.profiler import ProfilerActivity, profile
+
+    from netfold.learn import training
+    from netfold.models.dhne import DHNE
+
+    steps, items, seen = 8, training.counted_items, [0]
+    kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+    watch = profile(activities=kinds)
+
+    def watched(batches: Any, name: str) -> Any:
+        seen[0] += 1
+        for i, batch in enumerate(items(batches, name)):
+            if seen[0] == 2 and i == 2:
+                watch.start()
+            if seen[0] == 2 and i == 2 + steps:
+                watch.stop()
+                break
+            yield batch
+
+    with replaced(training, "counted_items", watched):
+        DHNE(device=device).set_params(epochs=2).fit(hypergraph, progress=False)
+    events = watch.key_averages()
+    for by in ("self_device_time_total", "self_cpu_time_total"):
+        print(by, f"{sum(getattr(e, by) for e in events) / steps / 1e3:.2f} ms a step")
+        for e in sorted(events, key=lambda e: -getattr(e, by))[:28]:
+            print(f"  {e.key[:70]:70s} {e.count / steps:6.1f} {getattr(e, by) / steps / 1e3:8.3f} ms", flush=True)
+
+
+def run_products(entries: int, device: str) -> None:
+    """Milliseconds of a product of rows by a power law with a table: by cuSPARSE and by our two kernels."""
+    import torch
+
+    from netfold import datasets
+    from netfold.learn import kernels, sparse_rows
+
+    graph = datasets.chung_lu(entries // 10, entries // 2, exponent=2.5)
+    rows = sparse_rows.SparseRows.from_scipy(graph.adjacency, device=device)
+    parts = rows.crow, rows.col, rows.values
+    for width in (64, 128, 256):
+        table = torch.randn(rows.width, width, device=device)
+        whole = torch.sparse_csr_tensor(*parts, (len(rows), rows.width))
+        ways = {"cuSPARSE": lambda t=table, w=whole: w @ t, "csr": lambda t=table: kernels.csr_product(*parts, t),
+                "some": lambda t=table: kernels.some_product(*parts, t)}  # fmt: skip
+        exact = whole.double() @ table.double()
+        errors = {k: float((f() - exact).norm() / exact.norm()) for k, f in ways.items()}
+        took = {k: _milliseconds(f) for k, f in ways.items()}
+        print(json.dumps({"entries": len(rows.values), "width": width, "ms": took, "errors": errors}), flush=True)
+
+
+def _milliseconds(function: Callable[[], Any], times: int = 15) -> float:
+    import torch
+
+    marks = []
+    for _ in range(times + 2):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        function()
+        torch.cuda.synchronize()
+        marks.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(marks[2:]))
+
+
 # -------------------------------------------------------------------- the tables
 
 
@@ -173,7 +314,20 @@ def on_gpu(_: Path, scale: float) -> None:
         )
 
 
-PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu}
+def ways(_: Path, scale: float) -> None:
+    """In this process, a line as soon as it is known."""
+    import torch
+
+    cuda = torch.cuda.is_available()
+    if scale == 1 and not cuda:
+        print("(ways: there is no GPU; --scale 0.01 tries it on the CPU)")
+        return
+    run_ways(f"{int(1_000_000 * scale)}_{int(5_000_000 * scale)}", 3, "cuda" if cuda else "cpu")
+    if cuda:
+        run_products(int(10_000_000 * scale), "cuda")
+
+
+PARTS = {"dense": against_dense, "scaling": scaling, "gpu": on_gpu, "ways": ways}
 CHILDREN: dict[str, Callable[..., None]] = {"ours": run_ours, "dense": run_dense}
 
 

@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SDNE"]
 
+_BY_SIZE = {"alpha": (1.0, 0.0), "lr": (0.003, 0.0003)}
+"""Options that are None: what they are, and what of a very large graph.
+
+What so many vectors as there are dimensions can gain in the second order does not grow with the graph (the sum of as
+many squared singular values), while the first order does, with the links: from some size on it would shorten vectors
+and nothing else. Planted blocks of 10 million nodes: docs/benchmarks.md.
+"""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Weighted(Input):
@@ -86,7 +94,12 @@ class SDNE(Embedder["SDNENetwork"]):
         "up to 20,000 nodes, above that zeros are estimated from a random block of columns)",
         choices=("linear", "sigmoid"),
     )
-    alpha: float = option(1.0, "weight of the first-order term, Eq. (5)", at_least=0)
+    alpha: float | None = option(
+        None,
+        "weight of the first-order term, Eq. (5); None takes 1, and 0 above 5 million nodes",
+        type=float,
+        at_least=0,
+    )
     beta: float = option(10.0, "weight of a non-zero against a zero in the reconstruction: B of Eq. (3)", at_least=1)
     nu: float = option(1e-4, "weight of L_reg, half the squared weights", at_least=0)
     attribute_weight: float = option(
@@ -157,7 +170,9 @@ class SDNE(Embedder["SDNENetwork"]):
         "memory, sums and gradients are of float32 all the same; needs optimizer='adam16'",
         choices=("float32", "bfloat16"),
     )
-    lr: float = training("lr", default=0.003)
+    lr: float | None = training(
+        "lr", default=None, help="learning rate; None takes 0.003, and 0.0003 above 5 million nodes"
+    )
     schedule: str = training("schedule")
     batch_size: int | None = training("batch_size")
     tolerance: float = training("tolerance")
@@ -198,6 +213,17 @@ class SDNE(Embedder["SDNENetwork"]):
         from netfold.models.sdne.batches import with_two_steps
 
         return with_two_steps(decoded, whole, self.skip)
+
+    def resolved(self, graph: Any) -> SDNE:
+        """With what stands in the place of None for a graph of so many nodes."""
+        return SDNE(**self.get_params() | self._by_size(self._read(graph).graph.n_nodes))
+
+    def _by_size(self, nodes: int) -> dict[str, float]:
+        """What options are that depend on the number of nodes, those that were set as they are."""
+        from netfold.learn.starts import is_very_large
+
+        own = {name: getattr(self, name) for name in _BY_SIZE}
+        return {name: _BY_SIZE[name][is_very_large(nodes)] if own[name] is None else own[name] for name in own}
 
     # ---------------------------------------------------------------- what an Embedder asks
 
@@ -284,7 +310,7 @@ class SDNE(Embedder["SDNENetwork"]):
         return Problem(
             network,
             lambda epoch: of(self._generator(2, epoch)),
-            [Block(network.trained, self.optimizer, self.lr)],
+            [Block(network.trained, self.optimizer, self._by_size(data.graph.n_nodes)["lr"])],
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
@@ -326,7 +352,7 @@ class SDNE(Embedder["SDNENetwork"]):
     def _sent(self, *, directed: bool) -> int:
         h = self.hidden[0] if self.hidden else self.dim
         symmetric = not directed and self.row_damping == self.column_damping
-        vectors = (self.dim if symmetric else 2 * self.dim) if self.alpha else 0
+        vectors = (self.dim if symmetric else 2 * self.dim) if self.alpha != 0 else 0
         return 4 * (4 * h + vectors + 2)
 
     def _smaller(self) -> list[dict[str, Any]]:
@@ -347,7 +373,8 @@ class SDNE(Embedder["SDNENetwork"]):
 
         ranks = graph.ranks
         largest = ranks.most(max([0.0, *(float(graph.rows(p).data.max(initial=0)) for p in graph.parts)]))
-        facts: dict[str, Any] = {"n_nodes": graph.m}
+        facts: dict[str, Any] = {"n_nodes": graph.m, "n_all": graph.n_nodes}
+        lr = self._by_size(graph.n_nodes)["lr"]
         unit = extreme_unit(np.array([largest], np.float32))
         facts |= {} if unit == 1 else {"unit": unit}
         with torch.device("meta"):
@@ -361,7 +388,7 @@ class SDNE(Embedder["SDNENetwork"]):
         return Problem(
             network,
             lambda epoch: [epoch],
-            [Block(list(network.parameters()), self.optimizer, self.lr, empty=room.state)],
+            [Block(list(network.parameters()), self.optimizer, lr, empty=room.state)],
             self.schedule,
             0.0 if self.dropout else self.tolerance,
             self.patience,
@@ -384,7 +411,7 @@ class SDNE(Embedder["SDNENetwork"]):
             (*self.hidden, self.dim),
             self.activation,
             self.output,
-            alpha=self.alpha,
+            alpha=self._by_size(facts.get("n_all", facts["n_nodes"]))["alpha"],
             beta=self.beta,
             nu=self.nu,
             damping=(self.row_damping, self.column_damping),
