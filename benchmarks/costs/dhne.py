@@ -140,8 +140,8 @@ def run_ways(name: str, epochs: int, device: str) -> None:
     """A fit each way, and one line each; the last under torch's profiler, of some steps."""
     from functools import partial
 
-    from netfold.learn import skipgram, sparse_rows
-    from netfold.models.dhne import batches
+    from netfold.learn import optimizers, sparse_rows
+    from netfold.models.dhne import batches, network
 
     hypergraph = read(name)
     copied = partial(_not_in_place, batches.Source)
@@ -150,7 +150,8 @@ def run_ways(name: str, epochs: int, device: str) -> None:
         "tuples by our kernel too": [(sparse_rows, "_csr_matmul", partial(_by_our_kernel, sparse_rows._csr_matmul)),
                                      (sparse_rows, "_add_csr_matmul", _add_by_our_kernel)],
         "rows copied out": [(batches, "Source", copied)],
-        "L_reg by the loss": [(skipgram, "is_large", lambda nodes: False)],
+        "L_reg by the loss": [(network, "DHNENetwork", _by_loss(network.DHNENetwork)),
+                              (optimizers, "_by_decay", lambda group: [{**group, "weight_decay": 0.0}])],
     }  # fmt: skip
     for words, changes in ways.items():
         with contextlib.ExitStack() as stack:
@@ -158,6 +159,11 @@ def run_ways(name: str, epochs: int, device: str) -> None:
                 stack.enter_context(replaced(*change))
             print(json.dumps({"way": words, **_fitted(hypergraph, epochs, device)}), flush=True)
     _watched(hypergraph, device)
+
+
+def _by_loss(kind: Any) -> Any:
+    """A network that adds the gradient of L_reg itself, whatever it is told."""
+    return type("ByLoss", (kind,), {"decays": property(lambda _: False, lambda *_: None)})
 
 
 def _not_in_place(source: Any, *parts: Any, in_place: bool) -> Any:

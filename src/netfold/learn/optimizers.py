@@ -29,12 +29,29 @@ class _Bare(torch.optim.Optimizer):
 
 
 class _Adam(_Bare, torch.optim.Adam):
-    """torch's, in one pass over the parameters: no temporary is as large as a table."""
+    """torch's, in one pass over the parameters: no temporary is as large as a table.
+
+    Its `weight_decay` λ is that of λ ½ Σ ‖W‖² over the matrices alone, whose gradient λ W the pass adds, to the bit as
+    if it had been added before.
+    """
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         """Take one step."""
-        return _bare(torch.optim.Adam.step)(self, closure)
+        whole = self.param_groups
+        self.param_groups = [part for group in whole for part in _by_decay(group)]
+        try:
+            return _bare(torch.optim.Adam.step)(self, closure)
+        finally:
+            self.param_groups = whole
+
+
+def _by_decay(group: dict[str, Any]) -> list[dict[str, Any]]:
+    """A group of parameters as it is or, where weights decay, matrices apart from the others, which do not."""
+    if not group["weight_decay"]:
+        return [group]
+    weights, others = ([p for p in group["params"] if (p.ndim == 2) is wanted] for wanted in (True, False))
+    return [{**group, "params": weights}, {**group, "params": others, "weight_decay": 0.0}]
 
 
 class _SGD(_Bare, torch.optim.SGD):
@@ -247,13 +264,7 @@ def grad_of(table: Tensor) -> Tensor:
 
 
 def _adam(params: Iterable[Tensor], lr: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
-    """`weight_decay`: λ of λ ½ Σ ‖W‖² over the matrices, whose gradient λ W the step itself adds to what there is."""
-    if not weight_decay:
-        return _Adam(params, lr=lr, fused=True)
-    each = list(params)
-    weights, others = ([p for p in each if (p.ndim == 2) is wanted] for wanted in (True, False))
-    groups = [{"params": weights, "weight_decay": weight_decay}, {"params": others}]
-    return _Adam([group for group in groups if group["params"]], lr=lr, fused=True)
+    return _Adam(params, lr=lr, weight_decay=weight_decay, fused=True)
 
 
 def adam_state(optimizer: torch.optim.Optimizer, empty: Callable[[Tensor], Tensor]) -> None:

@@ -323,7 +323,6 @@ class DHNE(Embedder["DHNENetwork"]):
     ) -> Problem[DHNENetwork]:
         import torch
 
-        from netfold.learn.skipgram import is_large
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
         from netfold.models.dhne.batches import Drawing, batches, source, steps_of
@@ -359,7 +358,7 @@ class DHNE(Embedder["DHNENetwork"]):
             dropout=self.dropout,
         )
         lr = self._by_size(data.graph.n_edges)["lr"]
-        network.decays = self.optimizer == "adam" and is_large(data.graph.n_nodes) and network.nu > 0
+        network.decays = self.optimizer == "adam" and network.nu > 0
         decay = {"weight_decay": network.nu / steps_of(data.graph.n_edges, self.batch_size)} if network.decays else {}
         blocks = [Block(list(network.parameters()), self.optimizer, lr, decay)]
         return Problem(
