@@ -83,6 +83,13 @@ class SparseRows:
 
         `count`: how many entries they have, where that is known: a GPU then goes on without being waited for.
         """
+        if count is None and not rows.is_cuda:  # in a third of the time of what follows
+            shape = len(self), self.width
+            whole = sparse.csr_array((self.values.numpy(), self.col.numpy(), self.crow.numpy()), shape=shape)
+            picked = whole[rows.numpy()]
+            crow, col = (torch.from_numpy(x.astype(np.int32, copy=False)) for x in (picked.indptr, picked.indices))
+            by_column = _counted_by_column(crow, col, self.width)
+            return SparseRows(crow, col, torch.from_numpy(picked.data), self.width, *by_column)
         lengths = self.crow.diff().index_select(0, rows)
         crow = functional.pad(lengths.cumsum(0), (1, 0))
         owner = torch.arange(len(rows), device=rows.device).repeat_interleave(lengths, output_size=count)
@@ -91,9 +98,7 @@ class SparseRows:
         col, values, crow = self.col.index_select(0, entries), self.values.index_select(0, entries), crow.int()
         if count is not None:
             return Segments.of(crow, col, values, self.width, owner)
-        if col.is_cuda:
-            return SparseRows(crow, col, values, self.width, *_by_column(col, owner, self.width))
-        return SparseRows(crow, col, values, self.width, *_counted_by_column(crow, col, self.width))
+        return SparseRows(crow, col, values, self.width, *_by_column(col, owner, self.width))
 
     def matmul(self, dense: Tensor) -> Tensor:
         """X D: (m x n) times (n x h), in O(nnz h); of a table in 16 bits summed in those of the rows."""
