@@ -41,7 +41,11 @@ def first_order(vectors: Tensor, pulled: Tensor) -> Tensor:
 
 def half_squares(weights: Iterable[Tensor]) -> Tensor:
     """`L_reg` = ½ Σ ‖W‖², over the weight matrices and not the biases."""
-    return 0.5 * torch.stack([_squares(w.flatten()) for w in weights]).sum()
+    each = list(weights)
+    if each and all(w.is_cuda and w.dtype == torch.float32 for w in each):  # one launch, and nothing is copied
+        lengths = torch.stack(torch._foreach_norm(each, 2, dtype=torch.float64))
+        return (0.5 * lengths.square().sum()).to(each[0].dtype)
+    return 0.5 * torch.stack([_squares(w.flatten()) for w in each]).sum()
 
 
 def _squares(x: Tensor) -> Tensor:
@@ -49,7 +53,7 @@ def _squares(x: Tensor) -> Tensor:
     if x.dtype == torch.bfloat16:
         return torch.stack([_squares(part.float()) for part in torch.split(x, _BLOCK)]).double().sum().float()
     if x.is_cuda:
-        length: Tensor = torch.linalg.vector_norm(x, dtype=torch.float64)  # one launch, and nothing is copied
+        length: Tensor = torch.linalg.vector_norm(x, dtype=torch.float64)
         return length.square().to(x.dtype)
     if len(x) <= _MANY:
         return torch.dot(x, x)
