@@ -1,9 +1,13 @@
 """What an epoch of every model costs on the same graph: the table of docs/large-graphs.md.
 
+    python benchmarks/costs/large_graphs.py --models line --json benchmarks/costs.jsonl [--device cuda]
     python benchmarks/costs/large_graphs.py --nodes 100000 [--models line,dvne] [--device cuda] [--options JSON]
     python benchmarks/costs/large_graphs.py --nodes 1000000 --models drne --device cuda --json FILE --profile FILE
     python benchmarks/costs/large_graphs.py --nodes 10000 --base HEAD~5
 
+Without `--nodes`, a model is measured at sizes that grow threefold, up to a million nodes on the CPU and ten million on
+a GPU, as far as that takes less than `--minutes` (ten), with the quality of its vectors on planted blocks (`quality.py`)
+at each size, on the CPU up to 100,000 nodes: one command a model for the plot of `benchmarks/figures/costs.py`.
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the
 CPU: the faster of the second and third epoch (of `--epochs 1` that one, by its parts), the seconds before the first
@@ -24,11 +28,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import quality
 from dhne import generated
 from meter import Meter
 
@@ -39,6 +45,10 @@ WATCHED = 12
 """Batches whose operations are listed by a profile."""
 PARTS = ("batches", "loss", "gradients", "steps")
 """Of an epoch, by `nf.profile`."""
+SIZES = {"cpu": (30_000, 100_000, 300_000, 1_000_000), "cuda": (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)}
+"""Nodes, where nobody says how many."""
+JUDGED = {"cpu": 100_000, "cuda": 10_000_000}
+"""Up to so many nodes vectors are judged, too: that takes all epochs."""
 SLOWER = 1.2
 """What `--base` names is slower by more than this."""
 
@@ -120,7 +130,8 @@ def _given(name: str, graph: nf.Graph) -> list[nf.Embedding]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--nodes", type=int, help="one size")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of a model at all sizes, at most")
     parser.add_argument("--models", default=",".join(nf.MODELS))
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--options", default="{}", help="of the models, JSON")
@@ -130,7 +141,13 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="of each fit; the first does not count but alone")
     parser.add_argument("--machine", default="", help="what the record says of where it was measured")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--judged", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.child and asked.judged:
+        graph, blocks = quality.planted(asked.nodes, device=asked.device)
+        found = quality.fitted(asked.child, json.loads(asked.options), graph, blocks, asked.device, quality.DIM)
+        print(json.dumps({**found, "machine": asked.machine}))
+        return
     if asked.child:
         where = {"epochs": asked.epochs, "machine": asked.machine}
         measure(asked.child, asked.nodes, asked.device, json.loads(asked.options), asked.profile, **where)
@@ -142,21 +159,41 @@ def main() -> None:
         "| model | dim | nodes | edges | s/epoch | s before | peak GiB |\n| --- | --- | --- | --- | --- | --- | --- |"
     )
     for name in asked.models.split(","):
-        done = _run(name, asked)
-        print(_row(name, done), flush=True)
+        spent: list[float] = []
+        for nodes in [asked.nodes] if asked.nodes else SIZES[asked.device]:
+            if sum(spent) + GROWTH * (spent or [0])[-1] > 60 * asked.minutes:
+                print(f"| {name} | {nodes:,} nodes and more would take longer than {asked.minutes:g} minutes |")
+                break
+            spent.append(_measured(name, nodes, asked))
+
+
+GROWTH = 4.0
+"""How many times as long the next size takes, as a guess."""
+
+
+def _measured(name: str, nodes: int, asked: argparse.Namespace) -> float:
+    """One size: an epoch and, of a graph that is not too large, quality; a row and a line each. Seconds it took."""
+    start = time.perf_counter()
+    judged = not asked.nodes and nodes <= JUDGED[asked.device] and name in quality.SETTINGS
+    for more in [[], ["--judged"]] if judged else [[]]:
+        done = _run(name, nodes, asked, more=more)
+        print(_row(name, done, judged=bool(more)), flush=True)
         if asked.json and not done.returncode:
             with Path(asked.json).open("a") as file:
                 file.write(json.dumps({"date": time.strftime("%Y-%m-%d %H:%M"), **_said(done)}) + "\n")
+    return time.perf_counter() - start
 
 
-def _run(name: str, asked: argparse.Namespace, source: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _run(
+    name: str, nodes: int, asked: argparse.Namespace, source: Path | None = None, more: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     """One model in a process of its own, of another tree's source where that is given."""
-    command = [sys.executable, __file__, "--child", name, "--nodes", str(asked.nodes), "--device", asked.device,
+    command = [sys.executable, __file__, "--child", name, "--nodes", str(nodes), "--device", asked.device, *more,
                "--options", asked.options, "--epochs", str(asked.epochs), "--machine", asked.machine]  # fmt: skip
     command += ["--profile", asked.profile] if asked.profile else []
-    more = {} if asked.device == "cuda" else {"OMP_NUM_THREADS": "1"}
-    more |= {} if source is None else {"PYTHONPATH": str(source)}
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **more})
+    own = {} if asked.device == "cuda" else {"OMP_NUM_THREADS": "1"}
+    own |= {} if source is None else {"PYTHONPATH": str(source)}
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **own})
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -173,7 +210,8 @@ def compare(asked: argparse.Namespace) -> list[str]:
         subprocess.run([*git, "add", "--detach", folder, asked.base], check=True, capture_output=True)
         try:
             for name in asked.models.split(","):
-                runs = [_run(name, asked, tree / "src") for _ in range(2) for tree in (Path(folder), root)]
+                nodes = asked.nodes or SIZES[asked.device][0]
+                runs = [_run(name, nodes, asked, tree / "src") for _ in range(2) for tree in (Path(folder), root)]
                 failed = [run for run in runs if run.returncode]
                 if failed:
                     print(_row(name, failed[0]), flush=True)
@@ -188,10 +226,12 @@ def compare(asked: argparse.Namespace) -> list[str]:
     return slower
 
 
-def _row(name: str, done: subprocess.CompletedProcess[str]) -> str:
+def _row(name: str, done: subprocess.CompletedProcess[str], *, judged: bool = False) -> str:
     if done.returncode:
         return f"| {name} | failed: {done.stderr.strip().splitlines()[-1]} |"
     x = _said(done)
+    if judged:
+        return f"| {name} | {x['nodes']:,} planted | quality {x['quality']:.3f} | in {x['seconds']:.3g} s |"
     peak = x["peak_gib"] if x["gpu_gib"] is None else x["gpu_gib"]
     sizes = f"{x['dim']} | {x['nodes']:,} | {x['edges']:,}"
     return f"| {name} | {sizes} | {x['epoch']:.3g} | {x['before']:.3g} | {peak:.2f} |"

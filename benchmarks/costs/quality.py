@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=DIM)
     parser.add_argument("--settings", default="", help="JSON, in place of those listed here")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--json", help="a file to append a line to for every fit")
+    parser.add_argument("--json", help="a file to append a line to for every fit; - prints it")
     parser.add_argument("--trace", default="", help="epochs after which SDNE is looked at")
     parser.add_argument("--parts", action="store_true")
     parser.add_argument("--blocks", type=int, default=BLOCKS)
@@ -128,31 +128,42 @@ def main() -> None:
     print("| model | settings | nodes | quality | s in all | before | CPU-s | GiB |\n" + "| --- " * 8 + "|")
     for name in given.models.split(","):
         for label, options in ({"given": json.loads(given.settings)} if given.settings else SETTINGS[name]).items():
-            marks: list[float] = []
-            model = nf.MODELS[name](dim=given.dim, device=given.device, **options)
-            if given.device == "cuda":
-                torch.cuda.reset_peak_memory_stats()
-            start, cpu = time.perf_counter(), time.process_time()
             with nf.profile() if given.parts else nullcontext() as parts:
-                model.fit(graph, progress=False, on_epoch=lambda r, marks=marks: marks.append(time.perf_counter()))
-            whole, spent = time.perf_counter() - start, time.process_time() - cpu
-            before = marks[0] - start - model.history_[0]["seconds"] if marks else whole
-            peak = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else float("nan")
-            quality = share_near(model.embedding_.vectors, blocks, given.device)
+                fact = {**fitted(name, options, graph, blocks, given.device, given.dim), "seed": given.seed, **shape}
             settings = f"{label} {options or ''}".strip()
-            cells = [name, settings, f"{given.nodes:,}", *(f"{x:.3g}" for x in (quality, whole, before, spent, peak))]
+            numbers = (fact[x] for x in ("quality", "seconds", "before", "cpu"))
+            cells = [name, settings, f"{given.nodes:,}", *(f"{x:.3g}" for x in numbers), f"{fact['gpu_gib'] or 0:.3g}"]
             print(f"| {' | '.join(cells)} |", flush=True)
             if parts is not None:
                 print(parts, flush=True)
-            if given.json:
-                fact = {"model": name, "options": options, "nodes": given.nodes, "quality": quality, "seconds": whole,
-                        "before": before, "cpu": spent, "gpu_gib": peak, "device": given.device,
-                        "epochs": len(model.history_), "seed": given.seed, **shape}  # fmt: skip
+            if given.json == "-":
+                print(json.dumps(fact), flush=True)
+            elif given.json:
                 with Path(given.json).open("a") as file:
                     file.write(json.dumps(fact) + "\n")
-            del model
-            if given.device == "cuda":
-                torch.cuda.empty_cache()
+
+
+def fitted(
+    name: str, options: dict[str, Any], graph: nf.Graph, blocks: np.ndarray, device: str, dim: int
+) -> dict[str, Any]:
+    """What one fit's vectors are worth, and what it took."""
+    import torch
+
+    marks: list[float] = []
+    model = nf.MODELS[name](dim=dim, device=device, **options)
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    start, cpu = time.perf_counter(), time.process_time()
+    model.fit(graph, progress=False, on_epoch=lambda record: marks.append(time.perf_counter()))
+    whole, spent = time.perf_counter() - start, time.process_time() - cpu
+    before = marks[0] - start - model.history_[0]["seconds"] if marks else whole
+    peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
+    quality = share_near(model.embedding_.vectors, blocks, device)
+    return {
+        "model": name, "options": options, "nodes": graph.n_nodes, "quality": quality, "seconds": whole,
+        "before": before, "cpu": spent, "gpu_gib": peak, "device": device, "epochs": len(model.history_),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
