@@ -6,7 +6,7 @@
     python benchmarks/costs/large_graphs.py --nodes 10000 --base HEAD~5
 
 Without `--nodes`, a model is measured at sizes that grow threefold, up to a million nodes on the CPU and ten million on
-a GPU, as far as that takes less than `--minutes` (ten), with the quality of its vectors on planted blocks (`quality.py`)
+a GPU, as far as that takes less than `--minutes` (ten), with the quality of vectors on planted blocks (`quality.py`)
 at each size, on the CPU up to 100,000 nodes: one command a model for the plot of `benchmarks/figures/costs.py`.
 A Chung-Lu graph with five times as many edges as nodes, a power law of exponent 2.5; DHNE reads as many triples among
 as many nodes of three types. Options are the defaults, `dim` too. Each model in a process of its own, one thread on the
