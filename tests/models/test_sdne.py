@@ -13,6 +13,7 @@ from netfold.evaluate import reconstruction
 from netfold.learn import starts
 from netfold.models import SDNE
 from netfold.models.sdne.batches import batches
+from problems import problem_of
 from zoo import directed, karate, weighted
 
 
@@ -186,6 +187,16 @@ def test_the_start_of_a_very_large_graph_is_it_too_with_directions_as_long_as_th
     assert model.history_[0]["second_order"] == pytest.approx((values[8:] ** 2).sum(), rel=1e-3)
     lengths = np.linalg.norm(model.embedding_.vectors, axis=0)
     np.testing.assert_allclose(lengths / lengths[0], values[:8] ** 3 / values[0] ** 3, rtol=1e-3)
+
+
+def test_a_very_large_graph_is_trained_by_the_second_order_alone_and_slowly_unless_it_is_said(monkeypatch):
+    assert SDNE().resolved(karate()).get_params() == SDNE(alpha=1.0, lr=0.003).get_params()
+    monkeypatch.setattr(starts, "_VERY_LARGE", 33)
+    assert SDNE().resolved(karate()).get_params() == SDNE(alpha=0.0, lr=0.0003).get_params()
+    assert SDNE(alpha=0.5, lr=0.1).resolved(karate()).get_params() == SDNE(alpha=0.5, lr=0.1).get_params()
+    model = fit(karate(), epochs=1, hidden=())
+    assert model.network_.alpha == 0 and model.history_[0]["first_order"] == 0
+    assert problem_of(SDNE(dim=2), karate()).blocks[0].lr == 0.0003
 
 
 def test_training_stops_when_it_has_converged():
