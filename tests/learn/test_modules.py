@@ -12,7 +12,7 @@ from scipy import sparse
 from netfold.learn import losses, sparse_rows
 from netfold.learn.draws import kept
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, pass_back, xavier_
-from netfold.learn.sparse_rows import SomeRows, SparseRows, dropped, product_in_chunks
+from netfold.learn.sparse_rows import SomeRows, SparseRows, product_in_chunks
 
 sizes = st.integers(1, 12)
 
@@ -178,7 +178,7 @@ def test_rows_read_in_place_are_those_rows(density: float, share: float) -> None
     place[only] = torch.arange(5, dtype=torch.int32)
     some = SomeRows(rows, only, place)
     if share:
-        some = dropped(some, share, torch.Generator().manual_seed(3))
+        some = some.dropped(share, torch.Generator().manual_seed(3))
         coins = kept(some.key, len(rows.values), share, "cpu")
         at = torch.arange(30).repeat_interleave(rows.crow.diff()), rows.col.long()
         dense = dense.clone()

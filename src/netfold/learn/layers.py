@@ -18,7 +18,7 @@ from torch.nn import functional
 from netfold.learn import losses
 from netfold.learn.draws import TABLE, uniform
 from netfold.learn.optimizers import grad_of
-from netfold.learn.sparse_rows import PIECE, SparseRows
+from netfold.learn.sparse_rows import PIECE, SomeRows, SparseRows
 
 __all__ = [
     "ACTIVATIONS",
@@ -94,7 +94,7 @@ class _RowsTimesTable(torch.autograd.Function):
     """X W, whose gradient Xᵀ G goes into `table.grad` in place."""
 
     @staticmethod
-    def forward(ctx: Any, rows: SparseRows, table: Tensor) -> Tensor:
+    def forward(ctx: Any, rows: SparseRows | SomeRows, table: Tensor) -> Tensor:
         ctx.rows, ctx.table = rows, table
         return rows.matmul(table.detach())
 
@@ -253,7 +253,7 @@ def pass_back(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> None
     _apply(_Passed, grads, *outputs).backward()  # type: ignore[no-untyped-call]
 
 
-def rows_times(rows: SparseRows, table: Tensor) -> Tensor:
+def rows_times(rows: SparseRows | SomeRows, table: Tensor) -> Tensor:
     """X W: (m x n) times (n x h), the gradient of W, a parameter or held like one, added to its `grad` in place."""
     return _apply(_RowsTimesTable, rows, table)
 
@@ -266,7 +266,7 @@ class RowEncoder(nn.Module):
         self.table = nn.Parameter(torch.zeros(n, width))
         self.bias = nn.Parameter(torch.zeros(width))
 
-    def forward(self, rows: SparseRows) -> Tensor:
+    def forward(self, rows: SparseRows | SomeRows) -> Tensor:
         """m x width, before the activation."""
         return rows_times(rows, self.table).add_(self.bias)
 

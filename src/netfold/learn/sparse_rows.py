@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -245,6 +245,10 @@ class SomeRows:
         starts, rows, entries = whole.by_column
         some_product(starts, rows, whole.values, dense, out, place=self.place, entries=entries, **self._dropped())
 
+    def dropped(self, share: float, generator: torch.Generator) -> SomeRows:
+        """As `dropped`; a key alone is drawn, on the CPU."""
+        return replace(self, share=share, key=int(torch.randint(1 << 62, (), generator=generator)))
+
     def _kept(self) -> SparseRows:
         """All rows, without what is dropped."""
         if not self.share:
@@ -415,20 +419,14 @@ def parts(n: int, size: int) -> Iterator[slice]:
         yield slice(n * i // count, n * (i + 1) // count)
 
 
-R = TypeVar("R", SparseRows, SomeRows)
-
-
 def dropped(
-    rows: R, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
-) -> R:
+    rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
+) -> SparseRows:
     """The rows without a random share of their entries, drawn where the rows are.
 
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
-    what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities. Of rows that
-    are read in place a key is drawn alone.
+    what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities.
     """
-    if isinstance(rows, SomeRows):
-        return replace(rows, share=share, key=int(torch.randint(1 << 62, (), generator=generator)))
     coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
     if isinstance(rows, DenseBeside):
         others = torch.empty_like(rows.dense).bernoulli_(1 - share, generator=generator)

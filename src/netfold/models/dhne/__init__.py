@@ -325,7 +325,7 @@ class DHNE(Embedder["DHNENetwork"]):
 
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dhne.batches import Drawing, batches, source, steps_of
+        from netfold.models.dhne.batches import Drawing, batches, source, tuple_steps
 
         with large_on(device, data.graph.n_nodes):
             network = self._network(data.facts)
@@ -359,7 +359,9 @@ class DHNE(Embedder["DHNENetwork"]):
         )
         lr = self._by_size(data.graph.n_edges)["lr"]
         network.decays = self.optimizer == "adam" and network.nu > 0
-        decay = {"weight_decay": network.nu / steps_of(data.graph.n_edges, self.batch_size)} if network.decays else {}
+        decay = (
+            {"weight_decay": network.nu / tuple_steps(data.graph.n_edges, self.batch_size)} if network.decays else {}
+        )
         blocks = [Block(list(network.parameters()), self.optimizer, lr, decay)]
         return Problem(
             network,

@@ -36,8 +36,8 @@ __all__ = [
     "co_occurrences_on",
     "counts_by_type",
     "source",
-    "steps_of",
     "tuple_rows",
+    "tuple_steps",
 ]
 
 _STEPS, _LEAST, _FEWEST = 128, 64, 16
@@ -209,7 +209,7 @@ def source(
     )
 
 
-def steps_of(tuples: int, batch_size: int | None) -> int:
+def tuple_steps(tuples: int, batch_size: int | None) -> int:
     """How many steps an epoch over so many hyperedges has."""
     if batch_size:
         return math.ceil(tuples / batch_size)
@@ -330,7 +330,7 @@ def batches(
     """
     total = sum(len(tuples.rows) for tuples in source.tuples)
     large = is_large(sum(len(rows) for rows in source.written))
-    steps = steps_of(total, batch_size)
+    steps = tuple_steps(total, batch_size)
 
     def of(generator: torch.Generator) -> Iterator[Batch]:
         order = [_shuffled(len(tuples.rows), steps, generator, source.device, large) for tuples in source.tuples]
@@ -531,7 +531,10 @@ def _by_column(col: Tensor, width: int, n: int) -> tuple[Tensor, Tensor, Tensor]
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    in_place = isinstance(batch.types[0].seen, SomeRows)
-    own = generator if in_place else generator_on(batch.types[0].seen.values.device, generator)
-    types = [dataclasses.replace(rows, seen=dropped(rows.seen, share, own)) for rows in batch.types]
+    seen: list[SparseRows | SomeRows] = [rows.seen for rows in batch.types]
+    own = None if isinstance(seen[0], SomeRows) else generator_on(seen[0].values.device, generator)
+    left = [
+        x.dropped(share, generator) if isinstance(x, SomeRows) else dropped(x, share, own or generator) for x in seen
+    ]
+    types = [dataclasses.replace(rows, seen=x) for rows, x in zip(batch.types, left, strict=True)]
     return dataclasses.replace(batch, types=types)

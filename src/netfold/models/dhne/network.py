@@ -19,7 +19,7 @@ from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, pass_back, rows_times, xavier_
 from netfold.learn.optimizers import grad_of
-from netfold.learn.sparse_rows import DenseBeside, SparseRows
+from netfold.learn.sparse_rows import DenseBeside, SomeRows, SparseRows
 from netfold.models.dhne.counts import PairCounts, TupleCounts
 from netfold.models.dhne.tuples import Form, Places, Schema
 
@@ -163,7 +163,9 @@ class Autoencoder(nn.Module):
         some = int(np.count_nonzero(np.diff(rows.indptr)))
         return float(np.square(rows.data, dtype=np.float64).sum()) / some if some else 1.0
 
-    def encode(self, seen: SparseRows, only: Tensor | None = None, own: TypeAttributes | None = None) -> Tensor:
+    def encode(
+        self, seen: SparseRows | SomeRows, only: Tensor | None = None, own: TypeAttributes | None = None
+    ) -> Tensor:
         """X of all rows or, with `only`, of these of them: m x dim, in O(nnz dim); `own` are their attributes."""
         inputs = self.first(seen)
         inputs = inputs if only is None else inputs.index_select(0, only)
