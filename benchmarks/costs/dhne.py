@@ -157,7 +157,11 @@ def run_ways(name: str, epochs: int, device: str) -> None:
         with contextlib.ExitStack() as stack:
             for change in changes:
                 stack.enter_context(replaced(*change))
-            print(json.dumps({"way": words, **_fitted(hypergraph, epochs, device)}), flush=True)
+            try:
+                found = _fitted(hypergraph, epochs, device)
+            except Exception as error:  # the others are measured all the same
+                found = {"failed": repr(error)[:300]}
+            print(json.dumps({"way": words, **found}), flush=True)
     _watched(hypergraph, device)
 
 
