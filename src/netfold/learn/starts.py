@@ -249,21 +249,16 @@ def is_very_large(rows: int) -> bool:
     return rows > _VERY_LARGE
 
 
-def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
-    """The leading right singular vectors of sparse rows (n x rank); of very many rows until they have converged.
-
-    Of these also how long each is to be in a code (rank): as its squared singular value, so that directions without
-    structure, of which there are some where there are more dimensions than groups, count less. None: all alike.
-    """
+def leading_directions(rows: SparseRows, rank: int, generator: torch.Generator) -> Tensor:
+    """The leading right singular vectors of sparse rows (n x rank); of very many rows until they have converged."""
     if not is_very_large(len(rows)):
-        return truncated_svd(rows, rank, generator)[1], None
+        return truncated_svd(rows, rank, generator)[1]
 
     def squared(x: Tensor) -> Tensor:
         return rows.transposed_matmul(rows.matmul(x))
 
-    pairs = leading_eigenpairs(squared, rows.width, rank, generator, upper=True, rounds=LARGE_ROUNDS, like=rows.values)
-    lengths = (pairs.values / pairs.values[0]).clamp(min=1e-3)
-    return pairs.vectors, lengths.to(pairs.vectors)
+    like = rows.values
+    return leading_eigenpairs(squared, rows.width, rank, generator, upper=True, rounds=LARGE_ROUNDS, like=like).vectors
 
 
 def _eigenvectors(rows: SparseRows, rank: int, generator: torch.Generator, *, without: Tensor) -> tuple[Tensor, Tensor]:

@@ -516,23 +516,21 @@ def start_from_svd(
 ) -> None:
     """Let the network begin as the best linear autoencoder: x̂ = V Vᵀ x with V the leading right singular vectors.
 
-    The vectors Vᵀx are scaled into the range where the activation is nearly linear and passed through every layer. In a
-    very large graph they are D Vᵀx and the decoder is V D⁻¹, D the lengths of the directions: see `leading_directions`.
+    The vectors Vᵀx are scaled into the range where the activation is nearly linear and passed through every layer.
     """
     rows = SparseRows.from_scipy(matrix, device=network.device)
     if block is not None and network.dense:
         rows = DenseBeside.beside(rows, torch.from_numpy(block.values).to(network.device))
     layers = [*network.encoder.weights, *network.decoder.weights]
     rank = min([network.first.table.shape[1], *(w.shape[1] for w in layers), *matrix.shape])
-    v, lengths = leading_directions(rows, rank, generator)
-    read, written = (v, v) if lengths is None else (v * lengths, v / lengths)
-    reach = rows.matmul(read).abs().amax(1)
+    v = leading_directions(rows, rank, generator)
+    reach = rows.matmul(v).abs().amax(1)
     reach = reach[reach > 1e-6 * reach.max()]  # rows with edges
     scale = 0.5 / float(reach.kthvalue(max(1, int(0.9 * len(reach)))).values)
     network.first.table.mul_(0.1)
     network.last.table.mul_(0.1)
-    network.first.table[:, :rank] = scale * read
-    network.last.table[:, :rank] = written / scale
+    network.first.table[:, :rank] = scale * v
+    network.last.table[:, :rank] = v / scale
     for w in layers:
         w.mul_(0.1)
         w[:rank, :rank] = torch.eye(rank, device=w.device)
