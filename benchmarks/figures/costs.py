@@ -89,11 +89,11 @@ def _draw_quality(axes: Any, of_all: dict[str, dict[int, float]]) -> None:
     for i, (name, of) in enumerate(of_all.items()):
         if of:
             axes.semilogx(*zip(*of.items()), marker="s", color=f"C{i}", label=name)
+    axes.set_visible(any(of_all.values()))
     axes.set_xlabel("nodes (planted blocks)")
     axes.set_ylim(0, 1)
     axes.grid(alpha=0.3)
-    if any(of_all.values()):
-        axes.legend(fontsize=8, loc="lower left")
+    axes.legend(fontsize=8, loc="lower left")
 
 
 def _label(name: str, of: dict[int, float]) -> str:
