@@ -89,7 +89,9 @@ def _draw_quality(axes: Any, of_all: dict[str, dict[int, float]]) -> None:
     for i, (name, of) in enumerate(of_all.items()):
         if of:
             axes.semilogx(*zip(*of.items()), marker="s", color=f"C{i}", label=name)
-    axes.set_visible(any(of_all.values()))
+    if not any(of_all.values()):
+        axes.set_visible(False)
+        return
     axes.set_xlabel("nodes (planted blocks)")
     axes.set_ylim(0, 1)
     axes.grid(alpha=0.3)

@@ -13,6 +13,7 @@ import netfold as nf
 from lgp_processes import random_graph, random_process
 from netfold.learn import skipgram
 from netfold.learn.draws import normal, numbers_below, permutation, uniform
+from netfold.learn.losses import half_squares
 from netfold.learn.sparse_rows import SomeRows, SparseRows
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.studies.datasets.random_graphs import chung_lu
@@ -88,6 +89,12 @@ def test_the_kernel_of_some_rows_is_the_plain_way(width, share):
         ways.append([x.cpu() for x in (some.matmul(left.to(device)), *outs)])
     for one, two in zip(*ways, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5)
+
+
+def test_squares_of_weights_are_summed_as_on_the_cpu():
+    weights = [torch.randn(shape, generator=seeded()) for shape in ((3000, 64), (5, 1))]
+    one, two = (half_squares([w.to(d) for w in weights]).cpu() for d in DEVICES)
+    torch.testing.assert_close(one, two, rtol=1e-5, atol=0)
 
 
 def test_groups_of_new_nodes_are_placed_as_on_the_cpu():
