@@ -82,7 +82,9 @@ def test_locked_vectors_do_not_grow_back(iterated, monkeypatch):
 
     def product(x: torch.Tensor) -> torch.Tensor:
         column = torch.from_numpy(u).to(x)
-        return SparseRows.from_scipy(matrix, dtype=x.dtype).matmul(x.contiguous()) + far * torch.outer(column, column @ x)
+        return SparseRows.from_scipy(matrix, dtype=x.dtype).matmul(x.contiguous()) + far * torch.outer(
+            column, column @ x
+        )
 
     like = torch.empty(0, dtype=torch.float32)
     pairs = leading_eigenpairs(product, 500, 30, generator(), like=like, tolerance=1e-4, upper=True)
