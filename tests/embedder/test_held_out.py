@@ -44,7 +44,7 @@ def test_the_start_stays_where_training_ruins_it_and_the_fit_says_so(capsys: pyt
     ruined = nf.Node2Vec(dim=8, epochs=3, lr=300.0, held_out=0.2).fit(GRAPH)
     assert ruined.history_ == [] and max(ruined.held_out_, key=lambda x: ruined.held_out_[x]) == 0
     said = capsys.readouterr().err
-    assert f"does not beat its start: held-out links have AUC {ruined.held_out_[0]:.4f} at the start" in said
+    assert f"does not beat its start: held-out links have AUC {ruined.held_out_[0]:.4f} there" in said
     assert "Node2Vec, without held-out links: epoch 1/3" in said, "the first run has its bar as well"
     start = nf.Node2Vec(dim=8, epochs=0).fit(GRAPH, progress=False)
     assert np.array_equal(ruined.embedding_.vectors, start.embedding_.vectors)

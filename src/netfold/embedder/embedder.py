@@ -245,23 +245,16 @@ class Embedder(Configured, Generic[N]):
         share = self._held_out(data)
         if not share or not self.epochs:
             return self._epochs(data), None
-        from netfold.embedder.stopping import best_epochs
+        from netfold.embedder.stopping import best_epochs, in_words
         from netfold.learn.profile import part
 
         with part("held-out links"):
             looks = best_epochs(self, data.graph, share, device, bar.of("without held-out links"))
         if not looks:
             return self._epochs(data), None
-        best, last = max(looks, key=lambda x: looks[x]), max(looks)
-        if best:
-            note = "held-out links: AUC {:.4f} at the start, {:.4f} after {} of {} epochs, which are taken"
-            bar.note(note)(looks[0], looks[best], best, self.epochs)
-        else:
-            note = (
-                "training does not beat its start: held-out links have AUC {:.4f} at the start, {:.4f} after {} of {} "
-                "epochs; the start is taken (held_out=0 trains all the same)"
-            )
-            bar.note(note, warning=True)(looks[0], looks[last], last, self.epochs)
+        best = max(looks, key=lambda x: looks[x])
+        taken = "so many are taken" if best else "the start is taken (held_out=0 trains all the same)"
+        bar.note("{}; {}", warning=not best)(in_words(looks), taken)
         return best, looks
 
     def _held_out(self, data: Any) -> float:

@@ -7,6 +7,7 @@ pairs that are not linked, before its first epoch too; the second run, on everyt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from netfold.data.checks import Floats, Ints
 from netfold.data.edges import edge_pairs, keys_of, linked_nodes, without_pairs
 from netfold.data.statistics import area_under_curve
+from netfold.data.text import counted
 from netfold.errors import InputError
-from netfold.learn.training import train
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
     from netfold.learn.progress import Progress
 
-__all__ = ["ENOUGH_LINKS", "best_epochs", "told_apart"]
+__all__ = ["ENOUGH_LINKS", "best_epochs", "in_words", "told_apart"]
 
 _LOOKS = 40
 """How often it is asked, at most, if all epochs are run."""
@@ -45,6 +46,8 @@ def best_epochs(
     Ends before all epochs where the largest is `patience` epochs ago. The best number is `max(looks, key=looks.get)`:
     of equal ones the least. None, where a model holds links out by itself and there are none that can be.
     """
+    from netfold.learn.training import train
+
     try:
         rest, right, wrong = _split(graph, share, np.random.default_rng([model.seed, 3]))
     except InputError:
@@ -75,6 +78,23 @@ def best_epochs(
         on_epoch=look,
     )
     return looks
+
+
+def in_words(looks: Mapping[Any, float]) -> str:
+    """What held-out links said: AUC by the number of epochs before it.
+
+    >>> in_words({0: 0.9, 1: 0.85, 2: 0.87})
+    'training does not beat its start: held-out links have AUC 0.9000 there, 0.8700 after 2 epochs at best'
+    >>> in_words({0: 0.9, 1: 0.95, 2: 0.94})
+    'held-out links have AUC 0.9000 at the start, 0.9500 after 1 epoch'
+    """
+    by_epoch = {int(epoch): float(auc) for epoch, auc in looks.items()}
+    start, best = by_epoch[0], max(by_epoch, key=lambda x: by_epoch[x])
+    later = max((x for x in by_epoch if x), key=lambda x: by_epoch[x], default=0)
+    if best:
+        return f"held-out links have AUC {start:.4f} at the start, {by_epoch[best]:.4f} after {counted(best, 'epoch')}"
+    after = f"{by_epoch[later]:.4f} after {counted(later, 'epoch')} at best"
+    return f"training does not beat its start: held-out links have AUC {start:.4f} there, {after}"
 
 
 def _split(graph: Graph, share: float, rng: np.random.Generator) -> tuple[Graph, Ints, Ints]:

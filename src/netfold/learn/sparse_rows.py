@@ -98,7 +98,7 @@ class SparseRows:
         return torch.cat(products, dim=1)
 
     def matmul_parts(self, dense: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """X D some rows at a time, each while it is in the cache: (which rows, their product), to the bit `matmul`'s."""
+        """X D some rows at a time, each while it is in the cache: (rows, product), to the bit that of `matmul`."""
         ranges = list(cached_parts(self, dense.shape[1]))
         if len(ranges) == 1 or dense.dtype == torch.bfloat16:
             yield slice(0, len(self)), self.matmul(dense)
