@@ -190,7 +190,8 @@ class SpectralNetwork(Tables):
         vectors = self._placed(sides)
         for rows, columns in zip(sides, self._columns, strict=True):
             linked, own = torch.from_numpy(np.diff(rows.indptr) > 0).to(vectors.device), vectors[:, columns]
-            total, squares = own.new_zeros(own.shape[1], dtype=torch.float64), 0.0
+            total = own.new_zeros(own.shape[1], dtype=torch.float64)
+            squares = total.new_zeros(())
             for part in cached_parts(own, own.shape[1]):
                 some = own[part][linked[part]].double()
                 total += some.sum(0)
