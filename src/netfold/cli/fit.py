@@ -264,9 +264,9 @@ def _summary(facts: dict[str, Any], noun: str, *, trained: bool) -> str:
     if not trained:
         done = f"computed in {facts['seconds']:.1f} s" + (f"; {terms}" if terms else "")
     if "held_out" in facts:
-        from netfold.embedder.stopping import in_words
+        from netfold.embedder.stopping import held_out_in_words
 
-        done += f"; {in_words(facts['held_out'])}"
+        done += f"; {held_out_in_words(facts['held_out'])}"
     said = f"{facts['model']} of {sizes} in {counted(facts['dim'], 'dimension')}: {done}{scored}"
     return f"{said}\n{facts['path']}"
 

@@ -86,9 +86,9 @@ def _held_out(graph: dict[str, Any]) -> dict[str, str]:
     """Whether training beat its start, where held-out links were asked."""
     if "held_out" not in graph:
         return {}
-    from netfold.embedder.stopping import in_words
+    from netfold.embedder.stopping import held_out_in_words
 
-    return {"held_out": in_words(graph["held_out"])}
+    return {"held_out": held_out_in_words(graph["held_out"])}
 
 
 def _trials(facts: Any) -> dict[str, Any]:

@@ -245,7 +245,7 @@ class Embedder(Configured, Generic[N]):
         share = self._held_out(data)
         if not share or not self.epochs:
             return self._epochs(data), None
-        from netfold.embedder.stopping import best_epochs, in_words
+        from netfold.embedder.stopping import best_epochs, held_out_in_words
         from netfold.learn.profile import part
 
         with part("held-out links"):
@@ -254,7 +254,7 @@ class Embedder(Configured, Generic[N]):
             return self._epochs(data), None
         best = max(looks, key=lambda x: looks[x])
         taken = "so many are taken" if best else "the start is taken (held_out=0 trains all the same)"
-        bar.note("{}; {}", warning=not best)(in_words(looks), taken)
+        bar.note("{}; {}", warning=not best)(held_out_in_words(looks), taken)
         return best, looks
 
     def _held_out(self, data: Any) -> float:

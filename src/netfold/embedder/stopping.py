@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
     from netfold.learn.progress import Progress
 
-__all__ = ["ENOUGH_LINKS", "best_epochs", "in_words", "told_apart"]
+__all__ = ["ENOUGH_LINKS", "best_epochs", "held_out_in_words", "told_apart"]
 
 _LOOKS = 40
 """How often it is asked, at most, if all epochs are run."""
@@ -80,12 +80,12 @@ def best_epochs(
     return looks
 
 
-def in_words(looks: Mapping[Any, float]) -> str:
+def held_out_in_words(looks: Mapping[Any, float]) -> str:
     """What held-out links said: AUC by the number of epochs before it.
 
-    >>> in_words({0: 0.9, 1: 0.85, 2: 0.87})
+    >>> held_out_in_words({0: 0.9, 1: 0.85, 2: 0.87})
     'training does not beat its start: held-out links have AUC 0.9000 there, 0.8700 after 2 epochs at best'
-    >>> in_words({0: 0.9, 1: 0.95, 2: 0.94})
+    >>> held_out_in_words({0: 0.9, 1: 0.95, 2: 0.94})
     'held-out links have AUC 0.9000 at the start, 0.9500 after 1 epoch'
     """
     by_epoch = {int(epoch): float(auc) for epoch, auc in looks.items()}
