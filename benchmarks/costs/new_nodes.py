@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--days", type=int, default=10)
     parser.add_argument("--reruns", default="1,5,10", help="the days on which the base is fitted anew (twice)")
-    parser.add_argument("--base", default="{}", help='options of node2vec in JSON, as {"epochs": 3}')
+    parser.add_argument("--base", default='{"held_out": 0.0}', help='options of node2vec in JSON, as {"epochs": 3}')
     parser.add_argument("--inner", action="store_true", help="hold back nodes of the known graph: to choose settings")
     asked = parser.parse_args()
     split = split_of(asked.data, asked.seed, inner=asked.inner)

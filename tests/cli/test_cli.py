@@ -155,3 +155,17 @@ def test_map_draws(people: Path) -> None:
 def test_labels_cannot_command_the_terminal() -> None:
     assert printable("Zoë 日本") == "Zoë 日本"
     assert printable("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
+
+
+def test_fit_and_info_say_whether_training_beat_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    graph, _ = nf.datasets.stochastic_block_model((20, 20), 0.4, 0.05, seed=0)
+    pairs = zip(*graph.adjacency.tocoo().coords, strict=True)
+    Path("links.csv").write_text("".join(f"{u},{v}\n" for u, v in pairs if u < v))
+    ruined = ["fit", "node2vec", "links.csv", "--dim", "4", "--epochs", "2", "--lr", "300", "--held-out", "0.2"]
+    said = succeed(*ruined, "-o", "model", "--quiet").stdout
+    assert "0 epochs in" in said and "; training does not beat its start: held-out links have AUC" in said
+    assert told(*ruined, "-o", "again", "--quiet")["held_out"].keys() == {"0", "1", "2"}
+    assert told("info", "model")["held_out"].startswith("training does not beat its start")
+    succeed("fit", "node2vec", "links.csv", "--dim", "4", "--epochs", "2", "-o", "plain", "--quiet")
+    assert "held_out" not in told("info", "plain")

@@ -10,8 +10,10 @@ import pytest
 
 import netfold as nf
 from netfold.data.edges import edge_pairs
+from netfold.embedder import stopping
 from netfold.embedder.stopping import _split, told_apart
 from netfold.errors import InputError
+from netfold.learn import skipgram
 
 GRAPH, _ = nf.datasets.stochastic_block_model((30, 30, 30), 0.3, 0.03, seed=1)
 MODELS = [
@@ -29,7 +31,7 @@ def with_options(model: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_fit_ends_where_held_out_links_are_told_best(model: Any) -> None:
     fitted = with_options(model, held_out=0.2).fit(GRAPH, progress=False)
-    looks = {int(epoch): auc for epoch, auc in fitted.graph_facts_["held_out"].items()}
+    looks = fitted.held_out_
     best = max(looks, key=lambda x: looks[x])
     assert 0 in looks and len(fitted.history_) == best and max(looks) - best <= model.patience
     stop = lambda record: record["epoch"] >= best  # noqa: E731
@@ -38,11 +40,35 @@ def test_a_fit_ends_where_held_out_links_are_told_best(model: Any) -> None:
     assert np.array_equal(plain.embedding_.vectors, fitted.embedding_.vectors), "all links, for as many epochs"
 
 
-def test_the_start_stays_where_training_ruins_it() -> None:
-    ruined = nf.Node2Vec(dim=8, epochs=3, lr=300.0, held_out=0.2).fit(GRAPH, progress=False)
-    assert ruined.history_ == []
+def test_the_start_stays_where_training_ruins_it_and_the_fit_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    ruined = nf.Node2Vec(dim=8, epochs=3, lr=300.0, held_out=0.2).fit(GRAPH)
+    assert ruined.history_ == [] and max(ruined.held_out_, key=lambda x: ruined.held_out_[x]) == 0
+    said = capsys.readouterr().err
+    assert f"does not beat its start: held-out links have AUC {ruined.held_out_[0]:.4f} there" in said
+    assert "Node2Vec, without held-out links: epoch 1/3" in said, "the first run has its bar as well"
     start = nf.Node2Vec(dim=8, epochs=0).fit(GRAPH, progress=False)
     assert np.array_equal(ruined.embedding_.vectors, start.embedding_.vectors)
+
+
+def test_node2vec_holds_links_out_by_itself_where_they_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = {"dim": 8, "epochs": 2, "length": 10}
+
+    def fitted(graph: nf.Graph, **options: Any) -> nf.Node2Vec:
+        return nf.Node2Vec(**usual | options).fit(graph, progress=False)
+
+    assert 300 < GRAPH.n_edges < stopping.ENOUGH_LINKS and fitted(GRAPH).held_out_ == {}
+    monkeypatch.setattr(stopping, "ENOUGH_LINKS", GRAPH.n_edges)
+    alone, asked = fitted(GRAPH), fitted(GRAPH, held_out=0.1)
+    assert alone.held_out_ == asked.held_out_ != {}
+    assert np.array_equal(alone.embedding_.vectors, asked.embedding_.vectors)
+    assert fitted(GRAPH, init="none").held_out_ == fitted(GRAPH, held_out=0.0).held_out_ == {}
+    assert fitted(GRAPH, epochs=0).held_out_ == {}
+    monkeypatch.setattr(skipgram, "_STAYS", 10)
+    assert fitted(GRAPH).held_out_ == {}, "a large graph"
+    monkeypatch.undo()
+    monkeypatch.setattr(stopping, "ENOUGH_LINKS", 20)
+    for shape in ([(0, i) for i in range(1, 30)], [(i, j) for i in range(8) for j in range(i)]):
+        assert fitted(nf.Graph.from_edges(shape)).held_out_ == {}, "a star, and all linked: nobody asked, none refuses"
 
 
 def test_what_is_held_out_is_not_trained_on() -> None:

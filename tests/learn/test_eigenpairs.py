@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from netfold.learn import solvers
+from netfold.learn import solvers, sparse_rows
 from netfold.learn.solvers import leading_eigenpairs, ridge_columns, signs
 from netfold.learn.sparse_rows import SparseRows
 
@@ -50,6 +50,53 @@ def test_values_and_vectors_are_those_of_numpy(iterated):
     np.testing.assert_allclose(pairs.values.numpy(), dense[order], rtol=1e-10)
     overlaps = abs(np.einsum("nk,nk->k", pairs.vectors.numpy(), vectors[:, order]))
     np.testing.assert_allclose(overlaps, 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_rows_a_few_at_a_time_are_the_matrix(iterated, monkeypatch, upper):
+    matrix = random_symmetric(400)
+    whole = solved(matrix, 20, tolerance=1e-8, upper=upper)
+    monkeypatch.setattr(sparse_rows, "_IN_CACHE", 700)
+    rows = SparseRows.from_scipy(matrix, dtype=torch.float64)
+    parts = leading_eigenpairs(rows, 400, 20, generator(), like=rows.values, tolerance=1e-8, upper=upper)
+    assert parts.converged and len(parts.residuals) == len(whole.residuals)
+    np.testing.assert_allclose(parts.values.numpy(), whole.values.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(parts.vectors.numpy(), whole.vectors.numpy(), atol=1e-7)
+
+
+def test_products_in_parts_are_the_product_to_the_bit(monkeypatch):
+    matrix, x = random_symmetric(300), torch.randn(300, 7, generator=generator())
+    rows = SparseRows.from_scipy(matrix)
+    monkeypatch.setattr(sparse_rows, "_IN_CACHE", 70)
+    made = list(rows.matmul_parts(x))
+    assert [part.stop - part.start for part, _ in made] == [10] * 30
+    assert torch.equal(torch.cat([image for _, image in made]), rows.matmul(x))
+
+
+def test_locked_vectors_do_not_grow_back(iterated, monkeypatch):
+    """One value far above the others: locked first, and raised most by the filters after it."""
+    matrix = random_symmetric(500)
+    dense = np.linalg.eigvalsh(matrix.toarray())
+    u = np.ones(500) / 500**0.5
+    far = 20 * abs(dense).max()
+
+    def product(x: torch.Tensor) -> torch.Tensor:
+        column = torch.from_numpy(u).to(x)
+        return SparseRows.from_scipy(matrix, dtype=x.dtype).matmul(x.contiguous()) + far * torch.outer(
+            column, column @ x
+        )
+
+    like = torch.empty(0, dtype=torch.float32)
+    pairs = leading_eigenpairs(product, 500, 30, generator(), like=like, tolerance=1e-4, upper=True)
+    u32 = pairs.vectors.double().numpy()
+    whole = matrix.toarray() + far * np.outer(u, u)
+    np.testing.assert_allclose(pairs.values.numpy(), np.linalg.eigvalsh(whole)[::-1][:30], rtol=1e-4)
+    np.testing.assert_allclose(u32.T @ u32, np.eye(30), atol=1e-5)
+
+
+def test_of_two_entries_as_large_the_first_says_the_sign():
+    x = torch.tensor([[0.0, 3.0, -1.0], [-2.0, -3.0, 1.0], [2.0, 1.0, 4.0]])
+    assert solvers.ColumnBlocks(3, None, x).largest(x).tolist() == [-2.0, 3.0, 4.0]
 
 
 def test_the_residual_is_what_it_says(iterated):

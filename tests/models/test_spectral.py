@@ -12,7 +12,7 @@ from scipy.special import iv
 
 import netfold as nf
 import zoo
-from netfold.learn import solvers
+from netfold.learn import solvers, sparse_rows
 from netfold.learn.sparse_rows import SparseRows
 from netfold.models.spectral import network as spectral
 
@@ -283,5 +283,5 @@ def test_a_window_is_not_spread_over_ranks():
 
 def test_the_filter_in_pieces_is_the_filter_to_the_bit(monkeypatch):
     whole = fit(zoo.karate(), matrix="prone", dim=5).embedding_.vectors
-    monkeypatch.setattr(spectral, "_IN_CACHE", 20)  # four rows of five numbers at a time
+    monkeypatch.setattr(sparse_rows, "_IN_CACHE", 20)  # four rows of five numbers at a time
     assert np.array_equal(fit(zoo.karate(), matrix="prone", dim=5).embedding_.vectors, whole)

@@ -83,7 +83,6 @@ SURFACES_OF_IO = {"edges", "hyperedges", "hif", "classes", "graph_folder", "part
 """Formats, and the files of those that read them."""
 
 ONE_IMPORTER = {
-    "netfold.embedder.stopping": "when to stop, by held-out links; a model that is only read never loads it",
     "netfold.io.interning": "names to numbers in bounded memory: a file of the plan, one idea, tested alone",
     "netfold.show.report.tables": "what the page measures, and the one part of it that evaluates",
     "netfold.show.demo": "the demo itself; the verb beside the others is click alone, and loads nothing",

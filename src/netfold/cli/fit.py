@@ -251,7 +251,8 @@ def hyper_parameters(ctx: click.Context, cls: type, values: dict[str, Any]) -> d
 def _training(model: Embedder) -> dict[str, Any]:
     last = model.history_[-1] if model.history_ else {}
     losses = {name: value for name, value in last.items() if name not in ("epoch", "seconds", "objective")}
-    return {"epochs": len(model.history_), "objective": last.get("objective"), "losses": losses}
+    facts = {"epochs": len(model.history_), "objective": last.get("objective"), "losses": losses}
+    return facts | ({"held_out": model.held_out_} if model.held_out_ else {})
 
 
 def _summary(facts: dict[str, Any], noun: str, *, trained: bool) -> str:
@@ -262,6 +263,10 @@ def _summary(facts: dict[str, Any], noun: str, *, trained: bool) -> str:
     done = f"{counted(facts['epochs'], 'epoch')} in {facts['seconds']:.1f} s{ended}"
     if not trained:
         done = f"computed in {facts['seconds']:.1f} s" + (f"; {terms}" if terms else "")
+    if "held_out" in facts:
+        from netfold.embedder.stopping import held_out_in_words
+
+        done += f"; {held_out_in_words(facts['held_out'])}"
     said = f"{facts['model']} of {sizes} in {counted(facts['dim'], 'dimension')}: {done}{scored}"
     return f"{said}\n{facts['path']}"
 

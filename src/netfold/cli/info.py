@@ -74,11 +74,21 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
         facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
         facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
+        facts |= _held_out(run["graph"])
         facts |= {"pairs_scored_by": str(run["pair_score"])} if "pair_score" in run else {}
         facts |= _trials(run["trials"]) if "trials" in run else {}
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{folder} is damaged: its manifest does not say what it holds ({e})") from None
     return facts | {"bytes": sum(f["size"] for f in manifest["files"])}
+
+
+def _held_out(graph: dict[str, Any]) -> dict[str, str]:
+    """Whether training beat its start, where held-out links were asked."""
+    if "held_out" not in graph:
+        return {}
+    from netfold.embedder.stopping import held_out_in_words
+
+    return {"held_out": held_out_in_words(graph["held_out"])}
 
 
 def _trials(facts: Any) -> dict[str, Any]:

@@ -242,19 +242,31 @@ class Embedder(Configured, Generic[N]):
 
     def _enough(self, data: Any, device: torch.device, bar: Progress) -> tuple[int, dict[int, float] | None]:
         """After how many epochs training ends; with the AUC of held-out links by epochs, where those say so."""
-        share: float = getattr(self, "held_out", 0.0)
+        share = self._held_out(data)
         if not share or not self.epochs:
             return self._epochs(data), None
-        from netfold.embedder.stopping import best_epochs
+        from netfold.embedder.stopping import best_epochs, held_out_in_words
         from netfold.learn.profile import part
 
         with part("held-out links"):
-            looks = best_epochs(self, data.graph, share, device)
+            looks = best_epochs(self, data.graph, share, device, bar.of("without held-out links"))
+        if not looks:
+            return self._epochs(data), None
         best = max(looks, key=lambda x: looks[x])
-        bar.note("held-out links: AUC {:.4f} at the start, {:.4f} after {} of {} epochs, which are taken")(
-            looks[0], looks[best], best, self.epochs
-        )
+        taken = "so many are taken" if best else "the start is taken (held_out=0 trains all the same)"
+        bar.note("{}; {}", warning=not best)(held_out_in_words(looks), taken)
         return best, looks
+
+    def _held_out(self, data: Any) -> float:
+        """The share of the links that says when to stop; 0: none does."""
+        share: float | None = getattr(self, "held_out", None)
+        return share or 0.0
+
+    @property
+    def held_out_(self) -> dict[int, float]:
+        """AUC of held-out links by the number of epochs before it, 0 being the start; empty where none was held out."""
+        self._check_fitted()
+        return {int(epoch): auc for epoch, auc in self.graph_facts_.get("held_out", {}).items()}
 
     def transform(self, graph: Any, *, how: str | None = None, known: bool | Iterable[Any] = False) -> Embedding:
         """The vectors of the nodes of a later graph that `fit` never saw.

@@ -33,6 +33,12 @@ class Progress:
         quiet._silent = True
         return quiet
 
+    def of(self, what: str) -> Progress:
+        """The same for a part of the work, which its title names; silent where this one is."""
+        if self._silent:
+            return Progress.silent()
+        return Progress(f"{self._title}, {what}", self._stream)
+
     @contextmanager
     def over(self, epochs: int, rows: int, done: int = 0) -> Iterator[None]:
         """Around a run of `epochs` epochs of `rows` nodes each, of which `done` were done before."""

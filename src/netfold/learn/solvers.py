@@ -7,7 +7,7 @@ go a fixed number of rounds, which is enough for where training begins.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from netfold.data.checks import unique_values
 from netfold.learn.draws import TABLE, normal
-from netfold.learn.sparse_rows import PIECE, SparseRows
+from netfold.learn.sparse_rows import PIECE, SparseRows, cached_parts
 
 __all__ = [
     "ColumnBlocks",
@@ -123,14 +123,18 @@ def orthonormal(x: Tensor, *, passes: int = 2) -> Tensor:
     """An orthonormal basis of the columns: by two Cholesky factors of small Gram matrices, or by QR where those fail.
 
     Several times faster than QR for long columns, and as exact where they are not nearly dependent; nearly orthonormal
-    after one pass of the two.
+    after one pass of the two. Long columns are worked on in place.
     """
     for _ in range(passes):
         factor, failed = torch.linalg.cholesky_ex((x.T @ x).double())
         if failed or factor.diagonal().min() < 1e-4 * factor.diagonal().max():
             basis: Tensor = torch.linalg.qr(x).Q
             return basis
-        x = x @ torch.linalg.inv(factor).T.to(x)
+        turn = torch.linalg.inv(factor).T
+        if len(x) > _LARGE:
+            _turn(x, turn)
+        else:
+            x = x @ turn.to(x)
     return x
 
 
@@ -163,8 +167,10 @@ class ColumnBlocks:
 
     def lengths(self, x: Tensor) -> Tensor:
         """That of each column."""
-        lengths: Tensor = torch.linalg.vector_norm(x, dim=0)
-        return lengths
+        squares = x.new_zeros(x.shape[1], dtype=torch.float64)
+        for part in cached_parts(x, max(1, x.shape[1])):
+            squares += x[part].square().sum(0)
+        return squares.sqrt().to(x)
 
     def qr(self, x: Tensor) -> Tensor:
         """An orthonormal basis, however near the columns are to depend on each other."""
@@ -178,7 +184,12 @@ class ColumnBlocks:
 
     def largest(self, x: Tensor) -> Tensor:
         """Of each column the entry that is largest in absolute value."""
-        return x.gather(0, x.abs().argmax(dim=0, keepdim=True))[0]
+        least, most = x.aminmax(dim=0)
+        largest = torch.where(-least > most, least, most)
+        if bool((-least == most).any()):  # the first of the two
+            both = -least == most
+            largest[both] = x[:, both].gather(0, x[:, both].abs().argmax(dim=0, keepdim=True))[0]
+        return largest
 
     def identity(self) -> Tensor:
         """The rows here of the identity matrix, n x n: for small n."""
@@ -206,6 +217,8 @@ _SMALL = 1e-3
 """Eigenvalues below this share of the largest count as this large where residuals are compared with them."""
 _LANCZOS = 12
 """Steps of one vector that bound the spectrum."""
+_REGROWTH = 1e4
+"""How much a filter may raise what rounding leaves of vectors that are locked, before it is taken away again."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +236,7 @@ class Eigenpairs:
 
 
 def leading_eigenpairs(
-    product: Callable[[Tensor], Tensor],
+    matrix: Callable[[Tensor], Tensor] | SparseRows,
     n: int,
     rank: int,
     generator: torch.Generator | None,
@@ -237,7 +250,8 @@ def leading_eigenpairs(
 ) -> Eigenpairs:
     """The `rank` eigenvalues of a symmetric n x n matrix X that are largest in absolute value, and their vectors.
 
-    X is known by its product with a block of columns (n x h). With `upper` they are the largest themselves. A round
+    X is known by its product with a block of columns (n x h), or by its rows: their products are made a few at a time,
+    each worked on while it is in the cache. With `upper` they are the largest themselves. A round
     filters a block of columns for each end of the spectrum by a Chebyshev polynomial that is small on all that is not
     asked for (Zhou, Saad, Tiago, Chelikowsky 2006), orthonormalises it, and takes the best vectors in it (Rayleigh and
     Ritz); those whose residual is below the tolerance, a share of the least eigenvalue that is asked for, are left
@@ -249,11 +263,11 @@ def leading_eigenpairs(
     rows that are here, and so are the vectors; random numbers are theirs.
     """
     columns = columns or ColumnBlocks(n, generator, torch.empty(0) if like is None else like)
-    rank = min(rank, n)
+    rank, product = min(rank, n), matrix.matmul if isinstance(matrix, SparseRows) else matrix
     if n <= max(_EXACT, 2 * rank):
         return _exact(product, columns, rank, upper)
     bounds = _bounds(product, columns)
-    ends = [_End(product, columns, sign, bounds) for sign in ((1,) if upper else (1, -1))]
+    ends = [_End(matrix, columns, sign, bounds) for sign in ((1,) if upper else (1, -1))]
     for end, other in zip(ends, reversed(ends), strict=True):
         end.other = other if other is not end else None
         end.widen(math.ceil(rank / len(ends)), rank)
@@ -288,11 +302,15 @@ class _End:
     """One end of the spectrum: of sign X, the largest values, those that have converged and the block that has not."""
 
     def __init__(
-        self, product: Callable[[Tensor], Tensor], columns: ColumnBlocks, sign: int, bounds: tuple[float, float]
+        self,
+        matrix: Callable[[Tensor], Tensor] | SparseRows,
+        columns: ColumnBlocks,
+        sign: int,
+        bounds: tuple[float, float],
     ):
         self.sign, self._columns = sign, columns
         self.other: _End | None = None
-        self._product, self._floor = product, bounds[0] if sign > 0 else -bounds[1]
+        self._matrix, self._floor = matrix, bounds[0] if sign > 0 else -bounds[1]
         none = columns.like.new_empty(columns.rows, 0)
         self._locked, self._block = none, none
         self._fixed = self._ritz = torch.empty(0, dtype=torch.float64)
@@ -318,35 +336,101 @@ class _End:
             self._residuals = self._residuals[:width]
         elif width > have:
             random = self._columns.random(width - have) / n**0.5
+            self._take_away(random)
             self._block = torch.cat([self._block, random], dim=1)
 
     def filter(self) -> None:
-        """Raise what belongs to the largest values, and orthonormalise the block against itself and what is locked."""
+        """Raise what belongs to the largest values, and orthonormalise the block against itself and what is locked.
+
+        With z = (2 / half) (sign X - middle), Chebyshev's polynomials of z / 2: y_1 = z y_0 / 2, y_k+1 = z y_k - y_k-1,
+        which takes the place of y_k-1. What is locked, and so not there at first, grows from rounding: it is taken away
+        before that matters.
+        """
         if not self._block.shape[1]:
             return
-        y = self._through(self._block)
-        if len(self._ritz):
+        before = self._block.contiguous()
+        y = torch.empty_like(before)
+        if not len(self._ritz):
+            for part, image in self._images(before):
+                y[part] = image
+        else:
             floor = self._lowest()
             first, last = float(self._ritz[0]), float(self._ritz[-1])
             last = max(min(last, first - 1e-3 * (first - floor)), floor + 1e-3 * (first - floor))
             middle, half = (last + floor) / 2, max((last - floor) / 2, 1e-30)
             degree = int(min(_DEGREE, math.acosh(_GAIN) / math.acosh((first - middle) / half)))
-            before, y = self._block, (y - middle * self._block) / half
-            for _ in range(max(1, degree) - 1):
-                before, y = y, 2 * (self._through(y) - middle * y) / half - before
-        self._block = _orthonormal_against(y, self._locked, self._columns)
+            for part, image in self._images(before):
+                y[part] = image.mul_(self.sign / half).sub_(before[part], alpha=middle / half)
+            every = self._steps_apart(middle, half)
+            for step in range(1, max(1, degree)):
+                for part, image in self._images(y):
+                    image.mul_(2 * self.sign / half).sub_(y[part], alpha=2 * middle / half)
+                    torch.sub(image, before[part], out=before[part])
+                before, y = y, before
+                if step % every == 0:
+                    self._take_away(before)
+                    self._take_away(y)
+        self._block = self._orthonormal(y)
+
+    def _images(self, x: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """X x, some rows at a time, in tensors that may be written to."""
+        if isinstance(self._matrix, SparseRows):
+            yield from self._matrix.matmul_parts(x)
+        else:
+            image = self._matrix(x)
+            for part in cached_parts(image, image.shape[1]):
+                yield part, image[part]
+
+    def _take_away(self, x: Tensor) -> None:
+        """What is locked, at either end, from the columns of x, in place."""
+        for end in (self, self.other):
+            if end is not None and end._locked.shape[1]:
+                x.addmm_(end._locked, self._columns.inner(end._locked, x), alpha=-1)
+
+    def _steps_apart(self, middle: float, half: float) -> int:
+        """After how many steps of a filter what is locked may have grown to where it is to be taken away again."""
+        values = [end.sign * self.sign * end._fixed for end in (self, self.other) if end is not None]
+        furthest = float((torch.cat(values) - middle).abs().max()) / half if sum(map(len, values)) else 0.0
+        return max(1, int(math.log(_REGROWTH) / math.acosh(furthest))) if furthest > 1 + 1e-6 else _DEGREE
+
+    def _orthonormal(self, x: Tensor) -> Tensor:
+        """A basis of the columns without what is locked, nearly orthonormal: `rotate` does the rest."""
+        for _ in range(2):
+            self._take_away(x)
+            gram = self._columns.inner(x, x).double()
+            lengths = gram.diagonal().clamp(min=1e-60).sqrt()
+            factor, failed = torch.linalg.cholesky_ex(gram / torch.outer(lengths, lengths))
+            if bool(failed) or float(factor.diagonal().min()) < 1e-3:
+                x = self._columns.qr(x / lengths.to(x))
+                continue
+            _turn(x, torch.linalg.inv(factor).T / lengths[:, None])
+            if float(factor.diagonal().min()) > 0.03 and not self._has_locked:
+                break
+        return x
+
+    @property
+    def _has_locked(self) -> bool:
+        return any(end is not None and end._locked.shape[1] > 0 for end in (self, self.other))
 
     def rotate(self) -> None:
-        """Take the best vectors of the block, by Rayleigh and Ritz, and their residuals."""
+        """Take the best vectors of the block, by Rayleigh and Ritz, and their residuals.
+
+        The block is orthonormal but for rounding, G = BᵀB: those of Bᵀ X B v = λ G v.
+        """
         if not self._block.shape[1]:
             return
-        image = self.sign * self._product(self._block)
-        small = self._columns.inner(self._block, image).double()
-        values, turn = torch.linalg.eigh((small + small.T) / 2)
-        turn = turn.flip(1).to(image)
-        self._ritz, self._block, image = values.flip(0).cpu(), self._block @ turn, image @ turn
-        rest = self._columns.lengths(image.addcmul_(self._block, values.flip(0).to(image), value=-1))
-        self._residuals = rest.double().cpu()
+        block, image = self._block, torch.empty_like(self._block)
+        for part, some in self._images(block):
+            image[part] = some
+        small, gram = self.sign * self._columns.inner(block, image).double(), self._columns.inner(block, block).double()
+        undone = torch.linalg.inv(torch.linalg.cholesky(gram))
+        values, turn = torch.linalg.eigh(undone @ ((small + small.T) / 2) @ undone.T)
+        values, turn = values.flip(0), (undone.T @ turn).flip(1)
+        _turn(block, turn)
+        _turn(image, self.sign * turn)
+        for part in cached_parts(image, image.shape[1]):
+            image[part].addcmul_(block[part], values.to(image), value=-1)
+        self._ritz, self._residuals = values.cpu(), self._columns.lengths(image).double().cpu()
 
     def lock(self, wanted: int, tolerance: float, least: float) -> float:
         """Leave alone what has converged from the first on; the largest residual of what is asked for and has not.
@@ -363,15 +447,6 @@ class _End:
         self._block, self._ritz = self._block[:, many:], self._ritz[many:]
         self._residuals = self._residuals[many:]
         return float(rest.max()) if len(rest) else 0.0
-
-    def _through(self, x: Tensor) -> Tensor:
-        """sign X x without what is locked at either end, whose rounding a filter would raise most."""
-        y = self.sign * self._product(x)
-        for end in (self, self.other):
-            if end is not None and end._locked.shape[1]:
-                values = end.sign * self.sign * end._fixed.to(y)[:, None]
-                y -= end._locked @ (values * self._columns.inner(end._locked, x))
-        return y
 
     def _lowest(self) -> float:
         """Below what is left of the spectrum, once the other end's first vectors are locked and taken away."""
@@ -406,16 +481,11 @@ def _exact(product: Callable[[Tensor], Tensor], columns: ColumnBlocks, rank: int
     return Eigenpairs(values[order].cpu(), _signed(own, columns), [], True)
 
 
-def _orthonormal_against(x: Tensor, locked: Tensor, columns: ColumnBlocks) -> Tensor:
-    """An orthonormal basis of the columns that is orthogonal to other orthonormal ones."""
-    for _ in range(2):
-        if locked.shape[1]:
-            x = x - locked @ columns.inner(locked, x)
-        x = x / columns.lengths(x).clamp(min=1e-30)
-        factor, failed = torch.linalg.cholesky_ex(columns.inner(x, x).double())
-        near = bool(failed) or float(factor.diagonal().min()) < 1e-3
-        x = columns.qr(x) if near else x @ torch.linalg.inv(factor).T.to(x)
-    return x
+def _turn(x: Tensor, turn: Tensor) -> None:
+    """x = x @ turn, in place."""
+    turn = turn.to(x)
+    for part in cached_parts(x, x.shape[1]):
+        x[part] = x[part] @ turn
 
 
 def signs(vectors: Tensor, columns: ColumnBlocks | None = None) -> Tensor:

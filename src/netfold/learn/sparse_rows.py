@@ -22,8 +22,8 @@ from torch.nn import functional
 from netfold.learn.draws import kept, share_of_24_bits
 
 __all__ = [
-    "PIECE", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "dropped", "generator_on", "in_chunks", "parts",
-    "product_in_chunks",
+    "PIECE", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "cached_parts", "dropped", "generator_on", "in_chunks",
+    "parts", "product_in_chunks",
 ]  # fmt: skip
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
@@ -32,6 +32,8 @@ PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 On the CPU 8 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page,
 every time, and they fall out of the cache besides.
 """
+_IN_CACHE = 1 << 19
+"""Numbers of a long block that are worked on at a time on the CPU, so that a second pass finds them in the cache."""
 _WIDENED = 32
 """So many columns of a table in 16 bits are made such of 32 at a time."""
 
@@ -106,6 +108,17 @@ class SparseRows:
             return _csr_matmul(self.crow, self.col, self.values, dense)
         products = [_csr_matmul(self.crow, col, self.values, part) for col, part in self._widened(dense)]
         return torch.cat(products, dim=1)
+
+    def matmul_parts(self, dense: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """X D some rows at a time, each while it is in the cache: (rows, product), to the bit that of `matmul`."""
+        ranges = list(cached_parts(self, dense.shape[1]))
+        if len(ranges) == 1 or dense.dtype == torch.bfloat16:
+            yield slice(0, len(self)), self.matmul(dense)
+            return
+        at = self.crow[[part.start for part in ranges] + [len(self)]].tolist()
+        for part, first, last in zip(ranges, at[:-1], at[1:], strict=True):
+            crow = self.crow[part.start : part.stop + 1] - first
+            yield part, _csr_matmul(crow, self.col[first:last], self.values[first:last], dense)
 
     def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
         """out += Xᵀ D with D m x h and out n x h, at the touched columns only."""
@@ -417,6 +430,12 @@ def parts(n: int, size: int) -> Iterator[slice]:
     count = math.ceil(n / size)
     for i in range(count):
         yield slice(n * i // count, n * (i + 1) // count)
+
+
+def cached_parts(x: Tensor | SparseRows, width: int) -> Iterator[slice]:
+    """Ranges of the rows of a block of so many columns: on the CPU such as the cache holds, on a GPU all at once."""
+    device = x.device if isinstance(x, Tensor) else x.values.device
+    return parts(len(x), max(1, _IN_CACHE // width) if device.type == "cpu" else max(1, len(x)))
 
 
 def dropped(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,12 @@ from netfold.data.scaling import Block
 from netfold.errors import InputError
 from netfold.learn.layers import Tables
 from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, normals, signs, truncated_svd
-from netfold.learn.sparse_rows import SparseRows, parts, product_in_chunks
+from netfold.learn.sparse_rows import SparseRows, cached_parts, parts, product_in_chunks
 
 __all__ = ["AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "centered", "walk_information", "whitening"]
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
-_IN_CACHE = 1 << 18
-"""Numbers of a long block that are worked on at a time, so that a second pass over them finds them in the cache."""
 _EXACT = 1000
 """Nodes up to which all is float64, as the solver is then exact."""
 _ORDER, _MU, _THETA = 10, 0.2, 0.5
@@ -173,7 +171,7 @@ class SpectralNetwork(Tables):
         elif self._two_sided:
             solved = self._left_and_right(rows, settings)
         else:
-            solved = self.eigenvectors(rows.matmul, rows.values, settings, self._added)
+            solved = self.eigenvectors(rows, rows.values, settings, self._added)
         self._finish(sides)
         return solved
 
@@ -191,19 +189,28 @@ class SpectralNetwork(Tables):
         """Bring vectors to a mean square length of 1, and find the mean vector, of nodes that have links."""
         vectors = self._placed(sides)
         for rows, columns in zip(sides, self._columns, strict=True):
-            own = vectors[torch.from_numpy(np.diff(rows.indptr) > 0).to(vectors.device), columns]
-            size = float(own.double().square().sum(1).mean().sqrt()) * len(sides) ** 0.5
+            linked, own = torch.from_numpy(np.diff(rows.indptr) > 0).to(vectors.device), vectors[:, columns]
+            total = own.new_zeros(own.shape[1], dtype=torch.float64)
+            squares = total.new_zeros(())
+            for part in cached_parts(own, own.shape[1]):
+                some = own[part][linked[part]].double()
+                total += some.sum(0)
+                squares += some.square().sum()
+            count = max(1, int(linked.sum()))
+            size = float(squares / count) ** 0.5 * len(sides) ** 0.5
             scale = 1 / size if size > 0 and self._matrix != "prone" else 1.0  # whose vectors are of length 1
-            self.mean[columns] = (own.double().mean(0) * scale).to(self.mean)
+            self.mean[columns] = (total / count * scale).to(self.mean)
             table = self.turn if self._matrix == "propagation" else self.basis[:, columns]
             table *= scale
 
     # ---------------------------------------------------------------- the tables of each form
 
-    def eigenvectors(self, product: Callable[[Tensor], Tensor], like: Tensor, settings: Settings, added: float) -> bool:
+    def eigenvectors(
+        self, matrix: Callable[[Tensor], Tensor] | SparseRows, like: Tensor, settings: Settings, added: float
+    ) -> bool:
         """U Λ⁻¹ |Λ|^power: M of it are the eigenvectors times |Λ|^power. Whether they have converged."""
         upper = self._matrix == "laplacian"
-        pairs = self._pairs(product, self.basis.shape[1], like, settings, upper=upper)
+        pairs = self._pairs(matrix, self.basis.shape[1], like, settings, upper=upper)
         vectors = pairs.vectors
         if upper:  # of D^-½ A D^-½: those of D⁻¹ A are D^-½ u
             roots = np.sqrt(self.array("sums0") + added)
@@ -224,11 +231,17 @@ class SpectralNetwork(Tables):
         return pairs.converged
 
     def _pairs(
-        self, product: Callable[[Tensor], Tensor], rank: int, values: Tensor, settings: Settings, *, upper: bool = False
+        self,
+        matrix: Callable[[Tensor], Tensor] | SparseRows,
+        rank: int,
+        values: Tensor,
+        settings: Settings,
+        *,
+        upper: bool = False,
     ) -> Eigenpairs:
         columns = settings.columns
         return leading_eigenpairs(
-            product,
+            matrix,
             len(self.basis) if columns is None else columns.n,
             rank,
             settings.generator,
@@ -260,7 +273,8 @@ class SpectralNetwork(Tables):
         for _ in range(settings.steps):
             self.basis.copy_(x)
             self.shift.copy_(weights @ x)
-            x = centered(walk.matmul(x), self.shift)
+            for part, average in walk.matmul_parts(self.basis):
+                x[part] = centered(average, self.shift)
         linked = x[degrees > 0]
         self.turn.copy_(whitening(_gram(linked) / len(linked)))
 
@@ -274,10 +288,13 @@ class SpectralNetwork(Tables):
         rows = SparseRows.from_scipy(logs, dtype=walk.values.dtype, device=walk.values.device)
         rank = min(self.basis.shape)
         values, vectors = truncated_svd(rows, rank, settings.generator, rounds=_SVD_ROUNDS)
-        first = functional.normalize(signs(vectors) * vectors * values.sqrt(), dim=1)
-        sums = torch.from_numpy(links.sum(axis=1)).to(first)[:, None]
-        smooth = first - _gaussian(walk, sums, first)
-        self._write(smooth @ _half_whitening(sums * walk.matmul(smooth)), 0)
+        lengths = signs(vectors) * values.sqrt()
+        for part in cached_parts(vectors, rank):
+            vectors[part] = functional.normalize(vectors[part] * lengths, dim=1)
+        sums = torch.from_numpy(links.sum(axis=1)).to(vectors)[:, None]
+        smooth = _gaussian(walk, sums, vectors)
+        torch.sub(vectors, smooth, out=smooth)
+        self._write(smooth @ _half_whitening(walk.matmul(smooth).mul_(sums)), 0)
 
 
 class AttributeBasis(Tables):
@@ -511,21 +528,25 @@ def _gaussian(walk: SparseRows, sums: Tensor, x: Tensor) -> Tensor:
     """
     from scipy.special import iv
 
-    some = len(x) if x.is_cuda else max(1, _IN_CACHE // x.shape[1])
+    sums = sums.squeeze(1)
+    scale = (sums / (sums + 1)).repeat_interleave(walk.crow.diff())
+    near, own = walk.with_values(walk.values * scale.to(walk.values)), ((1 - _MU) - 1 / (sums + 1))[:, None]
 
-    def shifted(y: Tensor) -> Tensor:  # M y = (1 - μ) y - (A y + y) / (D + 1)
-        near = walk.matmul(y)
-        for part in parts(len(y), some):
-            near[part].mul_(sums[part]).add_(y[part]).div_(sums[part] + 1)
-            torch.sub((1 - _MU) * y[part], near[part], out=near[part])
-        return near
+    def shifted(y: Tensor) -> Iterator[tuple[slice, Tensor]]:  # M y = (1 - μ - 1 / (D + 1)) y - A y / (D + 1)
+        for part, average in near.matmul_parts(y):
+            yield part, torch.addcmul(average.neg_(), own[part], y[part], out=average)
 
-    before, now = x, 0.5 * shifted(shifted(x)) - x
-    total = float(iv(0, _THETA)) * before - 2 * float(iv(1, _THETA)) * now
-    for k in range(2, _ORDER):
-        twice, factor = shifted(shifted(now)), (-1) ** k * 2 * float(iv(k, _THETA))
-        for part in parts(len(x), some):
-            twice[part].sub_(2 * now[part]).sub_(before[part])
-            total[part] += factor * twice[part]
-        before, now = now, twice
+    before, now, once = torch.empty_like(x), x.clone(), torch.empty_like(x)
+    total = float(iv(0, _THETA)) * x
+    for k in range(1, _ORDER):  # T_1 = ½ M² x - x, and then T_k = M² T_k-1 - 2 T_k-1 - T_k-2, in the place of T_k-2
+        for part, image in shifted(now):
+            once[part] = image
+        for part, image in shifted(once):
+            if k == 1:
+                image.mul_(0.5).sub_(now[part])
+            else:
+                image.sub_(now[part], alpha=2).sub_(before[part])
+            before[part] = image
+            total[part].add_(image, alpha=(-1) ** k * 2 * float(iv(k, _THETA)))
+        before, now = now, before
     return total

@@ -255,6 +255,8 @@ def _first_names(of: Row | Base) -> dict[str, Any]:
         return config
     if of.model == "depthlgp" and config.setdefault("starts", "chosen") == "given":
         del config["starts"]  # as it always was before, when it was not said
+    if of.model == "node2vec" and config.setdefault("held_out", "default") == 0:
+        del config["held_out"]  # no links were held out before, when it was not said
     if of.model == "dhne":
         for name, former in _DHNE_BEFORE.items():
             if config.setdefault(name, "default") == former:
