@@ -20,17 +20,18 @@ from netfold.studies.choose.rules import Entrant, entrants
 from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Budget, BudgetClock, bytes_of
 from netfold.studies.questions import SAMPLED, check_question, questions
-from netfold.studies.race import SIZES, WARM_UP, Candidate, LiveTable, Race, probe_cost, with_epochs
+from netfold.studies.race import ALMOST, FIRST, WARM_UP, Candidate, LiveTable, Race, probe_cost, with_epochs
 
 __all__ = ["auto", "raced"]
 
 _PROBED = 10_000
 """Nodes of a fit that says what the cheapest model would cost on a large graph."""
-_AMPLE = 10
-"""Times what the cheapest model costs, from which on a budget is ample: everything is asked of the whole graph."""
-_PART, _LEAST = 0.05, 2000
+_AMPLE = 25
+"""Times what the cheapest model costs, from which on a budget is ample: everything is asked of the whole graph. The
+others cost about three times as much."""
+_PART, _LEAST, _MOST = 0.02, 2000, 40_000
 """The share of a budget that a fit of the cheapest model to the part that is asked may cost, where it is not; and the
-nodes of that part, at least."""
+nodes of that part, at least and at most."""
 _SPLIT = 1_000_000
 """Edges, above which that part is taken first, and what is held out is held out of it alone: to split all of them would
 take seconds."""
@@ -87,7 +88,7 @@ def raced(
     size = _size(some, data, clock)
     if size < data.n_nodes:
         say(f"{clock.budget} are little for {data!r}: models are compared on a part of {size:,} nodes")
-    apart = data.n_edges > _SPLIT or known.name not in SAMPLED
+    apart = size < data.n_nodes and (data.n_edges > _SPLIT or known.name not in SAMPLED)
     part = neighborhood(data, size, seed) if apart else data
     gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
     try:
@@ -105,7 +106,7 @@ def _size(some: list[Candidate], data: Any, clock: BudgetClock) -> int:
     Refuses a budget in which not even the cheapest can be fitted, before a large graph is taken apart.
     """
     n: int = data.n_nodes
-    if not clock.timed or n <= SIZES[0]:
+    if not clock.timed or n <= ALMOST * FIRST:
         return n
     cheapest = some[0]
     cheapest.cost = probe_cost(cheapest.model, stand_in(data, _PROBED, 0), clock)
@@ -117,7 +118,7 @@ def _size(some: list[Candidate], data: Any, clock: BudgetClock) -> int:
         )
     if _AMPLE * needed <= clock.left():
         return n
-    return min(n, max(int(n * _PART * clock.left() / needed), _LEAST), SIZES[1])
+    return min(n, max(int(n * _PART * clock.left() / needed), _LEAST), _MOST)
 
 
 def _inside(classes: Mapping[Any, Any], part: Any) -> dict[Any, Any]:
