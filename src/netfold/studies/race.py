@@ -376,21 +376,20 @@ class Race:
     def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int) -> None:
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else Trying(candidate, epochs, nodes)
-        measured, begun = 0, self._clock.spent()
+        measured, spent = 0, 0.0
         for fold in range(_FOLDS[self._asked.fits_whole][-1]):
             part, share = self._part(fold, nodes), self._share()
-            if fold >= folds and not self._is_cheap(
-                candidate, (self._clock.spent() - begun) * (fold + 1) / max(fold, 1)
-            ):
+            if fold >= folds and not self._is_cheap(candidate, spent * (fold + 1) / max(fold, 1)):
                 break
             if part.key in run.parts or (run.parts and share <= 0):
                 continue
-            fitted = run.fitted or self._fit(run, part.graph, self._clock.spent() + share)
+            begun = self._clock.spent()  # after the part was made, which all are asked of
+            fitted = run.fitted or self._fit(run, part.graph, begun + share)
             start = self._clock.spent()
             run.parts[part.key] = part.measure(fitted, run.score or None)
             self._asking = self._clock.spent() - start if self._clock.timed else 0.0
             run.fitted = fitted if self._asked.fits_whole else None
-            measured += 1
+            measured, spent = measured + 1, spent + self._clock.spent() - begun
         if not measured:
             return  # more epochs and more parts are what a level brings, and here it brings none
         self._clock.trials += 1
