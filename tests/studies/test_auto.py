@@ -255,7 +255,7 @@ def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "FIRST", 50)
+    monkeypatch.setattr(starting, "_SMALL", 100)
     monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(100, 60.0, 1.0, 1))
     with pytest.raises(InputError, match=r"a budget of 10 s is too little for Graph\(120 nodes.*is estimated to take"):
         auto(GRAPH, "link", budget="10s", progress=False)
@@ -263,7 +263,7 @@ def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pyt
 
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the graph of 120 nodes be a large one, of which a fit is estimated to take 4 of 20 seconds."""
-    monkeypatch.setattr(starting, "FIRST", 40)
+    monkeypatch.setattr(starting, "_SMALL", 100)
     monkeypatch.setattr(starting, "_LEAST", 50)
     monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(120, 4.0, 0.0, 1))
 
@@ -274,7 +274,7 @@ def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
 ) -> None:
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
-    monkeypatch.setattr(starting, "_SPLIT", 500)
+    monkeypatch.setattr(starting, "_SPLIT", 25)
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s")
     assert {x.nodes for x in best.trials_.rows} == {50} and "within a part of 50 nodes" in best.trials_.on
     assert best.trials_.deviation is None, "how far all of them are from a part nobody knows"
@@ -308,7 +308,7 @@ def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: p
 
     monkeypatch.setattr(racing.Race, "_fit", costly)
     little(monkeypatch)
-    monkeypatch.setattr(starting, "_SPLIT", 500)
+    monkeypatch.setattr(starting, "_SPLIT", 25)
     best = auto(GRAPH, budget="20s", progress=False)
     assert best.dim == 8 and "among those that can be fitted to everything in time" in best.trials_.reason
 
@@ -335,12 +335,12 @@ def test_a_large_graph_in_a_few_seconds(task: str) -> None:
 
 
 def test_a_large_graph_is_raced_on_parts_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(racing, "FIRST", 40)
+    monkeypatch.setattr(racing, "_FIRST_PART", 40)
     monkeypatch.setattr(racing, "_LARGER", 1.4)
     only(monkeypatch, CHEAP, POOR, COSTLY)
     best = auto(GRAPH, "link", budget="12 trials", progress=False)
     assert {x.nodes for x in best.trials_.rows} == {40, 56, 120} and len(best.embedding_) == 120
-    monkeypatch.setattr(racing, "_LARGER", 1.5)  # not much less than all
+    monkeypatch.setattr(racing, "_LARGER", 2)  # not much less than all
     best = auto(GRAPH, "link", budget="8 trials", progress=False)
     assert {x.nodes for x in best.trials_.rows} == {40, 120}
 

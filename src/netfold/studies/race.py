@@ -21,8 +21,6 @@ from netfold.studies.machine import BudgetClock, Meter
 from netfold.studies.questions import FOLDS, Measurement, Part, Questions, difference, figure_of
 
 __all__ = [
-    "ALMOST",
-    "FIRST",
     "SCORED",
     "WARM_UP",
     "Candidate",
@@ -37,7 +35,7 @@ _EPOCHS = (1 / 9, 1 / 3, 1.0)
 """The share of its epochs that a candidate has on each level; those that do badly on one do not reach the next."""
 _FOLDS = {True: (1, 3, FOLDS), False: (1, 2, FOLDS)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
-FIRST, _LARGER = 10_000, 4
+_FIRST_PART, _LARGER = 10_000, 4
 """Nodes of the part of the graph that it is fitted to on the first level, at most; how many times as many on the next.
 On the last one it is fitted to everything."""
 _RACE, _SHARES = {True: 0.85, False: 0.75}, (0.55, 0.85, 1.0)
@@ -46,7 +44,7 @@ that say the figure; and of that, the share that may be spent when a level ends.
 _CHEAP, _SETTLED, _MOST_CHEAP = 1 / 3, 6.0, 0.6
 """The share of the budget for those without epochs, once each of them was tried: a third, or so many seconds, in which
 what costs a second is settled; but not more than the last, so that the fits that say the figure can be paid."""
-ALMOST = 2.0
+_ALMOST = 2.0
 """A graph of so many times the nodes of a level is not made smaller for it."""
 WARM_UP = 60
 """Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
@@ -309,9 +307,9 @@ class Race:
         """Of the part of the graph that a level is of: everything in the end; as before, where fits of the leader and
         of another to more of it cannot be paid."""
         most = self._asked.whole.n_nodes
-        first = min(self._part_size, FIRST)
+        first = min(self._part_size, _FIRST_PART)
         wanted = most if level == len(_EPOCHS) - 1 else round(first * _LARGER**level)
-        wanted = most if most <= ALMOST * wanted else wanted
+        wanted = most if most <= _ALMOST * wanted else wanted
         leader = self._leader()
         if leader is None or leader.nodes >= wanted or not self._clock.timed or leader.candidate.cost is None:
             return wanted
