@@ -35,7 +35,7 @@ _PART, _LEAST, _MOST = 0.008, 2000, 40_000
 """The share of a budget that a fit of the cheapest model to the part that is asked may cost, where it is not; and the
 nodes of that part, at least and at most."""
 _SPLIT = 100_000
-"""Edges for each second of a budget, above which that part is taken first, and what is held out is held out of it alone:
+"""Edges for each second of a budget, above which that part is taken first and what is held out is held out of it alone:
 a second splits about a million."""
 
 
