@@ -245,7 +245,6 @@ def test_what_is_no_budget(text: Any) -> None:
 
 def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, CHEAP, COSTLY)
-    monkeypatch.setattr(racing, "_SMALL", 0)
     with pytest.raises(InputError, match="GiB estimated, more than is allowed"):
         auto(GRAPH, "link", budget="20s", memory="1 B", progress=False)
     for text in ("much", "-1GiB", "0"):

@@ -327,7 +327,8 @@ class Race:
         if candidate.trained and not self._trained:
             self._trained = True
             fit_with_base(with_epochs(candidate.model, 1), stand_in(self._data, WARM_UP, self._seed))
-        if candidate.cost is None and self._clock.timed and self._whole + self._data.n_edges > _SMALL:
+        large = self._clock.timed and self._whole + self._data.n_edges > _SMALL
+        if candidate.cost is None and (large or math.isfinite(self._memory)):
             size = min(_PROBED, self._whole // 4)  # a probe is to cost less than what it says the cost of
             candidate.cost = probe_cost(candidate.model, stand_in(self._data, size, self._seed), self._clock)
         if candidate.cost is None:
@@ -583,10 +584,10 @@ class Race:
         cheapest = _surest([run for run in level if (self._cost(run), _is_joined(run)) == least])
         ended = f" ({self._ended})" if self._ended else ""
         first = best if best.candidate is not cheapest.candidate else runs[0]
-        if cheapest.candidate is first.candidate:
+        gap, error = difference(first.parts, cheapest.parts)
+        if cheapest.candidate is first.candidate or gap <= 0:
             count = len({run.candidate for run in runs})
             return cheapest, f"the best of {count} on inner parts{ended}"
-        gap, error = difference(first.parts, cheapest.parts)
         words = f"level with {self._called(first)}, which is ahead by {gap:.4f} ± {error:.4f}"
         return cheapest, f"{words} and costs {_times(first.cpu, cheapest.cpu)} as much{ended}"
 
