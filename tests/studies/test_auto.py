@@ -173,6 +173,36 @@ def test_one_that_was_measured_on_fewer_parts_must_be_ahead_by_more_than_the_err
     assert racing._surest([run(0.71, 5), sure]).parts["0"].figure == 0.71, "of as many parts the better one"
 
 
+def test_of_those_that_are_level_the_better_is_taken_and_not_the_one_with_more_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noise = np.random.default_rng(0).normal(0, 0.02, 10)
+
+    def candidate(model: Any, kind: str, figure: float, parts: int, spread: float) -> racing.Candidate:
+        measured = {str(k): Measurement(figure, figure + spread * noise) for k in range(parts)}
+        made = racing.Candidate(model, 0, kind)
+        made.runs.append(racing.Trying(made, None, GRAPH.n_nodes, measured, cpu=0.1 * model.dim))
+        return made
+
+    far, near = candidate(nf.Spectral(dim=2), "a", 0.80, 5, 0.0), candidate(nf.Spectral(dim=4), "b", 0.83, 3, 0.0)
+    both = candidate(nf.Spectral(dim=8), "joined", 0.84, 3, 1.0)
+    clock = racing.BudgetClock(Budget.of("10cpu"))
+    asked = racing.Questions(nf.evaluate.TASKS["classification"], "F1", GRAPH, None, None, True, "")  # type: ignore[arg-type]
+    race = racing.Race(asked, [far, near, both], clock, 1e12, 0, racing.LiveTable(False))
+    assert race._winner()[0].candidate is near
+
+
+def test_what_has_no_epochs_gets_seconds_or_a_third() -> None:
+    shares = {}
+    for budget in ("5cpu", "10cpu", "15s", "60cpu", "300s", "20 trials"):
+        race = racing.Race.__new__(racing.Race)
+        race._clock = racing.BudgetClock(Budget.of(budget))
+        shares[budget] = race._cheap_share
+    assert shares == pytest.approx(
+        {"5cpu": 0.6, "10cpu": 0.6, "15s": 0.4, "60cpu": 1 / 3, "300s": 1 / 3, "20 trials": 0.6}
+    )
+
+
 def test_more_epochs_only_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, COSTLY, CHEAP)
     stub(monkeypatch, lambda model: 0.5 if isinstance(model, nf.Node2Vec) else 0.9 - 0.01 * len(model.history_))
@@ -245,7 +275,7 @@ def test_what_is_no_budget(text: Any) -> None:
 
 def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, CHEAP, COSTLY)
-    with pytest.raises(InputError, match="GiB estimated, more than is allowed"):
+    with pytest.raises(InputError, match="MiB estimated, more than is allowed"):
         auto(GRAPH, "link", budget="20s", memory="1 B", progress=False)
     for text in ("much", "-1GiB", "0"):
         with pytest.raises(InputError, match="memory=.*4GiB"):
@@ -317,6 +347,8 @@ def test_a_node_costs_more_where_there_are_more_of_them() -> None:
     assert cost.of(0, 10_000) == (1.0, 100) and cost.of(2, 5_000) == (1.0, 50)
     assert cost.of(0, 200_000)[0] == pytest.approx(20 * 20**0.3)
     assert cost.of(1, 10_000_000) == (1000 * (3 * 1.0 + 0.5), 100_000), "but no more than three times as much"
+    some = racing.FitCost(100, 1.0, 0.5, 100, fixed=0.4)
+    assert some.of(2, 100)[0] == pytest.approx(2.0) and some.of(2, 50)[0] == pytest.approx(0.4 + 0.3 + 0.5)
 
 
 @pytest.mark.slow
@@ -377,6 +409,13 @@ def test_the_space_names_options_that_models_have_and_tasks_that_there_are() -> 
             apart = task.name in ("out-of-sample", "replay")  # of another graph, and of ways and not of models
             if ("hypergraph" if facts.hyperedges else "graph") in task.reads and not apart:
                 assert entrants(task.name, facts), f"nothing to race in {task.name}"
+
+
+def test_the_cheapest_form_comes_first() -> None:
+    """It is what `auto` asks whether a budget is ample by."""
+    for nodes, dim in ((500, None), (100_000, 32), (1_000_000, 16)):
+        first = entrants("link-prediction", Facts(nodes, 4 * nodes, two_steps=1e4))[0]
+        assert (first.model, first.settings["matrix"], first.settings.get("dim")) == ("spectral", "propagation", dim)
 
 
 def test_what_choose_recommends_is_raced() -> None:

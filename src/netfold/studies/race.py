@@ -18,6 +18,7 @@ from netfold.models import MODELS
 from netfold.studies.choose.facts import in_words, stand_in
 from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import BudgetClock, Meter
+from netfold.studies.plan import gib
 from netfold.studies.questions import FOLDS, Measurement, Part, Questions, difference, figure_of
 
 __all__ = [
@@ -333,9 +334,9 @@ class Race:
             candidate.cost = probe_cost(candidate.model, stand_in(self._data, size, self._seed), self._clock)
         if candidate.cost is None:
             return wanted
-        if candidate.cost.of(wanted, self._whole)[1] > self._memory:
-            held = candidate.cost.of(wanted, self._whole)[1] / 2**30
-            return f"about {held:.1f} GiB estimated, more than is allowed"
+        held = candidate.cost.of(wanted, self._whole)[1]
+        if held > self._memory:
+            return f"about {gib(held)} estimated, more than is allowed"
         if not self._clock.timed or self._pays(candidate, wanted, nodes, level, folds):
             return wanted
         if self._leader() is None and self._last_fits(candidate.cost.of(1, self._whole)[0], nodes) < self._clock.left():
