@@ -190,6 +190,12 @@ def test_of_those_that_are_level_the_better_is_taken_and_not_the_one_with_more_p
     asked = racing.Questions(nf.evaluate.TASKS["classification"], "F1", GRAPH, None, None, True, "")  # type: ignore[arg-type]
     race = racing.Race(asked, [far, near, both], clock, 1e12, 0, racing.LiveTable(False))
     assert race._winner()[0].candidate is near
+    once = candidate(nf.Spectral(dim=16), "c", 0.828, 1, 0.5)
+    race._candidates = [far, once]
+    race._candidates[0].runs[0].parts = {str(k): Measurement(0.80, np.full(10, 0.80)) for k in range(5)}
+    run, why = race._winner()
+    assert run.candidate is far and "the best on 5 inner parts; Spectral(dim=16) is ahead by 0.0280" in why
+    assert "on 1 of them, which may be chance" in why
 
 
 def test_what_has_no_epochs_gets_seconds_or_a_third() -> None:

@@ -589,8 +589,11 @@ class Race:
         if cheapest.candidate is first.candidate or gap <= 0:
             count = len({run.candidate for run in runs})
             return cheapest, f"the best of {count} on inner parts{ended}"
-        words = f"level with {self._called(first)}, which is ahead by {gap:.4f} ± {error:.4f}"
-        return cheapest, f"{words} and costs {_times(first.cpu, cheapest.cpu)} as much{ended}"
+        ahead, costs = f"ahead by {gap:.4f} ± {error:.4f}", f"costs {_times(first.cpu, cheapest.cpu)} as much"
+        if gap > error:  # see `_surest`
+            few = f"{self._called(first)} is {ahead} on {len(first.parts)} of them, which may be chance"
+            return cheapest, f"the best on {len(cheapest.parts)} inner parts{ended}; {few}, and {costs}"
+        return cheapest, f"level with {self._called(first)}, which is {ahead} and {costs}{ended}"
 
     def _payable(self, runs: list[Trying]) -> list[Trying]:
         """Those whose last fits are estimated to end in time, or nearly; the cheapest, where none is."""
