@@ -198,6 +198,14 @@ def test_of_those_that_are_level_the_better_is_taken_and_not_the_one_with_more_p
     assert "on 1 of them, which may be chance" in why
 
 
+def test_how_often_the_winner_can_be_asked_is_by_what_it_cost_itself() -> None:
+    """And not by what the last candidate cost, on a smaller part."""
+    race = racing.Race.__new__(racing.Race)
+    race._clock, race._whole, race._asking = racing.BudgetClock(Budget.of("100s")), 120, 0.001
+    run = racing.Trying(racing.Candidate(nf.Spectral(), 0, ""), None, 60, asking=2.0)
+    assert race._asks(run) == pytest.approx(0.95 * 100 / 4, rel=0.01), "all of it is twice as large"
+
+
 def test_what_has_no_epochs_gets_seconds_or_a_third() -> None:
     shares = {}
     for budget in ("5cpu", "10cpu", "15s", "60cpu", "300s", "20 trials"):

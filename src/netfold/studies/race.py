@@ -100,6 +100,8 @@ class Trying:
     parts: dict[str, Measurement] = field(default_factory=dict)
     cpu: float = 0.0
     bytes: int = 0
+    asking: float = 0.0
+    """What measuring it on a part cost."""
     fitted: Embedder | None = None
     """Where one fit serves all parts."""
 
@@ -387,7 +389,7 @@ class Race:
             fitted = run.fitted or self._fit(run, part.graph, begun + share)
             start = self._clock.spent()
             run.parts[part.key] = part.measure(fitted, run.score or None)
-            self._asking = self._clock.spent() - start if self._clock.timed else 0.0
+            self._asking = run.asking = self._clock.spent() - start if self._clock.timed else 0.0
             run.fitted = fitted if self._asked.fits_whole else None
             measured, spent = measured + 1, spent + self._clock.spent() - begun
         if not measured:
@@ -536,7 +538,7 @@ class Race:
     def _asks(self, run: Trying) -> float:
         """How many measurements like those on inner parts can be paid: of everything they cost as much more as it is
         larger than the part that was asked."""
-        each = self._asking * self._whole / max(run.nodes, 1)
+        each = run.asking * self._whole / max(run.nodes, 1)
         return _MARGIN * self._clock.left() / each if self._clock.timed and each else math.inf
 
     def _outer_parts(self, run: Trying) -> list[Part]:
