@@ -173,6 +173,50 @@ def test_one_that_was_measured_on_fewer_parts_must_be_ahead_by_more_than_the_err
     assert racing._surest([run(0.71, 5), sure]).parts["0"].figure == 0.71, "of as many parts the better one"
 
 
+def test_of_those_that_are_level_the_better_is_taken_and_not_the_one_with_more_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noise = np.random.default_rng(0).normal(0, 0.02, 10)
+
+    def candidate(model: Any, kind: str, figure: float, parts: int, spread: float) -> racing.Candidate:
+        measured = {str(k): Measurement(figure, figure + spread * noise) for k in range(parts)}
+        made = racing.Candidate(model, 0, kind)
+        made.runs.append(racing.Trying(made, None, GRAPH.n_nodes, measured, cpu=0.1 * model.dim))
+        return made
+
+    far, near = candidate(nf.Spectral(dim=2), "a", 0.80, 5, 0.0), candidate(nf.Spectral(dim=4), "b", 0.83, 3, 0.0)
+    both = candidate(nf.Spectral(dim=8), "joined", 0.84, 3, 1.0)
+    clock = racing.BudgetClock(Budget.of("10cpu"))
+    asked = racing.Questions(nf.evaluate.TASKS["classification"], "F1", GRAPH, None, None, True, "")  # type: ignore[arg-type]
+    race = racing.Race(asked, [far, near, both], clock, 1e12, 0, racing.LiveTable(False))
+    assert race._winner()[0].candidate is near
+    once = candidate(nf.Spectral(dim=16), "c", 0.828, 1, 0.5)
+    race._candidates = [far, once]
+    race._candidates[0].runs[0].parts = {str(k): Measurement(0.80, np.full(10, 0.80)) for k in range(5)}
+    run, why = race._winner()
+    assert run.candidate is far and "the best on 5 inner parts; Spectral(dim=16) is ahead by 0.0280" in why
+    assert "on 1 of them, which may be chance" in why
+
+
+def test_how_often_the_winner_can_be_asked_is_by_what_it_cost_itself() -> None:
+    """And not by what the last candidate cost, on a smaller part."""
+    race = racing.Race.__new__(racing.Race)
+    race._clock, race._whole, race._asking = racing.BudgetClock(Budget.of("100s")), 120, 0.001
+    run = racing.Trying(racing.Candidate(nf.Spectral(), 0, ""), None, 60, asking=2.0)
+    assert race._asks(run) == pytest.approx(0.95 * 100 / 4, rel=0.01), "all of it is twice as large"
+
+
+def test_what_has_no_epochs_gets_seconds_or_a_third() -> None:
+    shares = {}
+    for budget in ("5cpu", "10cpu", "15s", "60cpu", "300s", "20 trials"):
+        race = racing.Race.__new__(racing.Race)
+        race._clock = racing.BudgetClock(Budget.of(budget))
+        shares[budget] = race._cheap_share
+    assert shares == pytest.approx(
+        {"5cpu": 0.6, "10cpu": 0.6, "15s": 0.4, "60cpu": 1 / 3, "300s": 1 / 3, "20 trials": 0.6}
+    )
+
+
 def test_more_epochs_only_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, COSTLY, CHEAP)
     stub(monkeypatch, lambda model: 0.5 if isinstance(model, nf.Node2Vec) else 0.9 - 0.01 * len(model.history_))
@@ -245,8 +289,7 @@ def test_what_is_no_budget(text: Any) -> None:
 
 def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, CHEAP, COSTLY)
-    monkeypatch.setattr(racing, "_SMALL", 0)
-    with pytest.raises(InputError, match="GiB estimated, more than is allowed"):
+    with pytest.raises(InputError, match="MiB estimated, more than is allowed"):
         auto(GRAPH, "link", budget="20s", memory="1 B", progress=False)
     for text in ("much", "-1GiB", "0"):
         with pytest.raises(InputError, match="memory=.*4GiB"):
@@ -255,7 +298,7 @@ def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "SIZES", (100, 110, 10**9))
+    monkeypatch.setattr(starting, "_SMALL", 100)
     monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(100, 60.0, 1.0, 1))
     with pytest.raises(InputError, match=r"a budget of 10 s is too little for Graph\(120 nodes.*is estimated to take"):
         auto(GRAPH, "link", budget="10s", progress=False)
@@ -263,8 +306,8 @@ def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pyt
 
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the graph of 120 nodes be a large one, of which a fit is estimated to take 4 of 20 seconds."""
-    monkeypatch.setattr(starting, "SIZES", (40, 90, 10**9))
-    monkeypatch.setattr(starting, "_LEAST", 60)
+    monkeypatch.setattr(starting, "_SMALL", 100)
+    monkeypatch.setattr(starting, "_LEAST", 50)
     monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(120, 4.0, 0.0, 1))
 
 
@@ -274,11 +317,12 @@ def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
 ) -> None:
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
-    monkeypatch.setattr(starting, "_SPLIT", 500)
+    monkeypatch.setattr(starting, "_SPLIT", 25)
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s")
-    assert {x.nodes for x in best.trials_.rows} == {60} and "within a part of 60 nodes" in best.trials_.on
+    assert {x.nodes for x in best.trials_.rows} == {50} and "within a part of 50 nodes" in best.trials_.on
+    assert best.trials_.deviation is None, "how far all of them are from a part nobody knows"
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint and best.trials_.value is not None
-    assert "models are compared on a part of 60 nodes" in capsys.readouterr().err
+    assert "models are compared on a part of 50 nodes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("task", ["link", "classify", "new-nodes"])
@@ -286,12 +330,12 @@ def test_the_figure_is_of_all_of_the_graph_where_that_can_be_paid(task: str, mon
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
-    assert {x.nodes for x in best.trials_.rows} == {60}, "candidates are compared on a part all the same"
+    assert {x.nodes for x in best.trials_.rows} == {50, 120}, "on a part first"
     assert "within a part" not in best.trials_.on and best.trials_.value is not None
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
     monkeypatch.setattr(racing, "_MARGIN", 0.0)  # nothing can be paid
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
-    assert ("within a part of 60 nodes" in best.trials_.on) == (task != "classify"), "classes need no fit of their own"
+    assert ("within a part of 50 nodes" in best.trials_.on) == (task != "classify"), "classes need no fit of their own"
 
 
 def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,6 +351,7 @@ def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: p
 
     monkeypatch.setattr(racing.Race, "_fit", costly)
     little(monkeypatch)
+    monkeypatch.setattr(starting, "_SPLIT", 25)
     best = auto(GRAPH, budget="20s", progress=False)
     assert best.dim == 8 and "among those that can be fitted to everything in time" in best.trials_.reason
 
@@ -316,6 +361,8 @@ def test_a_node_costs_more_where_there_are_more_of_them() -> None:
     assert cost.of(0, 10_000) == (1.0, 100) and cost.of(2, 5_000) == (1.0, 50)
     assert cost.of(0, 200_000)[0] == pytest.approx(20 * 20**0.3)
     assert cost.of(1, 10_000_000) == (1000 * (3 * 1.0 + 0.5), 100_000), "but no more than three times as much"
+    some = racing.FitCost(100, 1.0, 0.5, 100, fixed=0.4)
+    assert some.of(2, 100)[0] == pytest.approx(2.0) and some.of(2, 50)[0] == pytest.approx(0.4 + 0.3 + 0.5)
 
 
 @pytest.mark.slow
@@ -333,13 +380,14 @@ def test_a_large_graph_in_a_few_seconds(task: str) -> None:
 
 
 def test_a_large_graph_is_raced_on_parts_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(racing, "SIZES", (60, 75, 10**9))
+    monkeypatch.setattr(racing, "_FIRST_PART", 40)
+    monkeypatch.setattr(racing, "_LARGER", 1.4)
     only(monkeypatch, CHEAP, POOR, COSTLY)
     best = auto(GRAPH, "link", budget="12 trials", progress=False)
-    assert {x.nodes for x in best.trials_.rows} == {60, 75, 120} and len(best.embedding_) == 120
-    monkeypatch.setattr(racing, "SIZES", (60, 90, 10**9))  # not much less than all
+    assert {x.nodes for x in best.trials_.rows} == {40, 56, 120} and len(best.embedding_) == 120
+    monkeypatch.setattr(racing, "_LARGER", 2)  # not much less than all
     best = auto(GRAPH, "link", budget="8 trials", progress=False)
-    assert {x.nodes for x in best.trials_.rows} == {60, 120}
+    assert {x.nodes for x in best.trials_.rows} == {40, 120}
 
 
 def test_ctrl_c_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,6 +423,13 @@ def test_the_space_names_options_that_models_have_and_tasks_that_there_are() -> 
             apart = task.name in ("out-of-sample", "replay")  # of another graph, and of ways and not of models
             if ("hypergraph" if facts.hyperedges else "graph") in task.reads and not apart:
                 assert entrants(task.name, facts), f"nothing to race in {task.name}"
+
+
+def test_the_cheapest_form_comes_first() -> None:
+    """It is what `auto` asks whether a budget is ample by."""
+    for nodes, dim in ((500, None), (100_000, 32), (1_000_000, 16)):
+        first = entrants("link-prediction", Facts(nodes, 4 * nodes, two_steps=1e4))[0]
+        assert (first.model, first.settings["matrix"], first.settings.get("dim")) == ("spectral", "propagation", dim)
 
 
 def test_what_choose_recommends_is_raced() -> None:

@@ -214,6 +214,22 @@ def test_the_jackknife_of_an_auc_against_a_loop() -> None:
     assert _auc_measured(right[:1], wrong, place[:1]).without.size == 0
 
 
+def test_wrong_ones_that_have_places_are_left_out_with_the_right_ones_there() -> None:
+    """Pairs of one new node, linked or not, are one piece of evidence."""
+    rng = np.random.default_rng(1)
+    right, wrong = rng.normal(0.5, 1, 80), rng.normal(0, 1, 60)
+    node, other = np.sort(rng.integers(0, 50, 80)), rng.integers(0, 50, 60)
+    found = _auc_measured(right, wrong, node, "", other)
+    last = [max(node[i] for i in range(80) if i * GROUPS // 80 == j) for j in range(GROUPS)]
+    for j in range(GROUPS):
+        group = [next((g for g in range(GROUPS - 1) if x <= last[g]), GROUPS - 1) for x in other]
+        kept = [b for b, g in zip(wrong, group, strict=True) if g != j]
+        loop = np.mean([float(a > b) for i, a in enumerate(right) if i * GROUPS // 80 != j for b in kept])
+        assert found.without[j] == pytest.approx(loop, abs=1e-12)
+    alone = _auc_measured(right, wrong, node, "", np.zeros(60, np.int64))
+    assert np.isfinite(alone.without).all(), "where all wrong ones are of one place, each group has its share of them"
+
+
 def test_groups_are_neighbors_in_the_graph() -> None:
     """What is easy in one community and hard in another is known as well as there are communities, not nodes."""
     rng, cliques = np.random.default_rng(0), 40

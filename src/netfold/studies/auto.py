@@ -20,20 +20,23 @@ from netfold.studies.choose.rules import Entrant, entrants
 from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Budget, BudgetClock, bytes_of
 from netfold.studies.questions import SAMPLED, check_question, questions
-from netfold.studies.race import SIZES, WARM_UP, Candidate, LiveTable, Race, probe_cost, with_epochs
+from netfold.studies.race import WARM_UP, Candidate, LiveTable, Race, probe_cost, with_epochs
 
 __all__ = ["auto", "raced"]
 
 _PROBED = 10_000
 """Nodes of a fit that says what the cheapest model would cost on a large graph."""
-_AMPLE = 10
-"""Times what the cheapest model costs, from which on a budget is ample: everything is asked of the whole graph."""
-_PART, _LEAST = 0.05, 2000
+_SMALL = 5000
+"""Nodes, up to which all of them are asked."""
+_AMPLE = {True: 35, False: 60}
+"""So many times what the cheapest costs all of those without epochs cost, about, where one fit serves all parts, and
+with the last fits, where each part needs its own: a larger budget is ample, and all of the graph is asked."""
+_PART, _LEAST, _MOST = 0.008, 2000, 40_000
 """The share of a budget that a fit of the cheapest model to the part that is asked may cost, where it is not; and the
-nodes of that part, at least."""
-_SPLIT = 1_000_000
-"""Edges, above which that part is taken first, and what is held out is held out of it alone: to split all of them would
-take seconds."""
+nodes of that part, at least and at most."""
+_SPLIT = 100_000
+"""Edges for each second of a budget, above which that part is taken first and what is held out is held out of it alone:
+a second splits about a million."""
 
 
 def auto(
@@ -84,11 +87,12 @@ def raced(
         raise InputError(f"there is no model to race for {known.name} on {data!r}")
     say = LiveTable(progress)
     fit_with_base(with_epochs(some[0].model, 0), stand_in(data, WARM_UP, seed))
-    size = _size(some, data, clock)
+    large = data.n_edges > _SPLIT * clock.budget.amount
+    asked_whole = known.name not in SAMPLED and not large
+    size = data.n_nodes if asked_whole else _size(some, data, clock, _AMPLE[not known.split])
     if size < data.n_nodes:
         say(f"{clock.budget} are little for {data!r}: models are compared on a part of {size:,} nodes")
-    apart = data.n_edges > _SPLIT or known.name not in SAMPLED
-    part = neighborhood(data, size, seed) if apart else data
+    part = neighborhood(data, size, seed) if large else data
     gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
     try:
         inside = classes if part is data or classes is None else _inside(classes, part)
@@ -99,25 +103,25 @@ def raced(
         gc.unfreeze()
 
 
-def _size(some: list[Candidate], data: Any, clock: BudgetClock) -> int:
+def _size(some: list[Candidate], data: Any, clock: BudgetClock, ample: float) -> int:
     """The nodes that candidates are compared on: all, or fewer where to fit all of them would take the budget.
 
     Refuses a budget in which not even the cheapest can be fitted, before a large graph is taken apart.
     """
     n: int = data.n_nodes
-    if not clock.timed or n <= SIZES[0]:
+    if not clock.timed or n <= _SMALL:
         return n
     cheapest = some[0]
-    cheapest.cost = probe_cost(cheapest.model, stand_in(data, _PROBED, 0), clock)
+    cheapest.cost = probe_cost(cheapest.model, stand_in(data, min(_PROBED, n // 2), 0), clock)
     needed = cheapest.cost.of(min(1, cheapest.model.epochs), n)[0]
     if needed > clock.left():
         raise InputError(
             f"a budget of {clock.budget} is too little for {data!r}: the cheapest model, {cheapest.name}, is estimated "
             f"to take about {in_words(needed)}; give at least {math.ceil(2 * needed)}s"
         )
-    if _AMPLE * needed <= clock.left():
+    if ample * needed <= clock.left():
         return n
-    return min(n, max(int(n * _PART * clock.left() / needed), _LEAST), SIZES[1])
+    return min(n, max(int(n * _PART * clock.left() / needed), _LEAST), _MOST)
 
 
 def _inside(classes: Mapping[Any, Any], part: Any) -> dict[Any, Any]:

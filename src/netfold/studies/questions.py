@@ -324,14 +324,20 @@ def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str, place: Int
     return _auc_measured(values[0], values[1], place, score)
 
 
-def _auc_measured(right: Floats, wrong: Floats, place: Ints, score: str = "") -> Measurement:
-    """AUC, and without each group of the right ones, by their place, with its share of the wrong ones.
+def _auc_measured(
+    right: Floats, wrong: Floats, place: Ints, score: str = "", wrong_place: Ints | None = None
+) -> Measurement:
+    """AUC, and without each group of the right ones, by their place, with its share of the wrong ones; or with those of
+    the same places, where wrong ones have some.
 
     All groups at the cost of one figure: of the pairs in order, those of a group's right ones and those of its wrong
     ones are taken off, and put back once where both are its own.
     """
     k = min(GROUPS, len(right), len(wrong))
     of_right, of_wrong = _groups(place, max(k, 1)), np.arange(len(wrong)) * k // max(len(wrong), 1)
+    if wrong_place is not None and k > 1:
+        own = np.searchsorted([place[of_right == j].max() for j in range(k - 1)], wrong_place)
+        of_wrong = own if np.bincount(own).max() < len(wrong) else of_wrong  # some are left without each group
     wins, losses = _below(wrong, right), len(right) - _below(right, wrong)
     whole, without = wins.sum(), np.empty(k if k > 1 else 0)
     for j in range(len(without)):
@@ -499,7 +505,8 @@ def _cold(task: Task, split: NodeSplit, classes: Any, seed: int) -> Callable[[An
 def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measurement]:
     held = hold_out_half(split, seed=seed)
     wrong = new_node_negatives(split, held.pairs, 1, seed)
-    place: Ints = _order(split.whole)[held.pairs].min(axis=1)
+    order = _order(split.whole)
+    place, of_wrong = (order[np.where(np.isin(x[:, 0], split.new), x[:, 0], x[:, 1])] for x in (held.pairs, wrong))
 
     def measure(model: Any, score: str | None) -> Measurement:
         placed = extending(model, known_vectors(model, None, split), model.reaches)(held.split)
@@ -508,7 +515,7 @@ def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measu
         def scored(name: str) -> Measurement:
             scores = pair_scores(placed, split.whole, name)
             values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (held.pairs, wrong)]
-            return _auc_measured(values[0], values[1], place, name)
+            return _auc_measured(values[0], values[1], place, name, of_wrong)  # pairs of one new node go together
 
         return max(map(scored, names), key=lambda x: x.figure)
 

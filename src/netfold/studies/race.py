@@ -18,22 +18,34 @@ from netfold.models import MODELS
 from netfold.studies.choose.facts import in_words, stand_in
 from netfold.studies.compare import fit_with_base
 from netfold.studies.machine import BudgetClock, Meter
+from netfold.studies.plan import gib
 from netfold.studies.questions import FOLDS, Measurement, Part, Questions, difference, figure_of
 
-__all__ = ["SCORED", "SIZES", "WARM_UP", "Candidate", "FitCost", "LiveTable", "Race", "probe_cost", "with_epochs"]
+__all__ = [
+    "SCORED",
+    "WARM_UP",
+    "Candidate",
+    "FitCost",
+    "LiveTable",
+    "Race",
+    "probe_cost",
+    "with_epochs",
+]
 
 _EPOCHS = (1 / 9, 1 / 3, 1.0)
 """The share of its epochs that a candidate has on each level; those that do badly on one do not reach the next."""
 _FOLDS = {True: (1, 3, FOLDS), False: (1, 2, FOLDS)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
-SIZES = (10_000, 40_000, sys.maxsize)
-"""Nodes of the part of the graph that it is fitted to, at most."""
+_FIRST_PART, _LARGER = 10_000, 4
+"""Nodes of the part of the graph that it is fitted to on the first level, at most; how many times as many on the next.
+On the last one it is fitted to everything."""
 _RACE, _SHARES = {True: 0.85, False: 0.75}, (0.55, 0.85, 1.0)
 """The share of the budget that the race may have, less where each part needs a fit of its own: the rest is for the fits
 that say the figure; and of that, the share that may be spent when a level ends."""
-_CHEAP = 0.6
-"""The share of the budget for those without epochs, once each of them was tried."""
-_ALMOST = 1.5
+_CHEAP, _SETTLED, _MOST_CHEAP = 1 / 3, 6.0, 0.6
+"""The share of the budget for those without epochs, once each of them was tried: a third, or so many seconds, in which
+what costs a second is settled; but not more than the last, so that the fits that say the figure can be paid."""
+_ALMOST = 2.0
 """A graph of so many times the nodes of a level is not made smaller for it."""
 WARM_UP = 60
 """Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
@@ -62,18 +74,20 @@ SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 
 @dataclass(frozen=True)
 class FitCost:
-    """What a fit cost, of so many nodes: before and after its epochs, one epoch, and memory."""
+    """What a fit cost, of so many nodes: before and after its epochs, one epoch, memory, and what one of hardly any
+    nodes costs."""
 
     nodes: int
     rest: float
     epoch: float
     bytes: float
+    fixed: float = 0.0
 
     def of(self, epochs: int, nodes: int) -> tuple[float, float]:
         """The seconds and bytes of another fit: linear in nodes of given degrees, but for caches, and in epochs."""
         factor = nodes / max(self.nodes, 1)
         slower = min(max(factor, 1.0) ** _GROWTH, _MOST_GROWTH)
-        return factor * (slower * self.rest + epochs * self.epoch), factor * self.bytes
+        return self.fixed + factor * (slower * (self.rest - self.fixed) + epochs * self.epoch), factor * self.bytes
 
 
 @dataclass(eq=False)
@@ -86,6 +100,8 @@ class Trying:
     parts: dict[str, Measurement] = field(default_factory=dict)
     cpu: float = 0.0
     bytes: int = 0
+    asking: float = 0.0
+    """What measuring it on a part cost."""
     fitted: Embedder | None = None
     """Where one fit serves all parts."""
 
@@ -135,14 +151,19 @@ def with_epochs(model: Embedder, epochs: int | None) -> Embedder:
 
 def probe_cost(model: Embedder, data: Any, clock: BudgetClock) -> FitCost:
     """What a fit of one epoch to small data costs, in the seconds that a clock counts."""
-    copy = with_epochs(model, min(1, model.epochs))
+    copy, least = with_epochs(model, min(1, model.epochs)), 0.0
     with Meter() as meter, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if not model.epochs and data.n_nodes > WARM_UP:
+            tiny, start = stand_in(data, WARM_UP), clock.spent()
+            fit_with_base(with_epochs(model, 0), tiny)
+            least = clock.spent() - start
         start = clock.spent()
         fit_with_base(copy, data)
         spent = clock.spent() - start
     epochs = sum(record["seconds"] for record in copy.history_) if model.epochs else 0.0
-    return FitCost(data.n_nodes, max(0.0, spent - epochs), min(epochs, spent), meter.bytes)
+    rest = max(0.0, spent - epochs)
+    return FitCost(data.n_nodes, rest, min(epochs, spent), meter.bytes, min(least, rest / 2))
 
 
 @dataclass
@@ -230,13 +251,13 @@ class Race:
         """Some on their way through the levels; those whose turn never came."""
         never: list[Candidate] = []
         for level in range(len(_EPOCHS)):
-            waiting = []
+            waiting, nodes = [], self._nodes_on(level)
             for candidate in alive:
                 begun = any(x.runs for x in self._candidates)
                 if begun and min(self._left_on(level), self._share() - self._unknown(candidate)) <= 0:
                     waiting.append(candidate)
                 elif candidate.why == "":
-                    self._try(candidate, level)
+                    self._try(candidate, level, nodes)
             never = [x for x in waiting if not x.runs]  # their turn comes on the next level, if anything is left then
             self._drop_all([x for x in waiting if x.runs], level)
             alive = self._survivors(alive)
@@ -249,8 +270,13 @@ class Race:
         """Of the budget, for a level; trials are not needed for the last fits."""
         most = _RACE[self._asked.fits_whole] if self._clock.timed else 1.0
         if self._only_cheap:  # each of them is tried, whatever is left for others then
-            return self._clock.left(_CHEAP if level else most)
+            return self._clock.left(self._cheap_share if level else most)
         return self._clock.left(self._begun + (most - self._begun) * _SHARES[level])
+
+    @property
+    def _cheap_share(self) -> float:
+        """Of the budget, for those without epochs."""
+        return min(_MOST_CHEAP, max(_CHEAP, _SETTLED / self._clock.budget.amount)) if self._clock.timed else _MOST_CHEAP
 
     def _drop_all(self, some: Iterable[Candidate], level: int, why: str = "") -> None:
         for candidate in some:
@@ -264,8 +290,8 @@ class Race:
         elif level:
             self._ended = self._ended or "the budget was spent"
 
-    def _try(self, candidate: Candidate, level: int) -> None:
-        nodes, level = self._nodes_on(level), level if candidate.runs else 0  # who waited begins as all do
+    def _try(self, candidate: Candidate, level: int, nodes: int) -> None:
+        level = level if candidate.runs else 0  # who waited begins as all do
         try:
             wanted = _FOLDS[self._asked.fits_whole][level]
             folds, epochs = wanted, self._affordable(candidate, level, nodes, wanted)
@@ -281,8 +307,18 @@ class Race:
             self._drop(candidate, level, why)
 
     def _nodes_on(self, level: int) -> int:
-        """Of the part of the graph that a level is of."""
-        return self._part_size if self._part_size <= _ALMOST * SIZES[level] else SIZES[level]
+        """Of the part of the graph that a level is of: everything in the end; as before, where fits of the leader and
+        of another to more of it cannot be paid."""
+        most = self._asked.whole.n_nodes
+        first = min(self._part_size, _FIRST_PART)
+        wanted = most if level == len(_EPOCHS) - 1 else round(first * _LARGER**level)
+        wanted = most if most <= _ALMOST * wanted else wanted
+        leader = self._leader()
+        if leader is None or leader.nodes >= wanted or not self._clock.timed or leader.candidate.cost is None:
+            return wanted
+        two = 2 * (leader.candidate.cost.of(leader.epochs or 0, wanted)[0] + self._asking)
+        grows = two <= self._left_on(level) and two + self._leaders_fits() <= _MARGIN * self._clock.left()
+        return wanted if grows else leader.nodes
 
     # ---------------------------------------------------------------- what can be paid
 
@@ -294,14 +330,15 @@ class Race:
         if candidate.trained and not self._trained:
             self._trained = True
             fit_with_base(with_epochs(candidate.model, 1), stand_in(self._data, WARM_UP, self._seed))
-        if candidate.cost is None and self._clock.timed and self._whole + self._data.n_edges > _SMALL:
+        large = self._clock.timed and self._whole + self._data.n_edges > _SMALL
+        if candidate.cost is None and (large or math.isfinite(self._memory)):
             size = min(_PROBED, self._whole // 4)  # a probe is to cost less than what it says the cost of
             candidate.cost = probe_cost(candidate.model, stand_in(self._data, size, self._seed), self._clock)
         if candidate.cost is None:
             return wanted
-        if candidate.cost.of(wanted, self._whole)[1] > self._memory:
-            held = candidate.cost.of(wanted, self._whole)[1] / 2**30
-            return f"about {held:.1f} GiB estimated, more than is allowed"
+        held = candidate.cost.of(wanted, self._whole)[1]
+        if held > self._memory:
+            return f"about {gib(held)} estimated, more than is allowed"
         if not self._clock.timed or self._pays(candidate, wanted, nodes, level, folds):
             return wanted
         if self._leader() is None and self._last_fits(candidate.cost.of(1, self._whole)[0], nodes) < self._clock.left():
@@ -341,21 +378,20 @@ class Race:
     def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int) -> None:
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else Trying(candidate, epochs, nodes)
-        measured, begun = 0, self._clock.spent()
+        measured, spent = 0, 0.0
         for fold in range(_FOLDS[self._asked.fits_whole][-1]):
             part, share = self._part(fold, nodes), self._share()
-            if fold >= folds and not self._is_cheap(
-                candidate, (self._clock.spent() - begun) * (fold + 1) / max(fold, 1)
-            ):
+            if fold >= folds and not self._is_cheap(candidate, spent * (fold + 1) / max(fold, 1)):
                 break
             if part.key in run.parts or (run.parts and share <= 0):
                 continue
-            fitted = run.fitted or self._fit(run, part.graph, self._clock.spent() + share)
+            begun = self._clock.spent()  # after the part was made, which all are asked of
+            fitted = run.fitted or self._fit(run, part.graph, begun + share)
             start = self._clock.spent()
             run.parts[part.key] = part.measure(fitted, run.score or None)
-            self._asking = self._clock.spent() - start if self._clock.timed else 0.0
+            self._asking = run.asking = self._clock.spent() - start if self._clock.timed else 0.0
             run.fitted = fitted if self._asked.fits_whole else None
-            measured += 1
+            measured, spent = measured + 1, spent + self._clock.spent() - begun
         if not measured:
             return  # more epochs and more parts are what a level brings, and here it brings none
         self._clock.trials += 1
@@ -366,7 +402,7 @@ class Race:
     def _is_cheap(self, candidate: Candidate, spent: float) -> bool:
         """Whether so little of the budget is gone that a candidate may as well be measured on all parts at once: of
         those without epochs, its part of what they have."""
-        share = _LITTLE if candidate.trained else _CHEAP / sum(not x.trained for x in self._candidates)
+        share = _LITTLE if candidate.trained else self._cheap_share / sum(not x.trained for x in self._candidates)
         return self._clock.timed and spent < share * self._clock.budget.amount
 
     def _share(self) -> float:
@@ -448,11 +484,11 @@ class Race:
         return next(iter(self._payable(self._ranked(self._candidates))), None)
 
     def _survivors(self, alive: list[Candidate]) -> list[Candidate]:
-        """The better half of those without epochs, and of those that are trained; two at least."""
+        """The better half of those without epochs, and of those that are trained, the best first; two at least."""
         order = list(dict.fromkeys(run.candidate for run in self._ranked(alive)))
         cheap, trained = ([x for x in order if x.trained == which] for which in (False, True))
         kept = {*cheap[: math.ceil(len(cheap) / 2)], *trained[: math.ceil(len(trained) / 2)], *order[:2]}
-        return [x for x in alive if x in kept]
+        return [x for x in order if x in kept]
 
     def _decided(self, alive: list[Candidate]) -> bool:
         """Whether nothing that is left can win: all are out, one without epochs is left, or the best is perfect."""
@@ -489,7 +525,7 @@ class Race:
         parts: list[Part] = []
         if self._asked.fits_whole and self._asked.whole is self._data:
             model = model or self._last(run, self._data, 1.0)
-            parts = self._asked.turns(self._asks()) or [self._asked.outer(self._whole)]
+            parts = self._asked.turns(self._asks(run)) or [self._asked.outer(self._whole)]
         elif self._asked.fits_whole or not self._interrupted:
             parts = self._outer_parts(run)
         values = self._outer(parts, run, model)
@@ -499,9 +535,11 @@ class Race:
         model.trials_ = self._trials(run, reason, parts, values)
         return model
 
-    def _asks(self) -> float:
-        """How many measurements like those on inner parts can be paid."""
-        return self._clock.left() / self._asking if self._clock.timed and self._asking else math.inf
+    def _asks(self, run: Trying) -> float:
+        """How many measurements like those on inner parts can be paid: of everything they cost as much more as it is
+        larger than the part that was asked."""
+        each = run.asking * self._whole / max(run.nodes, 1)
+        return _MARGIN * self._clock.left() / each if self._clock.timed and each else math.inf
 
     def _outer_parts(self, run: Trying) -> list[Part]:
         """What chose nothing, in as many turns as fits can be paid, so that each lacks little of the data; at once,
@@ -545,16 +583,19 @@ class Race:
         if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
         level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
-        order = [(self._cost(run), _is_joined(run), -len(run.parts), k) for k, run in enumerate(runs)]
-        cheapest = min(level, key=lambda run: order[runs.index(run)])
+        least = min((self._cost(run), _is_joined(run)) for run in level)
+        cheapest = _surest([run for run in level if (self._cost(run), _is_joined(run)) == least])
         ended = f" ({self._ended})" if self._ended else ""
         first = best if best.candidate is not cheapest.candidate else runs[0]
-        if cheapest.candidate is first.candidate:
+        gap, error = difference(first.parts, cheapest.parts)
+        if cheapest.candidate is first.candidate or gap <= 0:
             count = len({run.candidate for run in runs})
             return cheapest, f"the best of {count} on inner parts{ended}"
-        gap, error = difference(first.parts, cheapest.parts)
-        words = f"level with {self._called(first)}, which is ahead by {gap:.4f} ± {error:.4f}"
-        return cheapest, f"{words} and costs {_times(first.cpu, cheapest.cpu)} as much{ended}"
+        ahead, costs = f"ahead by {gap:.4f} ± {error:.4f}", f"costs {_times(first.cpu, cheapest.cpu)} as much"
+        if gap > error:  # see `_surest`
+            few = f"{self._called(first)} is {ahead} on {len(first.parts)} of them, which may be chance"
+            return cheapest, f"the best on {len(cheapest.parts)} inner parts{ended}; {few}, and {costs}"
+        return cheapest, f"level with {self._called(first)}, which is {ahead} and {costs}{ended}"
 
     def _payable(self, runs: list[Trying]) -> list[Trying]:
         """Those whose last fits are estimated to end in time, or nearly; the cheapest, where none is."""
@@ -601,7 +642,7 @@ class Race:
         sign = -1 if self._asked.smaller else 1
         measured, error = figure_of(values) if values else (math.nan, math.nan)
         figure = sign * measured if math.isfinite(measured) else None
-        deviation = error if math.isfinite(error) else None
+        deviation = error if math.isfinite(error) and not self._within_part else None  # of a part it is not that of all
         spent = round(self._clock.spent(), 3)
         within = f", in {len(parts)} turns" if len(parts) > 1 else ""
         if self._within_part:

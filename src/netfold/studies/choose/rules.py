@@ -406,6 +406,8 @@ SPACE = (
         for form in ("prone", "laplacian")
     ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
+    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", (*_PLACES, *_TUPLES)),
+    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
     Entrant(
         "spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER, *_TUPLES)
     ),
@@ -418,9 +420,7 @@ SPACE = (
         ("link-prediction", "clustering", "out-of-sample", *_TUPLES), lambda x: 64 < x.nodes <= _HUGE,
     ),
     Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
-    Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
     Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", (*_PLACES, *_TUPLES)),
-    Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", (*_PLACES, *_TUPLES)),
     Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant(
         "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",
