@@ -14,6 +14,7 @@ import netfold as nf
 from netfold.embedder.drift import differences
 from netfold.embedder.placing import Placing
 from netfold.embedder.versions import deltas_of, split_version
+from netfold.io.files import locked_file
 
 BLOCKS = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
 EDGES = [*BLOCKS, (0, 10), (10, 20)]
@@ -246,6 +247,41 @@ def test_a_killed_update_leaves_the_version_before(folder, monkeypatch):
     assert nf.Evolving.open(folder).update([("late", 4)]).version == 2
 
 
+def test_of_two_updates_at_once_one_is_made_and_the_other_refused(folder):
+    first, second = nf.Evolving.open(folder), nf.Evolving.open(folder)
+    first.update([("late", 4)])
+    for act in (lambda: second.update([("later", 5)]), lambda: second.settle(EDGES), lambda: second.compact(1)):
+        with pytest.raises(nf.InputError, match="is at version 1, and this began from version 0; updates follow the"):
+            act()
+    assert second.version == 0 and "later" not in second.embedding_
+    again = nf.Evolving.open(folder)
+    assert again.update([("later", 5)]).version == 2 and "late" in again.embedding_
+    with locked_file(folder / ".lock"), pytest.raises(nf.InputError, match="is in use by process"):
+        again.update([("last", 6)])
+    assert again.update([("last", 6)]).version == 3 and not (folder / ".lock").exists()
+
+
+def test_a_version_that_another_process_has_written_meanwhile_stays(folder, monkeypatch):
+    """Where there are no locks (another machine, a file system without them), the name of a version is taken once."""
+    from netfold.io import tensors
+
+    monkeypatch.setattr("netfold.io.files.try_lock", lambda fd: None)
+    first, second = nf.Evolving.open(folder), nf.Evolving.open(folder)
+    write = tensors.write_manifest
+
+    def other_first(*args):
+        monkeypatch.setattr(tensors, "write_manifest", write)
+        first.update([("late", 4)])
+        write(*args)
+
+    monkeypatch.setattr(tensors, "write_manifest", other_first)
+    with pytest.raises(nf.InputError, match="0001 was written by another process meanwhile, and stays"):
+        second.update([("later", 5)])
+    assert second.version == 0
+    there = nf.Evolving.open(folder)
+    assert "late" in there.embedding_ and "later" not in there.embedding_ and len(list(deltas_of(folder))) == 1
+
+
 def test_a_version_that_was_changed_or_does_not_follow_is_refused(folder):
     stream = nf.Evolving.open(folder)
     for day in (DAY, [("v", 2)], [("w", 3)]):
@@ -269,6 +305,8 @@ def test_what_cannot_evolve_is_refused():
         stream.update(nf.Graph.from_edges([("a", 0)], directed=True))
     with pytest.raises(nf.InputError, match="3 is gone and has edges today"):
         stream.update([("a", 3)], gone=[3])
+    with pytest.raises(nf.InputError, match="gone='ann' is one name; give a list"):
+        stream.update(gone="ann")
     assert split_version("no/such@12")[1] == 12
 
 

@@ -445,8 +445,8 @@ def test_the_alarm_watches_what_a_training_left(folder):
     shutil.rmtree(at)
     shutil.copytree(before, at)  # as if it was killed after the version and before the panel was kept anew
     torn = nf.Evolving.open(folder)
-    assert torn._usual["base"] == 1 and torn._usual["kept"] == 1.0
-    np.testing.assert_array_equal(torn._usual["nearest"], stream._usual["nearest"])
+    assert torn._usual.base == 1 and torn._usual.kept == 1.0
+    np.testing.assert_array_equal(torn._usual.nearest, stream._usual.nearest)
     stream.model.set_params(seed=7, epochs=0)
     day = stream.refit(stream.network([*EDGES, ("x", 0)]))
     assert "of the nearest nodes are the same after the training" in str(day.alarm)

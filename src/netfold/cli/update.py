@@ -158,7 +158,7 @@ def gone_in(path: str, stream: Evolving) -> list[Any]:
         raise InputError(f"{path} is not a file of text in UTF-8, with a node, or two, on each line") from None
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    parse, rows = stream.embedding_.nodes.parse, []
+    parse, rows, lines = stream.embedding_.nodes.parse, [], []
     try:
         for cells in reader:
             row = [cell.strip() for cell in cells]
@@ -167,11 +167,17 @@ def gone_in(path: str, stream: Evolving) -> list[Any]:
                     which = f"{path}, line {reader.line_num}"
                     raise InputError(f"{which}: a node, or two nodes with a comma between them, is a line there")
                 rows.append(row)
+                lines.append(reader.line_num)
     except csv.Error as e:
         raise InputError(f"{path}, line {reader.line_num}: {e}; quote names as CSV does") from None
     nodes = [[parse(cell) for cell in row] for row in rows]
     if rows and _is_header(rows[0]) and not any(node in stream for node in nodes[0]):
-        nodes = nodes[1:]
+        nodes, lines = nodes[1:], lines[1:]
+    for row, line in zip(nodes, lines, strict=True):
+        for node in (x for x in row if x not in stream):
+            raise InputError(
+                f"{path}, line {line}: {spelled(node)} cannot be gone, as no node that is there is called so"
+            )
     return [row[0] if len(row) == 1 else (row[0], row[1]) for row in nodes]
 
 

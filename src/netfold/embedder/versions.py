@@ -14,6 +14,7 @@ import re
 import reprlib
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Delta", "base_folder", "compacted", "deltas_of", "latest_version", "split_version", "version_at",
-    "write_base", "write_delta",
+    "write_base", "write_delta", "writing",
 ]  # fmt: skip
 
 _FILE, _MODEL = "delta.safetensors", "model"
@@ -135,6 +136,24 @@ def version_at(folder: Path, at: str) -> int:
         raise InputError(f"at={at!r} is not a day; give one as 2026-11-01, or a moment as 2026-11-01T08:00") from None
     until = moment.isoformat(timespec="seconds") if "T" in at or " " in at else f"{moment.date()}T23:59:59"
     return max((delta.number for delta in deltas_of(folder) if delta.time <= until), default=0)
+
+
+@contextmanager
+def writing(folder: Path, version: int) -> Iterator[None]:
+    """Hold a model's versions while the one after `version` is made: another process would write the same number.
+
+    Refuses where another holds them, and where `version` is no longer the last: what was added since would be lost.
+    """
+    from netfold.io.files import locked_file
+
+    with locked_file(folder / ".lock"):
+        last = latest_version(folder)
+        if last != version:
+            raise InputError(
+                f"{folder} is at version {last}, and this began from version {version}; updates follow the last one: "
+                "open the model again, and do it then"
+            )
+        yield
 
 
 def write_delta(folder: Path, delta: Delta) -> None:
