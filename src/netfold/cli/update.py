@@ -108,7 +108,7 @@ def update(
             lines.append(f"{len(day.unreached):,} could not be reached, and wait for a link: {names}")
         lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
     if settle is not None or refit is not None:
-        day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading)
+        day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading, again=again)
         alarm = day.alarm or alarm
         done = "fitted anew and turned into the old space" if settle is None else "settled"
         facts |= {"version": day.version, "trained": "refit" if settle is None else "settle", "drift": day.drift}
@@ -126,7 +126,14 @@ def update(
 
 
 def _trained(
-    stream: Evolving, settle: str | None, refit: str | None, mu: float, epochs: int | None, reading: dict[str, Any]
+    stream: Evolving,
+    settle: str | None,
+    refit: str | None,
+    mu: float,
+    epochs: int | None,
+    reading: dict[str, Any],
+    *,
+    again: bool,
 ) -> Day:
     """Settle, or fit anew, on the network that a file says."""
     path = settle or refit
@@ -134,7 +141,7 @@ def _trained(
     check_there(path)
     graph: Any = path if (Path(path) / "parts.json").exists() else later_of(stream.model, (path,), reading)
     if settle is not None:
-        return stream.settle(graph, mu=mu, epochs=epochs, progress=True)
+        return stream.settle(graph, mu=mu, epochs=epochs, again=again, progress=True)
     return stream.refit(graph, progress=True)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Alignment, Embedding
     from netfold.data.graph import Graph
+    from netfold.data.nodes import Nodes
     from netfold.embedder.changes import Changes
     from netfold.embedder.drift import Usual
     from netfold.embedder.embedder import Embedder
@@ -98,7 +99,7 @@ class Evolving:
 
         self.model, self.path, self.version, self.time = model, None if path is None else Path(path), 0, ""
         self._base, self._how, self._turn = model.embedding_, "fitted", None
-        self._changes, self._since = Changes(), 0
+        self._changes, self._since, self._fit_nodes = Changes(), 0, model.embedding_.nodes
         self._usual: Usual | None = None
 
     _base: Embedding
@@ -107,6 +108,8 @@ class Evolving:
     """From the model's own space into that of the first."""
     _since: int
     """The version of the last training."""
+    _fit_nodes: Nodes | None
+    """Those of the last fit; None where they are still to be read."""
 
     # ---------------------------------------------------------------- saved
 
@@ -130,6 +133,7 @@ class Evolving:
         trained = bool(deltas) and deltas[0].is_base
         stream = Evolving(load(base_folder(folder, deltas[0]) if trained else folder), path=folder)
         if trained:
+            stream._fit_nodes = None
             stream._stand_on(stream.model, deltas[0])
         for delta in deltas[1:] if trained else deltas:
             stream._changes.take(delta)
@@ -143,7 +147,7 @@ class Evolving:
         """Another stream from here on, in memory alone: what it takes in leaves this one as it is."""
         other = Evolving(self.model)
         other._base, other._how, other._turn, other._usual = self._base, self._how, self._turn, self._usual
-        other._changes, other._since = self._changes.copy(), self._since
+        other._changes, other._since, other._fit_nodes = self._changes.copy(), self._since, self._nodes_of_fit()
         other.version, other.time = self.version, self.time
         return other
 
@@ -480,18 +484,23 @@ class Evolving:
         return fitted_to in (graph.fingerprint, graph.subgraph(graph.positions(nodes)).fingerprint)
 
     @_alone
-    def settle(self, graph: Any, *, mu: float = 1.0, epochs: int | None = None, progress: bool = False) -> Day:
+    def settle(
+        self, graph: Any, *, mu: float = 1.0, epochs: int | None = None, again: bool = False, progress: bool = False
+    ) -> Day:
         """Train on from the vectors that there are, everybody held near them: a new version of model and vectors.
 
         The objective is the model's on the network of today (`graph`, see `network`) and
         (mu/2) Σ c_i ‖y_i - y_i^old‖², c_i being how much of a node's neighborhood stayed; of Gaussians it is W2².
-        mu = 0 is a warm refit, and a large mu is placing. `epochs`: a tenth of the fit's unless said. For SDNE, DVNE,
-        Node2Vec and LINE.
+        mu = 0 is a warm refit, and a large mu is placing. `epochs`: a tenth of the fit's unless said. With `again`, all
+        nodes that the last fit did not have, also those that were settled since, begin and are held where all links of
+        today put them (LabelProp), and not where they are. For SDNE, DVNE, Node2Vec and LINE.
         """
         from netfold.embedder.settling import settled
 
         now, before = self._now(graph)
-        model = settled(self.model, now, self._anchors(now, before), mu=mu, epochs=epochs, progress=progress)
+        model = settled(
+            self.model, now, self._anchors(now, before, again=again), mu=mu, epochs=epochs, progress=progress
+        )
         return self._trained(model, "settled", self._turn, {"mu": float(mu)})
 
     @_alone
@@ -551,6 +560,8 @@ class Evolving:
         from netfold.embedder.changes import Changes
 
         self.model, self._how, self._changes = model, delta.how, Changes()
+        if delta.how == "fitted":
+            self._fit_nodes = model.embedding_.nodes
         self._base, self._turn = model.embedding_, None
         if delta.turn is not None:
             own = model.embedding_
@@ -562,12 +573,26 @@ class Evolving:
         self.time = delta.time
         self.__dict__.pop("embedding_", None)
 
-    def _anchors(self, now: Graph, before: Any) -> Anchors:
+    def _anchors(self, now: Graph, before: Any, *, again: bool) -> Anchors:
         """Where the nodes of the network are held, in the model's own space, and how fast."""
+        import numpy as np
+
         from netfold.embedder.settling import Anchors
 
         placed = self.embedding_.take([x for x in self._changes.vectors if x in now.nodes])
-        return Anchors.of(now, before, self.model.embedding_, placed if self._turn is None else self._turn.back(placed))
+        placed = placed if self._turn is None else self._turn.back(placed)
+        late = np.flatnonzero(self._nodes_of_fit().find(now.nodes) < 0) if again else np.zeros(0, np.int64)
+        return Anchors.of(now, before, self.model.embedding_, placed, late)
+
+    def _nodes_of_fit(self) -> Nodes:
+        """Those of the last fit: what came since was placed, and perhaps settled."""
+        from netfold.embedder.store import load
+        from netfold.embedder.versions import fit_folder
+
+        if self._fit_nodes is None:
+            assert self.path is not None
+            self._fit_nodes = load(fit_folder(self.path, self._since)).embedding_.nodes
+        return self._fit_nodes
 
     # ---------------------------------------------------------------- drift
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
 
 __all__ = [
-    "Delta", "base_folder", "compacted", "deltas_of", "latest_version", "split_version", "version_at",
+    "Delta", "base_folder", "compacted", "deltas_of", "fit_folder", "latest_version", "split_version", "version_at",
     "write_base", "write_delta", "writing",
 ]  # fmt: skip
 
@@ -243,6 +243,13 @@ def base_folder(folder: Path, delta: Delta) -> Path:
     if not (at / "manifest.json").is_file() or _said(folder, delta.number).get("model") != sha256(at / "manifest.json"):
         raise InputError(f"{at} is not the model that version {delta.number} was written with; take it from a copy")
     return at
+
+
+def fit_folder(folder: Path, until: int) -> Path:
+    """Where the last model is that was fitted, and not settled, up to a version."""
+    known = [number for number in _numbers(folder) if number <= until]
+    last = max((number for number in known if _said(folder, number).get("how") == "fitted"), default=0)
+    return folder / "versions" / f"{last:04}" / _MODEL if last else folder
 
 
 def _read(folder: Path, number: int, before: int) -> Delta:
