@@ -1,12 +1,13 @@
-"""How fast nodes should be held when a network settles, and whether placed ones should be placed again each day.
+"""How fast nodes should be held when a network settles, and from where.
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/settling.py [MODEL:GRAPH ...] [--draws 100-104]
     python benchmarks/searches/settling.py --table
 
-Later edges are replayed in ten batches (`evaluate.replay`, trained and measured on days 4 and 8) for several mu, and by
-the ways that stand beside it; a line of json a draw is appended to settling.jsonl. Nothing here is in the tables of
-docs/new-nodes.md: cora has other seeds (100 and up), dblp is 2015's edges over those until 2014 among 8,000 authors,
-planted are blocks with another mixing each draw, facebook has links alone.
+A tenth of the nodes comes in ten batches (`evaluate.replay`, trained and measured on days 4 and 8): settled with
+several mu, what came since the fit placed again or (`as it is`) left where it was settled before, and the ways that
+stand beside it. A line of json a draw is appended to settling.jsonl. Graphs are as new_nodes.py draws them from 100 on,
+which are in no table of docs/new-nodes.md: planted blocks (another mixing each draw), cora, 8,000 authors of dblp,
+facebook (links alone).
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from new_nodes import WITHOUT_CLASSES, cell, headed, lined, part_of, split_of, verdict
+from new_nodes import cell, headed, lined, split_of, verdict
 
 import netfold as nf
-from netfold.evaluate import NodeSplit, replay
+from netfold.embedder.evolving import Evolving
+from netfold.evaluate import replay
 
 ROWS = Path(__file__).with_suffix(".jsonl")
 CASES = [f"{model}:{graph}" for model in ("node2vec", "sdne") for graph in ("planted", "cora", "dblp", "facebook")]
@@ -33,31 +34,33 @@ MODELS: dict[str, dict[str, Any]] = {
 MUS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
-def later_of(graph: str, draw: int) -> tuple[NodeSplit, dict[Any, Any] | None]:
-    """What is known at first, all that comes, and classes where there are any."""
-    if graph == "dblp":
-        whole = part_of(nf.datasets.load("dblp_coauthor", until=2015), 8_000, draw)
-        before = nf.datasets.load("dblp_coauthor", until=2014)
-        known = before.subgraph(np.flatnonzero(whole.nodes.find(before.nodes) >= 0))
-        known = known.subgraph(np.flatnonzero(np.diff(known.adjacency.indptr) > 0))
-        split = NodeSplit(known, whole, np.flatnonzero(known.nodes.find(whole.nodes) < 0), {"until": 2014})
-        present = set(whole.nodes)
-        return split, {x: c for x, c in nf.datasets.classes("dblp_coauthor").items() if x in present}
-    split, classes = split_of("sdne", graph, draw)
-    return split, None if graph in WITHOUT_CLASSES else classes
-
-
 def measured(model: str, graph: str, draw: int) -> dict[str, Any]:
     """The figures of every way, and of each mu."""
-    split, classes = later_of(graph, draw)
+    split, classes = split_of("sdne", graph, draw)
     fitted = nf.MODELS[model](seed=draw, **MODELS[model]).fit(split.known, progress=False)
-    of: dict[str, Any] = {"classes": classes, "days": 10, "every": 4, "seed": draw}
+    of: dict[str, Any] = {"classes": classes or None, "days": 10, "every": 4, "seed": draw}
     whole = replay(fitted, split, mu=1.0, **of)
     figures = {"mu 1": whole.figures, **whole.baselines}
     for mu in MUS:
         if mu != 1:
             figures[f"mu {mu:g}"] = replay(fitted, split, mu=mu, baselines=False, **of).figures
+    figures["mu 1, as it is"] = left_as_it_is(fitted, split, of)
     return {"came": len(split.new), "figures": figures}
+
+
+def left_as_it_is(fitted: Any, split: Any, of: dict[str, Any]) -> dict[str, float]:
+    """Settled with mu = 1 where only what came since the last settling is placed again before."""
+    settle = Evolving.settle
+
+    def from_there(stream: Evolving, graph: Any, *, again: bool, **how: Any) -> Any:
+        stream.update(again=True)
+        return settle(stream, graph, **how)
+
+    Evolving.settle = from_there  # type: ignore[assignment, method-assign]
+    try:
+        return replay(fitted, split, mu=1.0, **of).figures
+    finally:
+        Evolving.settle = settle  # type: ignore[method-assign]
 
 
 def table() -> None:

@@ -179,6 +179,15 @@ def test_directed_networks_are_placed_again_by_links_of_both_directions(how):
     assert all(before[x].tobytes() == stream.embedding_[x].tobytes() for x in range(30))
 
 
+def test_a_day_says_which_placed_nodes_have_links_of_today_and_stay():
+    stream = nf.Evolving(fit("node2vec"))
+    assert stream.update(DAY).linked == []
+    place = stream.embedding_["x"].copy()
+    assert stream.update([("x", 20), ("v", "z"), (3, 4)]).linked == ["x", "z"]
+    assert (stream.embedding_["x"] == place).all()
+    assert stream.update([("x", 21)], again=True).linked == [] and (stream.embedding_["x"] != place).any()
+
+
 def test_who_lost_all_links_stays_where_it_was_placed(folder):
     stream = nf.Evolving.open(folder)
     stream.update([("x", 0), ("y", 11), ("y", "x")])

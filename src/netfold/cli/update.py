@@ -26,7 +26,11 @@ __all__ = ["diff", "update", "versions"]
 @click.option(
     "--gone", metavar="FILE", help="Nodes that left, one a line, or links that are no more, two nodes a line."
 )
-@click.option("--again", is_flag=True, help="Place all nodes anew that were placed since the last training.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Place all nodes anew that were placed since the last training; with --settle, all since the last fit.",
+)
 @click.option(
     "--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by."
 )
@@ -69,10 +73,10 @@ def update(
 
     What is new gets a vector, nobody else's moves by a bit, and a version is written beside the model, whole or not at
     all. Says who could not be reached. With --again those that were placed since the last training are placed anew, by
-    all links that they have by now; trained nodes stay. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a
-    version with vectors of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or
-    .parts. The exit code is 3, with a sentence, where the drift is more than what two seeds differ by (after
-    --calibrate).
+    all links that they have by now; trained nodes stay (with --settle, all that came since the last fit begin so).
+    --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a version with vectors of its own, of which it says how far
+    nodes moved. EDGES and GRAPH are files of edges, or .parts. The exit code is 3, with a sentence, where the drift is
+    more than what two seeds differ by (after --calibrate).
     """
     from netfold.embedder.evolving import Evolving
 
@@ -106,6 +110,10 @@ def update(
         if day.unreached:
             names = ", ".join(spelled(x) for x in day.unreached[:5])
             lines.append(f"{len(day.unreached):,} could not be reached, and wait for a link: {names}")
+        facts["linked"] = len(day.linked)
+        if day.linked:
+            names = ", ".join(spelled(x) for x in day.linked[:5])
+            lines.append(f"{len(day.linked):,} placed before have links of today and stay; --again moves them: {names}")
         lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
     if settle is not None or refit is not None:
         day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading, again=again)

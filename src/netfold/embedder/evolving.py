@@ -52,6 +52,9 @@ class Day:
     the `residual` of the alignment, which is the same there."""
     alarm: str | None
     """A sentence, where the drift is outside of what two seeds differ by; else None."""
+    linked: list[Any] = dataclasses.field(default_factory=list)
+    """Nodes that were placed on an earlier day and have links of today: they stay, and `update(again=True)` would place
+    them by all links that they have."""
 
 
 _P, _R = ParamSpec("_P"), TypeVar("_R")
@@ -256,6 +259,7 @@ class Evolving:
         delta = dataclasses.replace(delta, facts={"drift": drift, "alarm": alarm})
         if self.path is not None:
             write_delta(self.path, delta)
+        linked = {x for u, v, _ in arrived for x in (u, v) if x in self._changes.vectors and x not in codes}
         self._changes.take(delta)
         self.version, self.time = delta.number, delta.time
         self.__dict__.pop("embedding_", None)
@@ -270,6 +274,7 @@ class Evolving:
             lost,
             drift,
             alarm,
+            sorted(linked, key=str),
         )
 
     def _graph(self, edges: Any) -> Graph | None:
