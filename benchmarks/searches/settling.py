@@ -52,8 +52,8 @@ def left_as_it_is(fitted: Any, split: Any, of: dict[str, Any]) -> dict[str, floa
     """Settled with mu = 1 where only what came since the last settling is placed again before."""
     settle = Evolving.settle
 
-    def from_there(stream: Evolving, graph: Any, *, again: bool, **how: Any) -> Any:
-        stream.update(again=True)
+    def from_there(stream: Evolving, graph: Any, *, again: bool = False, **how: Any) -> Any:
+        stream.update(again=again)
         return settle(stream, graph, **how)
 
     Evolving.settle = from_there  # type: ignore[assignment, method-assign]
