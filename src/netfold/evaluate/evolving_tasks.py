@@ -20,7 +20,7 @@ from netfold.embedder.evolving import Evolving
 from netfold.errors import InputError
 from netfold.evaluate.class_tasks import MAJORITY, linear_scorer, neighbor_scorer, top_k_figures
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
-from netfold.evaluate.new_node_tasks import label_propagation
+from netfold.evaluate.new_node_tasks import label_propagation, reached
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.scores import chosen_score, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
@@ -106,7 +106,7 @@ def replay(
     if classes is not None:
         of_nodes = classes_of_nodes(classes, split.whole.nodes)
         figures |= _f1(ways, asked, model.embedding_.take(split.known.nodes), of_nodes, normalize, C)
-    pairs = [_pairs(split.whole, day, [way.vectors[i] for way in ways.values()], seed) for i, day in enumerate(asked)]
+    pairs = [_pairs(split, day, [way.vectors[i] for way in ways.values()], seed) for i, day in enumerate(asked)]
     for name, way in ways.items():
         some = [(x, each) for x, each in zip(way.vectors, pairs, strict=True) if len(each[0]) and len(each[1])]
         aucs = [_auc(x, split.whole, score, *each) for x, each in some]
@@ -269,11 +269,16 @@ def _by_neighbors(known: Graph, days: list[_Batch], classes: NodeClasses) -> dic
     return {x: float(np.mean([day[x] for day in of_days])) for x in of_days[0]} | {_CPU: time.process_time() - begun}
 
 
-def _pairs(whole: Graph, day: _Batch, ways: list[Embedding], seed: int) -> tuple[Pairs, Pairs]:
-    """Links of the next batch between nodes that have vectors in every way, and of each the first end with a random
-    such node that it has no link with: m x 2 positions in the whole graph."""
+def _pairs(split: NodeSplit, day: _Batch, ways: list[Embedding], seed: int) -> tuple[Pairs, Pairs]:
+    """Links of the next batch between nodes that a path leads to from an old one by that day, and of each the first end
+    with a random such node that it has no link with: m x 2 positions in the whole graph. All these have vectors in
+    every way, so that it does not matter which ways are asked about."""
+    whole, now = split.whole, day.now
     rng, n, directed = np.random.default_rng([seed, 23]), whole.n_nodes, whole.directed
+    new = np.flatnonzero(split.known.nodes.find(now.nodes) < 0)
+    lost = new[~reached(NodeSplit(split.known, now, new, {}))]
     has = np.all([x.nodes.find(whole.nodes) >= 0 for x in ways], axis=0)
+    has[whole.positions([now.nodes[i] for i in lost.tolist()])] = False
     right, there = day.ahead[has[day.ahead].all(axis=1)], np.flatnonzero(has)
     taken, wrong, left = keys_of(edge_pairs(whole), n, directed=directed), right.copy(), np.arange(len(right))
     for _ in range(_ROUNDS):
