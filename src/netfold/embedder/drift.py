@@ -127,7 +127,8 @@ class Usual:
         if not len(came) and not len(lost):
             return 1.0
         there = ~np.isin(self.nearest, lost)
-        ahead = np.cumsum(there, axis=1) - there  # of those that were the nearest, who is nearer still
+        # of those that were the nearest, who is nearer still
+        ahead: npt.NDArray[np.int64] = np.cumsum(there, axis=1) - there
         if len(came):
             cosines = np.sort(_unit_rows(vectors.vectors[self.panel]) @ _unit_rows(np.stack(came)).T, axis=1)
             pairs = zip(cosines, self.scores, strict=True)

@@ -57,14 +57,15 @@ class Day:
     them by all links that they have."""
 
 
-_P, _R = ParamSpec("_P"), TypeVar("_R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def _alone(make: Callable[Concatenate[Evolving, _P], _R]) -> Callable[Concatenate[Evolving, _P], _R]:
     """A method that makes a version: where the model is saved, no other process makes one meanwhile."""
 
     @wraps(make)
-    def made(stream: Evolving, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def made(stream: Evolving, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         from netfold.embedder.versions import writing
 
         if stream.path is None:
