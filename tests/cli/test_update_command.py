@@ -45,6 +45,10 @@ def test_a_day_and_the_versions_it_leaves(model, tmp_path):
     run("export", f"{model}@1", "-o", tmp_path / "v.npz")
     assert 100 in nf.Embedding.load(tmp_path / "v.npz")
     assert "version 3: 2 placed, 0 gone" in run("update", model, "--again")
+    (tmp_path / "more.csv").write_text("101,5\n")
+    assert "1 with new links stay where they were placed (--again moves them): 101" in run(
+        "update", model, tmp_path / "more.csv"
+    )
     assert "2 deltas are left" in run("update", model, "--compact", 1)
     assert "version 0 alone" in run("versions", tmp_path / "m1")
 

@@ -391,6 +391,15 @@ def test_the_alarm_is_set_at_what_two_seeds_differ_by(folder):
     assert day.drift["kept"] == pytest.approx(np.mean(naive), abs=0.02)
 
 
+def test_two_fits_are_compared_by_the_nodes_that_both_have():
+    stream, other = nf.Evolving(fit("node2vec")), MAKE["node2vec"]().fit([*EDGES, ("x", 0), ("x", 1)], progress=False)
+    few = nf.Embedding(range(20), stream.model.embedding_[list(range(20))])
+    assert 0 < stream.calibrate(other)["kept"] <= 1 and stream.calibrate(few)["moved"] < 1e-6
+    assert set(stream._usual.panel) == set(range(20))
+    with pytest.raises(nf.InputError, match="no node in common"):
+        stream.calibrate(nf.Embedding(["a", "b"], few.vectors[:2]))
+
+
 def test_an_update_costs_what_it_changes():
     """Two sizes, ten times apart: the same cost but for noise."""
     spent = []

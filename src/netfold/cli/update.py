@@ -113,7 +113,9 @@ def update(
         facts["linked"] = len(day.linked)
         if day.linked:
             names = ", ".join(spelled(x) for x in day.linked[:5])
-            lines.append(f"{len(day.linked):,} placed before have links of today and stay; --again moves them: {names}")
+            lines.append(
+                f"{len(day.linked):,} with new links stay where they were placed (--again moves them): {names}"
+            )
         lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
     if settle is not None or refit is not None:
         day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading, again=again)

@@ -99,10 +99,15 @@ class Usual:
 
     @staticmethod
     def between(own: Embedding, other: Embedding, seed: int, base: int) -> Usual:
-        """What the vectors of two fits differ by; the first ones are watched."""
+        """What the vectors of two fits differ by, on nodes that both have; the first ones are watched."""
+        import numpy as np
+
         from netfold.data.embedding import align
 
-        panel = _panel_of(len(own), seed)
+        both = np.flatnonzero(other.nodes.find(own.nodes) >= 0)
+        if not len(both):
+            raise InputError("the two fits have no node in common; give another seed's fit to the same graph")
+        panel = both[_panel_of(len(both), seed)]
         nearest, scores = _nearest_of(own, panel)
         names = [own.nodes[i] for i in panel.tolist()]
         theirs = _nearest_of(other, other.nodes.positions(names))[0]
