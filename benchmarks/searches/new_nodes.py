@@ -1,6 +1,7 @@
 """Which way places new nodes best, and whether what a model takes by itself is that way.
 
     NETFOLD_DATA=../shared/data python benchmarks/searches/new_nodes.py [MODEL:GRAPH ...] [--draws 0-4] [--options JSON]
+    python benchmarks/searches/new_nodes.py sdne:facebook --draws 100-103 --new 0.5    # rounds alone, half of it new
     python benchmarks/searches/new_nodes.py --table
     python benchmarks/searches/new_nodes.py --developed    # what the draws from 100 on said
 
@@ -16,15 +17,15 @@ measured again, so that a run that was stopped goes on. Every way of a model is 
   walk; of dblp 8,000 authors until 2015, breadth first from another one each draw, and those of 2016 that are linked
   with them. Also held-out links, by the cosine.
 - drne: a tenth of the airports of europe and usa, by how busy they are.
-- dhne: a tenth of movielens' nodes (to develop: gps, drug and planted triples); each is placed by half of its tuples
-  with known nodes, and the other half is to be told from tuples with another node in one place (AUC). Its mean is of
-  known nodes of its type, by how many neighbors they share.
+- dhne: a tenth of movielens' nodes (to develop: gps, 30,000 tuples of drug, planted triples); each is placed by half of
+  its tuples with known nodes, and the other half is to be told from tuples with another node in one place (AUC). Its
+  mean is of known nodes of its type, by how many neighbors they share.
 
 Beside them LabelProp, the mean of known neighbors alone (`mean`), that of new ones too (`all neighbors`), and the
 majority of a new node's neighbors' classes; and how long new vectors are. Draws 100 and up developed the rules: they
 measure more weights of `refine`, what a rule could choose by (`judged`), and how many rounds new nodes should see one
-another (also on grqc, which has links alone, and on planted blocks, another mixing each draw). Draws 0 to 9 chose
-nothing.
+another (also on grqc, facebook and jazz, which have links alone, and on planted blocks, another mixing each draw).
+Draws below 100 chose nothing; DHNE's are 4 and 10 to 14, after the last change of its rule.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ FAMILY = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 ROUNDS = (0, 1, 2, 3, 6, 12)
 """In which nodes that are placed together see one another, likewise."""
 SHORT = {"dblp": "dblp_coauthor", "europe": "europe_airports", "usa": "usa_airports", "grqc": "ca_grqc"}
+SHORT |= {"facebook": "facebook_ego"}
+WITHOUT_CLASSES = ("grqc", "facebook", "jazz")
 
 
 def part_of(graph: Any, size: int, seed: int = 0) -> Any:
@@ -74,7 +77,7 @@ def part_of(graph: Any, size: int, seed: int = 0) -> Any:
     return graph.subgraph(np.sort(list(seen)))
 
 
-def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any]]:
+def split_of(model: str, name: str, draw: int, share: float = 0.1) -> tuple[NodeSplit, dict[Any, Any]]:
     """A graph, undirected, some of whose nodes are new, and the classes of those that have any."""
     data, planted = SHORT.get(name, name), {}
     if name == "planted":  # 6 links inside the block, and 1, 3 or 6 to others
@@ -93,9 +96,9 @@ def split_of(model: str, name: str, draw: int) -> tuple[NodeSplit, dict[Any, Any
         split = split_nodes(whole, 256, by="walk", seed=draw)
     else:
         part = part_of(whole, 8_000, draw if draw >= 100 else 0) if name == "dblp" else whole
-        split = split_nodes(part, 0.1, seed=draw)
+        split = split_nodes(part, share, seed=draw)
     present = set(split.whole.nodes)
-    classes = {} if name == "grqc" else nf.datasets.classes(data, **planted)
+    classes = {} if name in WITHOUT_CLASSES else nf.datasets.classes(data, **planted)
     return split, {x: c for x, c in classes.items() if x in present}
 
 
@@ -217,8 +220,8 @@ def stored(folder: Path | None, name: str, fit: Any) -> tuple[Any, float]:
 def on_graph(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> dict[str, Any]:
     """One draw of a model that reads a graph."""
     model_name, graph_name, draw, options = (row[x] for x in ("model", "graph", "draw", "options"))
-    split, classes = split_of(model_name, graph_name, draw)
-    name = f"{model_name}-{graph_name}-{draw}"
+    split, classes = split_of(model_name, graph_name, draw, row.get("new", 0.1))
+    name = f"{model_name}-{graph_name}-{draw}{row.get('new', '')}"
     model, seconds = stored(folder, name, lambda: fitted_graph(model_name, split, draw, options))
     if fit_only:
         return {}
@@ -232,14 +235,15 @@ def on_graph(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> dic
     methods |= {"all neighbors": by("mean")} | {name: cheap_methods(known)[way] for way, name in CHEAP.items()}
     develops = "refine" in model._ways() and draw >= 100 and not options
     rounds = ROUNDS if develops and model.placing_.how != "encode" else ()
+    chooses = develops and "new" not in row
     if develops:
-        methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY}
+        methods |= {f"refine {x:g}": refined_by(model, x) for x in FAMILY if chooses}
         methods |= {f"rounds {x}": extending(in_rounds(model, x), known, "neighbor") for x in rounds}
     if model_name == "depthlgp" and draw >= 100:
         methods |= {"unscaled": unscaled(model), "without training": untrained(split, known, draw)}
     of = {"fit": seconds, "chosen": model.placing_.how, "weight": model.placing_.weight, "scale": model.placing_.scale}
     of |= {"agreement": model.placing_.agreement}
-    of |= {"judged": judged(model, split.known)} if develops else {}
+    of |= {"judged": judged(model, split.known)} if chooses else {}
     of |= {"length": length_of(known, model.transform(linked_part(split, model.reaches)))}
     figures = of_classes(split, classes, known, methods) if classes else {}
     links = out_of_sample(model, split, seed=draw)
@@ -284,6 +288,9 @@ def on_tuples(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> di
     else:
         whole = nf.datasets.load(f"dhne_{row['graph']}")
     kind = whole.kinds[0]
+    all_tuples = kind.rows
+    if row["graph"] == "drug":
+        all_tuples = all_tuples[np.random.default_rng([draw, 1]).choice(len(all_tuples), 30_000, replace=False)]
     is_new = np.zeros(whole.n_nodes, bool)
     is_new[rng.choice(whole.n_nodes, whole.n_nodes // 10, replace=False)] = True
     types = dict(zip(whole.nodes, (whole.types[t] for t in whole.type_codes), strict=True))
@@ -295,10 +302,10 @@ def on_tuples(row: dict[str, Any], folder: Path | None, *, fit_only: bool) -> di
         named = tuples(rows)
         return Hypergraph.from_tuples(named, {x: types[x] for row in named for x in row})
 
-    count = is_new[kind.rows].sum(axis=1)
-    fitted = hypergraph(kind.rows[count == 0])
+    count = is_new[all_tuples].sum(axis=1)
+    fitted = hypergraph(all_tuples[count == 0])
     there = set(fitted.nodes)
-    asked = kind.rows[count == 1]
+    asked = all_tuples[count == 1]
     others = [all(is_new[i] or whole.nodes[i] in there for i in row) for row in asked.tolist()]
     asked = asked[others]
     asked = asked[rng.permutation(len(asked))]
@@ -371,7 +378,7 @@ def recorded() -> list[dict[str, Any]]:
 
 def key(row: dict[str, Any]) -> str:
     """What a row is of."""
-    return json.dumps([row["model"], row["graph"], row["draw"], row["options"]], sort_keys=True)
+    return json.dumps([row["model"], row["graph"], row["draw"], row["options"], row.get("new")], sort_keys=True)
 
 
 def cell(values: list[float | None], *, spread: bool = False) -> str:
@@ -441,7 +448,8 @@ def developed() -> None:
     cases: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in sorted(recorded(), key=lambda row: (row["model"], row["graph"], row["draw"])):
         if row["draw"] >= 100 and not row["options"]:
-            cases.setdefault((row["model"], row["graph"]), []).append(row)
+            graph = row["graph"] + (f", {row['new']:.0%} new" if "new" in row else "")
+            cases.setdefault((row["model"], graph), []).append(row)
     for (model, graph), rows in cases.items():
         for way in dict.fromkeys(way for row in rows for way in row["figures"] if way != "default"):
             some = [row["figures"] for row in rows if way in row["figures"]]
@@ -471,6 +479,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", default=CASES, help="MODEL:GRAPH")
     parser.add_argument("--draws", default="0-4", help="first-last")
     parser.add_argument("--options", type=json.loads, default={}, help='of the model, as {"dropout": 0.2}')
+    parser.add_argument("--new", type=float, help="such a share of the nodes; measures rounds alone, from draw 100 on")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--developed", action="store_true")
     parser.add_argument("--models", type=Path, help="a folder of fitted models")
@@ -492,6 +501,7 @@ def main() -> None:
         model, _, graph = case.partition(":")
         for draw in range(int(first), int(last or first) + 1):
             row: dict[str, Any] = {"model": model, "graph": graph, "draw": draw, "options": options}
+            row |= {} if arguments.new is None else {"new": arguments.new}
             if key(row) in done:
                 continue
             measure = on_tuples if model == "dhne" else on_graph

@@ -45,6 +45,10 @@ def test_a_day_and_the_versions_it_leaves(model, tmp_path):
     run("export", f"{model}@1", "-o", tmp_path / "v.npz")
     assert 100 in nf.Embedding.load(tmp_path / "v.npz")
     assert "version 3: 2 placed, 0 gone" in run("update", model, "--again")
+    (tmp_path / "more.csv").write_text("101,5\n")
+    assert "1 with new links stay where they were placed (--again moves them): 101" in run(
+        "update", model, tmp_path / "more.csv"
+    )
     assert "2 deltas are left" in run("update", model, "--compact", 1)
     assert "version 0 alone" in run("versions", tmp_path / "m1")
 
@@ -84,7 +88,6 @@ def text_stream(tmp_path, *more):
         ('"Smith, John"\nb\n', ["Smith, John", "b"]),
         ('source,target\n"Smith, John",a\n', [("Smith, John", "a")]),
         ("from\tto\na\tb\n\nc\n", [("a", "b"), "c"]),
-        ("Source,id\n", [("Source", "id")]),  # id is a node, so that this is a pair, which will be refused
         (' a , b \r\n"c"\r\n', [("a", "b"), "c"]),
         ("", []),
     ],
@@ -106,7 +109,16 @@ def test_placed_and_waiting_nodes_can_be_gone_too(model, tmp_path):
     assert "version 4: 0 placed, 2 gone" in run("update", model, "--gone", tmp_path / "left.csv")
 
 
-@pytest.mark.parametrize(("text", "said"), [('"a\nb', "line 2"), ("a,,\n", "line 1"), (b"\xff\xfe", "UTF-8")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('"a\nb', "line 2"),
+        ("a,,\n", "line 1"),
+        (b"\xff\xfe", "UTF-8"),
+        ("node\n9\n\nann\n", "gone.csv, line 4: ann cannot be gone"),
+        ("Source,9\n", "gone.csv, line 1: Source cannot be gone"),  # 9 is a node: that is a pair, and no header
+    ],
+)
 def test_a_file_of_what_is_gone_that_cannot_be_read_is_refused(model, tmp_path, text, said):
     (tmp_path / "gone.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     assert said in run("update", model, "--gone", tmp_path / "gone.csv", code=2)

@@ -14,6 +14,7 @@ import netfold as nf
 from netfold.embedder.drift import differences
 from netfold.embedder.placing import Placing
 from netfold.embedder.versions import deltas_of, split_version
+from netfold.io.files import locked_file
 
 BLOCKS = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
 EDGES = [*BLOCKS, (0, 10), (10, 20)]
@@ -178,6 +179,15 @@ def test_directed_networks_are_placed_again_by_links_of_both_directions(how):
     assert all(before[x].tobytes() == stream.embedding_[x].tobytes() for x in range(30))
 
 
+def test_a_day_says_which_placed_nodes_have_links_of_today_and_stay():
+    stream = nf.Evolving(fit("node2vec"))
+    assert stream.update(DAY).linked == []
+    place = stream.embedding_["x"].copy()
+    assert stream.update([("x", 20), ("v", "z"), (3, 4)]).linked == ["x", "z"]
+    assert (stream.embedding_["x"] == place).all()
+    assert stream.update([("x", 21)], again=True).linked == [] and (stream.embedding_["x"] != place).any()
+
+
 def test_who_lost_all_links_stays_where_it_was_placed(folder):
     stream = nf.Evolving.open(folder)
     stream.update([("x", 0), ("y", 11), ("y", "x")])
@@ -246,6 +256,41 @@ def test_a_killed_update_leaves_the_version_before(folder, monkeypatch):
     assert nf.Evolving.open(folder).update([("late", 4)]).version == 2
 
 
+def test_of_two_updates_at_once_one_is_made_and_the_other_refused(folder):
+    first, second = nf.Evolving.open(folder), nf.Evolving.open(folder)
+    first.update([("late", 4)])
+    for act in (lambda: second.update([("later", 5)]), lambda: second.settle(EDGES), lambda: second.compact(1)):
+        with pytest.raises(nf.InputError, match="is at version 1, and this began from version 0; updates follow the"):
+            act()
+    assert second.version == 0 and "later" not in second.embedding_
+    again = nf.Evolving.open(folder)
+    assert again.update([("later", 5)]).version == 2 and "late" in again.embedding_
+    with locked_file(folder / ".lock"), pytest.raises(nf.InputError, match="is in use by process"):
+        again.update([("last", 6)])
+    assert again.update([("last", 6)]).version == 3 and not (folder / ".lock").exists()
+
+
+def test_a_version_that_another_process_has_written_meanwhile_stays(folder, monkeypatch):
+    """Where there are no locks (another machine, a file system without them), the name of a version is taken once."""
+    from netfold.io import tensors
+
+    monkeypatch.setattr("netfold.io.files.try_lock", lambda fd: None)
+    first, second = nf.Evolving.open(folder), nf.Evolving.open(folder)
+    write = tensors.write_manifest
+
+    def other_first(*args):
+        monkeypatch.setattr(tensors, "write_manifest", write)
+        first.update([("late", 4)])
+        write(*args)
+
+    monkeypatch.setattr(tensors, "write_manifest", other_first)
+    with pytest.raises(nf.InputError, match="0001 was written by another process meanwhile, and stays"):
+        second.update([("later", 5)])
+    assert second.version == 0
+    there = nf.Evolving.open(folder)
+    assert "late" in there.embedding_ and "later" not in there.embedding_ and len(list(deltas_of(folder))) == 1
+
+
 def test_a_version_that_was_changed_or_does_not_follow_is_refused(folder):
     stream = nf.Evolving.open(folder)
     for day in (DAY, [("v", 2)], [("w", 3)]):
@@ -269,6 +314,8 @@ def test_what_cannot_evolve_is_refused():
         stream.update(nf.Graph.from_edges([("a", 0)], directed=True))
     with pytest.raises(nf.InputError, match="3 is gone and has edges today"):
         stream.update([("a", 3)], gone=[3])
+    with pytest.raises(nf.InputError, match="gone='ann' is one name; give a list"):
+        stream.update(gone="ann")
     assert split_version("no/such@12")[1] == 12
 
 
@@ -342,6 +389,15 @@ def test_the_alarm_is_set_at_what_two_seeds_differ_by(folder):
         ([x for x, _ in nf.load(f"{folder}@2").embedding_.nearest(n, 10, metric="cosine")] for n in range(30)),
         strict=True)]  # fmt: skip
     assert day.drift["kept"] == pytest.approx(np.mean(naive), abs=0.02)
+
+
+def test_two_fits_are_compared_by_the_nodes_that_both_have():
+    stream, other = nf.Evolving(fit("node2vec")), MAKE["node2vec"]().fit([*EDGES, ("x", 0), ("x", 1)], progress=False)
+    few = nf.Embedding(range(20), stream.model.embedding_[list(range(20))])
+    assert 0 < stream.calibrate(other)["kept"] <= 1 and stream.calibrate(few)["moved"] < 1e-6
+    assert set(stream._usual.panel) == set(range(20))
+    with pytest.raises(nf.InputError, match="no node in common"):
+        stream.calibrate(nf.Embedding(["a", "b"], few.vectors[:2]))
 
 
 def test_an_update_costs_what_it_changes():

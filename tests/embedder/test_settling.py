@@ -117,7 +117,7 @@ def test_what_is_known_of_today_alone_says_nearly_the_same_of_what_stayed():
 
 @pytest.mark.parametrize("name", sorted(MAKE))
 def test_held_fast_it_is_placing(name):
-    """mu = 1e6: nobody is anywhere else than an update left him, to 1e-4."""
+    """mu = 1e6: nobody is anywhere else than an update left it, to 1e-4."""
     stream = evolved(name)
     before = stream.embedding_
     day = stream.settle(GRAPH, mu=1e6, epochs=3)
@@ -130,13 +130,36 @@ def test_held_fast_it_is_placing(name):
 
 
 @pytest.mark.parametrize("name", sorted(MAKE))
+def test_settled_again_what_came_since_the_fit_is_held_where_its_links_of_today_put_it(name):
+    """mu = 1e6 after a settling: who the fit did not have is at the mean of all neighbors, by a loop; others stay."""
+    stream = evolved(name)
+    first = stream.network(GRAPH)
+    stream.settle(GRAPH, epochs=1)
+    stream.update([("x", 20, 2.0), ("v", "x", 1.0), ("v", 3, 1.0), ("p", 4, 1.0)])
+    before, now = stream.embedding_, stream.network(first)
+    stream.settle(first, mu=1e6, epochs=2, again=True)
+    after = stream.embedding_
+    late = [x for x in now.nodes if x not in GRAPH.nodes]
+    assert sorted(late) == ["p", "q", "v", "x", "y", "z"]
+    weights = edge_weights(now)
+    place = {x: before.take([x]).coordinates[0].astype(np.float64) for x in now.nodes}
+    for _ in range(300):
+        for x in late:
+            near = [(y, w) for (a, y), w in weights.items() if a == x]
+            place[x] = sum(w * place[y] for y, w in near) / sum(w for _, w in near)
+    for x in now.nodes:
+        np.testing.assert_allclose(after.take([x]).coordinates[0], place[x], atol=2e-4)
+    assert np.abs(place["x"] - before.take(["x"]).coordinates[0]).max() > 1e-2
+
+
+@pytest.mark.parametrize("name", sorted(MAKE))
 def test_not_held_at_all_it_is_a_warm_refit(name):
     """mu = 0: training from the parameters of before, by hand; and it moves."""
     from netfold.learn.training import train
 
     stream = evolved(name)
     old, now = stream.model, stream.network(GRAPH)
-    anchors = stream._anchors(*stream._now(GRAPH))
+    anchors = stream._anchors(*stream._now(GRAPH), again=False)
     stream.settle(GRAPH, mu=0, epochs=2)
     model = type(old)(**old.get_params())
     data = model._read(now)
@@ -374,6 +397,9 @@ def test_trained_versions_are_kept_opened_and_gone_on_from(folder):
     assert at_three.embedding_["v"].tobytes() == third.placed["v"].tobytes()
     assert at_three.embedding_.take(["v"]).std.tobytes() == third.placed.std.tobytes()
     assert len(nf.load(f"{folder}@0").embedding_) == 30
+    assert [sorted(nf.Evolving.open(folder, version=x)._nodes_of_fit(), key=str) for x in (3, 5)] == [
+        sorted(x.embedding_.nodes, key=str) for x in (nf.load(f"{folder}@0"), nf.load(f"{folder}@4"))
+    ]
 
 
 def _today(stream, placed):
@@ -445,8 +471,8 @@ def test_the_alarm_watches_what_a_training_left(folder):
     shutil.rmtree(at)
     shutil.copytree(before, at)  # as if it was killed after the version and before the panel was kept anew
     torn = nf.Evolving.open(folder)
-    assert torn._usual["base"] == 1 and torn._usual["kept"] == 1.0
-    np.testing.assert_array_equal(torn._usual["nearest"], stream._usual["nearest"])
+    assert torn._usual.base == 1 and torn._usual.kept == 1.0
+    np.testing.assert_array_equal(torn._usual.nearest, stream._usual.nearest)
     stream.model.set_params(seed=7, epochs=0)
     day = stream.refit(stream.network([*EDGES, ("x", 0)]))
     assert "of the nearest nodes are the same after the training" in str(day.alarm)

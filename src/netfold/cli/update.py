@@ -26,7 +26,11 @@ __all__ = ["diff", "update", "versions"]
 @click.option(
     "--gone", metavar="FILE", help="Nodes that left, one a line, or links that are no more, two nodes a line."
 )
-@click.option("--again", is_flag=True, help="Place all nodes anew that were placed since the last training.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Place all nodes anew that were placed since the last training; with --settle, all since the last fit.",
+)
 @click.option(
     "--calibrate", metavar="OTHER", help="Another fit, of another seed: sets the alarm at what two differ by."
 )
@@ -69,10 +73,10 @@ def update(
 
     What is new gets a vector, nobody else's moves by a bit, and a version is written beside the model, whole or not at
     all. Says who could not be reached. With --again those that were placed since the last training are placed anew, by
-    all links that they have by now; trained nodes stay. --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a
-    version with vectors of its own, of which it says how far nodes moved. EDGES and GRAPH are files of edges, or
-    .parts. The exit code is 3, with a sentence, where the drift is more than what two seeds differ by (after
-    --calibrate).
+    all links that they have by now; trained nodes stay (with --settle, all that came since the last fit begin so).
+    --settle (SDNE, DVNE, Node2Vec, LINE) and --refit train: a version with vectors of its own, of which it says how far
+    nodes moved. EDGES and GRAPH are files of edges, or .parts. The exit code is 3, with a sentence, where the drift is
+    more than what two seeds differ by (after --calibrate).
     """
     from netfold.embedder.evolving import Evolving
 
@@ -106,9 +110,15 @@ def update(
         if day.unreached:
             names = ", ".join(spelled(x) for x in day.unreached[:5])
             lines.append(f"{len(day.unreached):,} could not be reached, and wait for a link: {names}")
+        facts["linked"] = len(day.linked)
+        if day.linked:
+            names = ", ".join(spelled(x) for x in day.linked[:5])
+            lines.append(
+                f"{len(day.linked):,} with new links stay where they were placed (--again moves them): {names}"
+            )
         lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
     if settle is not None or refit is not None:
-        day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading)
+        day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading, again=again)
         alarm = day.alarm or alarm
         done = "fitted anew and turned into the old space" if settle is None else "settled"
         facts |= {"version": day.version, "trained": "refit" if settle is None else "settle", "drift": day.drift}
@@ -126,7 +136,14 @@ def update(
 
 
 def _trained(
-    stream: Evolving, settle: str | None, refit: str | None, mu: float, epochs: int | None, reading: dict[str, Any]
+    stream: Evolving,
+    settle: str | None,
+    refit: str | None,
+    mu: float,
+    epochs: int | None,
+    reading: dict[str, Any],
+    *,
+    again: bool,
 ) -> Day:
     """Settle, or fit anew, on the network that a file says."""
     path = settle or refit
@@ -134,7 +151,7 @@ def _trained(
     check_there(path)
     graph: Any = path if (Path(path) / "parts.json").exists() else later_of(stream.model, (path,), reading)
     if settle is not None:
-        return stream.settle(graph, mu=mu, epochs=epochs, progress=True)
+        return stream.settle(graph, mu=mu, epochs=epochs, again=again, progress=True)
     return stream.refit(graph, progress=True)
 
 
@@ -158,7 +175,7 @@ def gone_in(path: str, stream: Evolving) -> list[Any]:
         raise InputError(f"{path} is not a file of text in UTF-8, with a node, or two, on each line") from None
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    parse, rows = stream.embedding_.nodes.parse, []
+    parse, rows, lines = stream.embedding_.nodes.parse, [], []
     try:
         for cells in reader:
             row = [cell.strip() for cell in cells]
@@ -167,11 +184,17 @@ def gone_in(path: str, stream: Evolving) -> list[Any]:
                     which = f"{path}, line {reader.line_num}"
                     raise InputError(f"{which}: a node, or two nodes with a comma between them, is a line there")
                 rows.append(row)
+                lines.append(reader.line_num)
     except csv.Error as e:
         raise InputError(f"{path}, line {reader.line_num}: {e}; quote names as CSV does") from None
     nodes = [[parse(cell) for cell in row] for row in rows]
     if rows and _is_header(rows[0]) and not any(node in stream for node in nodes[0]):
-        nodes = nodes[1:]
+        nodes, lines = nodes[1:], lines[1:]
+    for row, line in zip(nodes, lines, strict=True):
+        for node in (x for x in row if x not in stream):
+            raise InputError(
+                f"{path}, line {line}: {spelled(node)} cannot be gone, as no node that is there is called so"
+            )
     return [row[0] if len(row) == 1 else (row[0], row[1]) for row in nodes]
 
 

@@ -6,10 +6,10 @@ import dataclasses
 import datetime
 import os
 import warnings
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from netfold.errors import InputError
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from netfold.data.embedding import Alignment, Embedding
     from netfold.data.graph import Graph
+    from netfold.data.nodes import Nodes
     from netfold.embedder.changes import Changes
+    from netfold.embedder.drift import Usual
     from netfold.embedder.embedder import Embedder
     from netfold.embedder.settling import Anchors
     from netfold.embedder.versions import Delta
@@ -50,6 +52,28 @@ class Day:
     the `residual` of the alignment, which is the same there."""
     alarm: str | None
     """A sentence, where the drift is outside of what two seeds differ by; else None."""
+    linked: list[Any] = dataclasses.field(default_factory=list)
+    """Nodes that were placed on an earlier day and have links of today: they stay, and `update(again=True)` would place
+    them by all links that they have."""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _alone(make: Callable[Concatenate[Evolving, _P], _R]) -> Callable[Concatenate[Evolving, _P], _R]:
+    """A method that makes a version: where the model is saved, no other process makes one meanwhile."""
+
+    @wraps(make)
+    def made(stream: Evolving, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        from netfold.embedder.versions import writing
+
+        if stream.path is None:
+            return make(stream, *args, **kwargs)
+        with writing(stream.path, stream.version):
+            return make(stream, *args, **kwargs)
+
+    return made
 
 
 class Evolving:
@@ -79,8 +103,8 @@ class Evolving:
 
         self.model, self.path, self.version, self.time = model, None if path is None else Path(path), 0, ""
         self._base, self._how, self._turn = model.embedding_, "fitted", None
-        self._changes, self._since = Changes(), 0
-        self._usual: dict[str, Any] | None = None
+        self._changes, self._since, self._fit_nodes = Changes(), 0, model.embedding_.nodes
+        self._usual: Usual | None = None
 
     _base: Embedding
     """The vectors of the last training, in the space of the first."""
@@ -88,13 +112,15 @@ class Evolving:
     """From the model's own space into that of the first."""
     _since: int
     """The version of the last training."""
+    _fit_nodes: Nodes | None
+    """Those of the last fit; None where they are still to be read."""
 
     # ---------------------------------------------------------------- saved
 
     @staticmethod
     def open(path: str | os.PathLike[str], *, version: int | None = None, at: str | None = None) -> Evolving:
         """A saved model and its versions, up to one of them: a number, or the last that was there `at` a time."""
-        from netfold.embedder.drift import read_usual
+        from netfold.embedder.drift import Usual
         from netfold.embedder.store import load
         from netfold.embedder.versions import base_folder, deltas_of, split_version, version_at
 
@@ -111,12 +137,13 @@ class Evolving:
         trained = bool(deltas) and deltas[0].is_base
         stream = Evolving(load(base_folder(folder, deltas[0]) if trained else folder), path=folder)
         if trained:
+            stream._fit_nodes = None
             stream._stand_on(stream.model, deltas[0])
         for delta in deltas[1:] if trained else deltas:
             stream._changes.take(delta)
             stream.version, stream.time = delta.number, delta.time
-        stream._usual = read_usual(folder)
-        if stream._usual is not None and stream._usual["base"] != stream._since:
+        stream._usual = Usual.read(folder)
+        if stream._usual is not None and stream._usual.base != stream._since:
             stream._watch()  # it was kept for the vectors of another training
         return stream
 
@@ -124,10 +151,11 @@ class Evolving:
         """Another stream from here on, in memory alone: what it takes in leaves this one as it is."""
         other = Evolving(self.model)
         other._base, other._how, other._turn, other._usual = self._base, self._how, self._turn, self._usual
-        other._changes, other._since = self._changes.copy(), self._since
+        other._changes, other._since, other._fit_nodes = self._changes.copy(), self._since, self._nodes_of_fit()
         other.version, other.time = self.version, self.time
         return other
 
+    @_alone
     def compact(self, keep: int = 30) -> int:
         """Make one delta of all but the last `keep`, so that opening stays quick; how many versions are left.
 
@@ -201,6 +229,7 @@ class Evolving:
 
     # ---------------------------------------------------------------- a day
 
+    @_alone
     def update(self, edges: Any = None, gone: Any = None, *, again: bool = False) -> Day:
         """Take in a day's edges (a graph, pairs, triples or a file), and take out what is `gone`: nodes, or pairs.
 
@@ -222,15 +251,16 @@ class Evolving:
         after = self._changes.unplaced(lost, changed) if again else self._changes.overlaid(lost, changed)
         before = [x for x in self._changes.vectors if x not in after.gone] if again else []
         codes, unreached = self._placed([*fresh, *before], after, graph, together=again)
-        if again:  # who lost all links stays where he is
+        if again:  # who lost all links stays where it is
             unreached = [x for x in unreached if x not in self._changes.vectors]
             after.vectors = {x: self._changes.vectors[x] for x in before if x not in codes}
         delta = self._delta(codes, lost, unreached, changed)
         drift = self._drift(delta, codes, arrived, after)
-        alarm = self._alarm(drift)
+        alarm = None if self._usual is None else self._usual.alarm(drift["kept"])
         delta = dataclasses.replace(delta, facts={"drift": drift, "alarm": alarm})
         if self.path is not None:
             write_delta(self.path, delta)
+        linked = {x for u, v, _ in arrived for x in (u, v) if x in self._changes.vectors and x not in codes}
         self._changes.take(delta)
         self.version, self.time = delta.number, delta.time
         self.__dict__.pop("embedding_", None)
@@ -245,6 +275,7 @@ class Evolving:
             lost,
             drift,
             alarm,
+            sorted(linked, key=str),
         )
 
     def _graph(self, edges: Any) -> Graph | None:
@@ -264,6 +295,8 @@ class Evolving:
 
     def _gone(self, gone: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
         """Nodes, and links, that are no longer there."""
+        if isinstance(gone, str | bytes | os.PathLike):
+            raise InputError(f"gone={gone!r} is one name; give a list of nodes, or of pairs, as gone=[{gone!r}]")
         nodes, cut = [], []
         for each in () if gone is None else gone:
             if each in self:
@@ -456,20 +489,27 @@ class Evolving:
             return False
         return fitted_to in (graph.fingerprint, graph.subgraph(graph.positions(nodes)).fingerprint)
 
-    def settle(self, graph: Any, *, mu: float = 1.0, epochs: int | None = None, progress: bool = False) -> Day:
+    @_alone
+    def settle(
+        self, graph: Any, *, mu: float = 1.0, epochs: int | None = None, again: bool = False, progress: bool = False
+    ) -> Day:
         """Train on from the vectors that there are, everybody held near them: a new version of model and vectors.
 
         The objective is the model's on the network of today (`graph`, see `network`) and
         (mu/2) Σ c_i ‖y_i - y_i^old‖², c_i being how much of a node's neighborhood stayed; of Gaussians it is W2².
-        mu = 0 is a warm refit, and a large mu is placing. `epochs`: a tenth of the fit's unless said. For SDNE, DVNE,
-        Node2Vec and LINE.
+        mu = 0 is a warm refit, and a large mu is placing. `epochs`: a tenth of the fit's unless said. With `again`, all
+        nodes that the last fit did not have, also those that were settled since, begin and are held where all links of
+        today put them (LabelProp), and not where they are. For SDNE, DVNE, Node2Vec and LINE.
         """
         from netfold.embedder.settling import settled
 
         now, before = self._now(graph)
-        model = settled(self.model, now, self._anchors(now, before), mu=mu, epochs=epochs, progress=progress)
+        model = settled(
+            self.model, now, self._anchors(now, before, again=again), mu=mu, epochs=epochs, progress=progress
+        )
         return self._trained(model, "settled", self._turn, {"mu": float(mu)})
 
+    @_alone
     def refit(self, graph: Any, *, align: bool = True, progress: bool = False) -> Day:
         """Fit the same model anew to the network of today (`graph`, see `network`): a new version of model and vectors.
 
@@ -495,7 +535,7 @@ class Evolving:
         """Stand on a model that was trained: a version with vectors of its own."""
         import numpy as np
 
-        from netfold.embedder.drift import moved_between, write_usual
+        from netfold.embedder.drift import moved_between
         from netfold.embedder.versions import write_base
 
         before = self.embedding_
@@ -507,12 +547,8 @@ class Evolving:
                                         turn=(turn.rotation, turn.shift))  # fmt: skip
         after = model.embedding_ if turn is None else here
         moved, kept, error = moved_between(before, after, self.model.seed)
-        alarm, drift = None, facts | {"moved": moved, "kept": kept}
-        if self._usual is not None and kept + 2 * error < self._usual["kept"]:
-            alarm = (
-                f"drift: {kept:.0%} of the nearest nodes are the same after the training, and two seeds share "
-                f"{self._usual['kept']:.0%}; look at `netfold diff` before anything is built on it"
-            )
+        drift = facts | {"moved": moved, "kept": kept}
+        alarm = None if self._usual is None else self._usual.alarm_of_training(kept, error)
         delta = dataclasses.replace(delta, facts={"drift": drift, "alarm": alarm})
         if self.path is not None:
             write_base(self.path, delta, model)
@@ -521,7 +557,7 @@ class Evolving:
         if self._usual is not None:
             self._watch()
             if self.path is not None:
-                write_usual(self.path, self._usual)
+                self._usual.write(self.path)
         return Day(delta.number, after.take(came), [], [], drift, alarm)
 
     def _stand_on(self, model: Embedder[Any], delta: Delta) -> None:
@@ -530,6 +566,8 @@ class Evolving:
         from netfold.embedder.changes import Changes
 
         self.model, self._how, self._changes = model, delta.how, Changes()
+        if delta.how == "fitted":
+            self._fit_nodes = model.embedding_.nodes
         self._base, self._turn = model.embedding_, None
         if delta.turn is not None:
             own = model.embedding_
@@ -541,12 +579,26 @@ class Evolving:
         self.time = delta.time
         self.__dict__.pop("embedding_", None)
 
-    def _anchors(self, now: Graph, before: Any) -> Anchors:
+    def _anchors(self, now: Graph, before: Any, *, again: bool) -> Anchors:
         """Where the nodes of the network are held, in the model's own space, and how fast."""
+        import numpy as np
+
         from netfold.embedder.settling import Anchors
 
         placed = self.embedding_.take([x for x in self._changes.vectors if x in now.nodes])
-        return Anchors.of(now, before, self.model.embedding_, placed if self._turn is None else self._turn.back(placed))
+        placed = placed if self._turn is None else self._turn.back(placed)
+        late = np.flatnonzero(self._nodes_of_fit().find(now.nodes) < 0) if again else np.zeros(0, np.int64)
+        return Anchors.of(now, before, self.model.embedding_, placed, late)
+
+    def _nodes_of_fit(self) -> Nodes:
+        """Those of the last fit: what came since was placed, and perhaps settled."""
+        from netfold.embedder.store import load
+        from netfold.embedder.versions import fit_folder
+
+        if self._fit_nodes is None:
+            assert self.path is not None
+            self._fit_nodes = load(fit_folder(self.path, self._since)).embedding_.nodes
+        return self._fit_nodes
 
     # ---------------------------------------------------------------- drift
 
@@ -556,89 +608,33 @@ class Evolving:
         Kept with the versions of a saved model: `kept`, the share of the ten nearest that both fits agree on, over a
         panel of nodes, and `moved`, how far vectors are apart after `align`.
         """
-        from netfold.data.embedding import align
-        from netfold.embedder.drift import nearest_of, panel_of, shared_nearest, write_usual
+        from netfold.embedder.drift import Usual
 
-        own, others = self._base, getattr(other, "embedding_", other)
-        panel = panel_of(len(own), self.model.seed)
-        first = nearest_of(own, panel)
-        names = [own.nodes[i] for i in panel.tolist()]
-        second = nearest_of(others, others.nodes.positions(names))
-        shared = shared_nearest(own, first[0], others, second[0])
-        self._usual = {"kept": float(shared.mean()), "moved": align(others, own).residual}
-        self._usual |= {"panel": panel, "nearest": first[0], "scores": first[1], "base": self._since}
+        self._usual = Usual.between(self._base, getattr(other, "embedding_", other), self.model.seed, self._since)
         if self.path is not None:
-            write_usual(self.path, self._usual)
-        return {"kept": self._usual["kept"], "moved": self._usual["moved"]}
+            self._usual.write(self.path)
+        return {"kept": self._usual.kept, "moved": self._usual.moved}
 
     def _drift(self, delta: Delta, codes: dict[Any, Any], arrived: list[Any], state: Changes) -> dict[str, float]:
+        from netfold.embedder.drift import links_told_apart
+
         n = len(self._base) + len(state.vectors) + len(codes) - len(state.gone)
         waiting = (state.unreached | {delta.names[i] for i in delta.unreached.tolist()}) - set(codes)
         drift = {"placed": (len(state.vectors) + len(codes)) / max(1, n), "unreached": len(waiting) / max(1, n)}
-        scored = self._links_found(arrived, codes.keys() - self._changes.vectors)
-        if scored is not None:
-            drift["AUC of new links"] = scored
-        if self._usual is not None:
-            drift["kept"] = self._kept(codes, state)
-        return drift
-
-    def _links_found(self, arrived: list[Any], new: set[Any]) -> float | None:
-        """How often a link that came today, among nodes that had vectors, has a higher cosine than a random pair."""
-        import numpy as np
-
-        from netfold.embedder.drift import unit_rows
-
+        new = codes.keys() - self._changes.vectors
         old = self._codes_of((x for u, v, _ in arrived for x in (u, v) if x not in new), self._changes)
-        pairs = [(old[u][0], old[v][0]) for u, v, _ in arrived if u in old and v in old]
-        if not pairs:
-            return None
-        rng, base, center = (
-            np.random.default_rng(self.version),
-            self._base.vectors,
-            self._base.center,
-        )
-        left, right = (np.stack([pair[i] for pair in pairs]) - center for i in (0, 1))
-        others = base[rng.integers(len(base), size=len(pairs))] - center
-        good, bad = ((unit_rows(left) * unit_rows(x)).sum(axis=1) for x in (right, others))
-        return float(((good > bad) + 0.5 * (good == bad)).mean())
-
-    def _kept(self, codes: dict[Any, Any], state: Changes) -> float:
-        """Of the ten nodes nearest to each of the panel the share that still is: no old vector moves, so only those
-        that came can push one out, and only those that are gone leave."""
-        import numpy as np
-
-        from netfold.embedder.drift import unit_rows
-
-        assert self._usual is not None
-        base, usual = self._base, self._usual
-        panel, nearest, scores = usual["panel"], usual["nearest"], usual["scores"]
-        gone = {int(i) for i in base.nodes.find(list(state.gone)) if i >= 0} if state.gone else set()
-        came = [*state.vectors.values(), *(v for v, _ in codes.values())]
-        if not came and not gone:
-            return 1.0
-        there = ~np.isin(nearest, list(gone)) if gone else np.ones(nearest.shape, bool)
-        ahead = np.cumsum(there, axis=1) - there  # of those that were the nearest, who is nearer still
-        if came:
-            cosines = np.sort(unit_rows(base.vectors[panel]) @ unit_rows(np.stack(came)).T, axis=1)
-            ahead = ahead + [len(came) - np.searchsorted(*x, side="right") for x in zip(cosines, scores, strict=True)]
-        return float((there & (ahead < nearest.shape[1])).mean())
+        ends = [(old[u][0], old[v][0]) for u, v, _ in arrived if u in old and v in old]
+        if ends:
+            drift["AUC of new links"] = links_told_apart(ends, self._base, self.version)
+        if self._usual is not None:
+            came = [*state.vectors.values(), *(v for v, _ in codes.values())]
+            drift["kept"] = self._usual.still_nearest(self._base, came, state.gone)
+        return drift
 
     def _watch(self) -> None:
         """Let the panel's nearest nodes be those of the vectors that there are; what two seeds differ by stays."""
-        from netfold.embedder.drift import nearest_of, panel_of
-
         assert self._usual is not None
-        panel = panel_of(len(self._base), self.model.seed)
-        nearest, scores = nearest_of(self._base, panel)
-        self._usual |= {"panel": panel, "nearest": nearest, "scores": scores, "base": self._since}
-
-    def _alarm(self, drift: dict[str, float]) -> str | None:
-        if self._usual is None or drift.get("kept", 1.0) >= self._usual["kept"]:
-            return None
-        return (
-            f"drift: {drift['kept']:.0%} of the nearest nodes are still the nearest, and two seeds share "
-            f"{self._usual['kept']:.0%}; it is time for a new fit, aligned with this one (refit)"
-        )
+        self._usual = self._usual.over(self._base, self.model.seed, self._since)
 
 
 def _links_of(graph: Graph | None) -> list[tuple[Any, Any, float]]:

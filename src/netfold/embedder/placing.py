@@ -32,6 +32,8 @@ __all__ = [
     "chosen_placing",
     "length_ratio",
     "mean_of_neighbors",
+    "propagated",
+    "reached_by_paths",
 ]
 
 _Reals = npt.NDArray[np.floating[Any]]
@@ -140,6 +142,38 @@ def mean_of_neighbors(
         among, placed = beside
         sums, total = sums + np.asarray(among.sum(axis=1)), total + np.asarray(among @ placed.astype(np.float64))
     return (total / np.where(sums > 0, sums, 1)[:, None]).astype(np.float32)
+
+
+_PRECISION = 1e-8
+"""The residual, relative to the right side, at which propagation has converged."""
+
+
+def reached_by_paths(to_known: sparse.csr_array, among: sparse.csr_array) -> npt.NDArray[np.bool_]:
+    """Which of m nodes a path leads to from a known one, from their links with n known ones and with one another."""
+    from scipy.sparse.csgraph import connected_components
+
+    count, component = connected_components(among, directed=False)
+    found: npt.NDArray[np.bool_] = np.bincount(component, np.diff(to_known.indptr) > 0, minlength=count)[component] > 0
+    return found
+
+
+def propagated(to_known: sparse.csr_array, among: sparse.csr_array, known: _Reals) -> npt.NDArray[np.float64]:
+    """LabelProp: where propagation with known vectors held fast ends, each new node at the mean of all its neighbors.
+
+    That is (D_nn - W_nn) X_n = W_nk X_k, D the sums of rows of W over new (n) and known (k) nodes, solved by conjugate
+    gradients. All m nodes are reached by paths; their weights are m x n and m x m, and `known` n x d: m x d.
+    """
+    from scipy import sparse
+    from scipy.sparse.linalg import cg
+
+    degrees = np.asarray(among.sum(axis=1)) + np.asarray(to_known.sum(axis=1))
+    scale = 1 / np.sqrt(degrees)  # D^-½ (D - W) D^-½ has a diagonal of ones, whatever the weights
+    system = sparse.eye_array(len(scale)) - sparse.diags_array(scale) @ among @ sparse.diags_array(scale)
+    right = scale[:, None] * (to_known @ known)
+    vectors = np.empty((len(scale), known.shape[1]))
+    for j in range(known.shape[1]):
+        vectors[:, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
+    return vectors
 
 
 @dataclasses.dataclass(frozen=True)

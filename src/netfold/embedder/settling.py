@@ -19,10 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netfold.data.edges import links
 from netfold.data.embedding import Embedding
 from netfold.embedder.attributes import later_attribute_rows
 from netfold.embedder.changes import shares_that_stayed
 from netfold.embedder.embedder import Embedder, device_named, threads_for
+from netfold.embedder.placing import propagated, reached_by_paths
 from netfold.errors import InputError
 from netfold.learn.progress import Progress
 from netfold.learn.training import train
@@ -55,14 +57,27 @@ class Anchors:
     """n: c_i; 0 where there is no vector."""
 
     @staticmethod
-    def of(now: Graph, before: sparse.csr_array, own: Embedding, placed: Embedding) -> Anchors:
-        """For a network, the weights that its links had, the vectors that were trained, and those that were placed."""
+    def of(
+        now: Graph, before: sparse.csr_array, own: Embedding, placed: Embedding, late: npt.NDArray[np.int64]
+    ) -> Anchors:
+        """For a network, the weights that its links had, the vectors that were trained, and those that were placed.
+
+        The rows `late` count as new, and are held where their links of now put them, all others held fast: LabelProp.
+        """
         known, at = own.nodes.find(now.nodes), placed.nodes.find(now.nodes)
         coordinates = np.zeros((now.n_nodes, own.coordinates.shape[1]), np.float32)
         for where, embedding in ((at, placed), (known, own)):
             coordinates[where >= 0] = embedding.coordinates[where[where >= 0]]
+        there = (known >= 0) | (at >= 0)
+        if len(late):
+            weights, others = links(now, directed=False, weights=True, loops="drop")[late], there.copy()
+            others[late] = False
+            to_known, among = weights[:, others], weights[:, late]
+            some = np.flatnonzero(reached_by_paths(to_known, among))
+            known[late], there[late], there[late[some]] = -1, False, True
+            coordinates[late[some]] = propagated(to_known[some], among[some][:, some], coordinates[others])
         shares = shares_that_stayed(before, now.adjacency, directed=now.directed)
-        return Anchors(known, coordinates, np.where((known >= 0) | (at >= 0), shares, 0.0))
+        return Anchors(known, coordinates, np.where(there, shares, 0.0))
 
 
 def settled(

@@ -14,6 +14,7 @@ import re
 import reprlib
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
 
 __all__ = [
-    "Delta", "base_folder", "compacted", "deltas_of", "latest_version", "split_version", "version_at",
-    "write_base", "write_delta",
+    "Delta", "base_folder", "compacted", "deltas_of", "fit_folder", "latest_version", "split_version", "version_at",
+    "write_base", "write_delta", "writing",
 ]  # fmt: skip
 
 _FILE, _MODEL = "delta.safetensors", "model"
@@ -137,6 +138,24 @@ def version_at(folder: Path, at: str) -> int:
     return max((delta.number for delta in deltas_of(folder) if delta.time <= until), default=0)
 
 
+@contextmanager
+def writing(folder: Path, version: int) -> Iterator[None]:
+    """Hold a model's versions while the one after `version` is made: another process would write the same number.
+
+    Refuses where another holds them, and where `version` is no longer the last: what was added since would be lost.
+    """
+    from netfold.io.files import locked_file
+
+    with locked_file(folder / ".lock"):
+        last = latest_version(folder)
+        if last != version:
+            raise InputError(
+                f"{folder} is at version {last}, and this began from version {version}; updates follow the last one: "
+                "open the model again, and do it then"
+            )
+        yield
+
+
 def write_delta(folder: Path, delta: Delta) -> None:
     """Write it into a model's folder, whole or not at all."""
     _write(folder, delta, {"parent": _hash_of(folder, delta.number - 1)})
@@ -224,6 +243,13 @@ def base_folder(folder: Path, delta: Delta) -> Path:
     if not (at / "manifest.json").is_file() or _said(folder, delta.number).get("model") != sha256(at / "manifest.json"):
         raise InputError(f"{at} is not the model that version {delta.number} was written with; take it from a copy")
     return at
+
+
+def fit_folder(folder: Path, until: int) -> Path:
+    """Where the last model is that was fitted, and not settled, up to a version."""
+    known = [number for number in _numbers(folder) if number <= until]
+    last = max((number for number in known if _said(folder, number).get("how") == "fitted"), default=0)
+    return folder / "versions" / f"{last:04}" / _MODEL if last else folder
 
 
 def _read(folder: Path, number: int, before: int) -> Delta:

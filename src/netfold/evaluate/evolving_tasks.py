@@ -18,9 +18,9 @@ from netfold.data.nodes import Nodes
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.evolving import Evolving
 from netfold.errors import InputError
-from netfold.evaluate.class_tasks import linear_scorer, top_k_figures
+from netfold.evaluate.class_tasks import MAJORITY, linear_scorer, neighbor_scorer, top_k_figures
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
-from netfold.evaluate.new_node_tasks import label_propagation
+from netfold.evaluate.new_node_tasks import label_propagation, reached
 from netfold.evaluate.result import Result, name_of
 from netfold.evaluate.scores import chosen_score, pair_scores, separation
 from netfold.evaluate.splits import NodeSplit
@@ -71,16 +71,17 @@ def replay(
     """Replay the edges that came after a fit, in `days` batches in random order, with the nodes that they bring.
 
     `model` was fitted to `split.known`; what `split.whole` has more comes now. Each batch is taken in by
-    `Evolving.update`; on every `every`-th day (but the last, after which nothing comes) what was placed is
-    placed again, the vectors are settled (`Evolving.settle`, with `mu`) and measured. The classifier is the old one: it
+    `Evolving.update`; on every `every`-th day (but the last, after which nothing comes) the vectors are settled
+    (`Evolving.settle`, with `mu`, what came since the fit placed again) and measured. The classifier is the old one: it
     learned from the vectors of the fit and is never trained again. micro- and macro-F1 are of the new nodes that are
     there, by that classifier; AUC is of the next batch's links among nodes that are there (where it has such), scored
     above one random partner each. Both are means over the days that are measured, and CPU-s the processor time of all
     updates and trainings.
 
     Beside it: placing alone; placing where on each day that is measured all that came since the fit is placed again, by
-    all links that it has by then; LabelProp from the vectors of the fit; a warm refit (mu = 0); and new fits, as they
-    are and turned into the old space (`nf.align`). Of a model that cannot be settled, placing is what is asked about.
+    all links that it has by then; LabelProp from the vectors of the fit; a warm refit (mu = 0); new fits, as they are
+    and turned into the old space (`nf.align`); and, of classes, those of most of a new node's old neighbors. Of a model
+    that cannot be settled, placing is what is asked about.
 
     >>> import netfold as nf
     >>> split = nf.evaluate.split_nodes(nf.datasets.karate(), 5)
@@ -105,7 +106,7 @@ def replay(
     if classes is not None:
         of_nodes = classes_of_nodes(classes, split.whole.nodes)
         figures |= _f1(ways, asked, model.embedding_.take(split.known.nodes), of_nodes, normalize, C)
-    pairs = [_pairs(split.whole, day, [way.vectors[i] for way in ways.values()], seed) for i, day in enumerate(asked)]
+    pairs = [_pairs(split, day, [way.vectors[i] for way in ways.values()], seed) for i, day in enumerate(asked)]
     for name, way in ways.items():
         some = [(x, each) for x, each in zip(way.vectors, pairs, strict=True) if len(each[0]) and len(each[1])]
         aucs = [_auc(x, split.whole, score, *each) for x, each in some]
@@ -116,6 +117,8 @@ def replay(
     protocol |= {} if classes is None else {"classifier": "one-vs-rest logistic, of the fit's vectors", "C": C}
     own, *others = ways
     rows = {name: figures[name] for name in others}
+    if classes is not None and baselines:
+        rows[MAJORITY] = _by_neighbors(split.known, asked, of_nodes)
     return Result("replay", name_of(model), figures[own], protocol, rows, smaller_is_better=(_CPU,))
 
 
@@ -182,7 +185,7 @@ def _replayed(
     if not days:
         raise InputError(f"every={every!r} leaves no day to be measured before the last of {len(batches)}; give less")
     trainings: dict[str, Callable[[Evolving, Graph], Any]] = {
-        "settle": lambda stream, now: (stream.update(again=True), stream.settle(now, mu=mu)),
+        "settle": lambda stream, now: stream.settle(now, mu=mu, again=True),
         "place": lambda stream, now: None,
         "place again": lambda stream, now: stream.update(again=True),
         "warm refit": lambda stream, now: stream.settle(now, mu=0.0),
@@ -253,11 +256,29 @@ def _f1(
     return figures
 
 
-def _pairs(whole: Graph, day: _Batch, ways: list[Embedding], seed: int) -> tuple[Pairs, Pairs]:
-    """Links of the next batch between nodes that have vectors in every way, and of each the first end with a random
-    such node that it has no link with: m x 2 positions in the whole graph."""
+def _by_neighbors(known: Graph, days: list[_Batch], classes: NodeClasses) -> dict[str, float]:
+    """F1 of new nodes by the classes of most of their old neighbors, which needs no vectors: the mean over days."""
+    begun, of_days = time.process_time(), []
+    is_old = known.nodes.find(classes.nodes) >= 0
+    for day in days:
+        there = np.flatnonzero(day.now.nodes.find(classes.nodes) >= 0)
+        learned, tested = np.flatnonzero(is_old[there]), np.flatnonzero(~is_old[there])
+        truth = classes.indicator[there]
+        scores = neighbor_scorer(day.now, [classes.nodes[i] for i in there.tolist()])(truth[learned], learned, tested)
+        of_days += [top_k_figures(scores, truth[tested])] if len(tested) else []
+    return {x: float(np.mean([day[x] for day in of_days])) for x in of_days[0]} | {_CPU: time.process_time() - begun}
+
+
+def _pairs(split: NodeSplit, day: _Batch, ways: list[Embedding], seed: int) -> tuple[Pairs, Pairs]:
+    """Links of the next batch between nodes that a path leads to from an old one by that day, and of each the first end
+    with a random such node that it has no link with: m x 2 positions in the whole graph. All these have vectors in
+    every way, so that it does not matter which ways are asked about."""
+    whole, now = split.whole, day.now
     rng, n, directed = np.random.default_rng([seed, 23]), whole.n_nodes, whole.directed
+    new = np.flatnonzero(split.known.nodes.find(now.nodes) < 0)
+    lost = new[~reached(NodeSplit(split.known, now, new, {}))]
     has = np.all([x.nodes.find(whole.nodes) >= 0 for x in ways], axis=0)
+    has[whole.positions([now.nodes[i] for i in lost.tolist()])] = False
     right, there = day.ahead[has[day.ahead].all(axis=1)], np.flatnonzero(has)
     taken, wrong, left = keys_of(edge_pairs(whole), n, directed=directed), right.copy(), np.arange(len(right))
     for _ in range(_ROUNDS):

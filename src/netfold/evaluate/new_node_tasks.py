@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import cg
 
 from netfold.data.checks import Floats, Ints, check_at_least_one, check_choice, is_between
 from netfold.data.edges import Pairs, edge_pairs, keys_of, links, neighbor_counts, without_pairs
@@ -18,6 +16,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.scaling import Scaling
 from netfold.data.text import type_in_words
+from netfold.embedder.placing import propagated, reached_by_paths
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions
 from netfold.evaluate.class_tasks import MAJORITY, class_figures, linear_scorer, neighbor_scorer
@@ -50,10 +49,6 @@ __all__ = [
 ]
 
 
-_PRECISION = 1e-8
-"""The residual, relative to the right side, at which label propagation has converged."""
-
-
 def local_average(split: NodeSplit, embedding: Any) -> Embedding:
     """LocalAvg: x_v = Σ_u w_uv x_u / Σ_u w_uv over the known neighbors u of each new node v.
 
@@ -68,30 +63,20 @@ def local_average(split: NodeSplit, embedding: Any) -> Embedding:
 def label_propagation(split: NodeSplit, embedding: Any) -> Embedding:
     """LabelProp: where propagation with known vectors held fast ends, each new node at the mean of all its neighbors.
 
-    That is (D_nn - W_nn) X_n = W_nk X_k, D the sums of rows of W over new (n) and known (k) nodes, solved by conjugate
-    gradients. Edges count in either direction. A node without a path to known ones gets the mean of all known vectors.
+    See `propagated`. Edges count in either direction. A node without a path to known ones gets the mean of all known
+    vectors.
     """
     known, (to_known, among) = _known_vectors(split, embedding), _weights(split)
     some = np.flatnonzero(reached(split))
     vectors = np.tile(known.mean(axis=0), (len(split.new), 1))
-    inner, outer = sparse.csr_array(among[some][:, some]), sparse.csr_array(to_known[some])
-    degrees = np.asarray(inner.sum(axis=1)) + np.asarray(outer.sum(axis=1))
-    scale = 1 / np.sqrt(degrees)  # D^-½ (D - W) D^-½ has a diagonal of ones, whatever the weights
-    system = sparse.eye_array(len(some)) - sparse.diags_array(scale) @ inner @ sparse.diags_array(scale)
-    right = scale[:, None] * (outer @ known)
-    for j in range(known.shape[1]):
-        vectors[some, j] = scale * cg(sparse.csr_array(system), right[:, j], rtol=_PRECISION)[0]
+    vectors[some] = propagated(sparse.csr_array(to_known[some]), sparse.csr_array(among[some][:, some]), known)
     return _new_vectors(split, vectors)
 
 
 def reached(split: NodeSplit, *, by: str = "path") -> npt.NDArray[np.bool_]:
     """Which new nodes a path leads to from a known one, or (`by="neighbor"`) an edge; in the order of `split.new`."""
     to_known, among = _weights(split)
-    beside = np.diff(to_known.indptr) > 0
-    if by == "neighbor":
-        return beside
-    count, component = connected_components(among, directed=False)
-    return np.bincount(component, beside, minlength=count)[component] > 0
+    return np.diff(to_known.indptr) > 0 if by == "neighbor" else reached_by_paths(to_known, among)
 
 
 def _weights(split: NodeSplit) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -230,8 +230,9 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def staged_folder(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
     """A temporary folder beside `path`; on success it is flushed to disk and takes the name.
 
-    A folder of that name is exchanged for the new one, so that the name is never without one. Where the system cannot
-    do that in one step there is a moment between two; `recover` ends what a process began that was killed in it.
+    With `force` a folder of that name is exchanged for the new one, so that the name is never without one. Where the
+    system cannot do that in one step there is a moment between two; `recover` ends what a process began that was killed
+    in it. Without, one that another process has written meanwhile stays, and this one is refused.
     """
     path = Path(path)
     check_writable(path, force=force)
@@ -242,11 +243,21 @@ def staged_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
         for file in part.rglob("*"):
             _fsync(file)
         _fsync(part)
-        if os.path.lexists(path):
+        if force and os.path.lexists(path):
             _replace_folder(stage, path)
         else:
-            os.rename(part, path)
+            _name_folder(part, path)
         _fsync(path.absolute().parent)
+
+
+def _name_folder(part: Path, path: Path) -> None:
+    """Give it a name that was free; a rename refuses a folder that has something in it, or a file, in one step."""
+    try:
+        os.rename(part, path)
+    except OSError:
+        if os.path.lexists(path):
+            raise InputError(f"{path} was written by another process meanwhile, and stays; do it again") from None
+        raise
 
 
 def _replace_folder(stage: Path, path: Path) -> None:
