@@ -61,7 +61,7 @@ def rows_together(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
 def sources(table: Table, *, quick: bool) -> dict[str, str]:
     """For each row the row that its baselines are measured with: the first of the table that has the same ones.
 
-    Baselines depend on the protocol and on the width of the vectors; those about new nodes, on the vectors themselves.
+    Baselines depend on the protocol and on the width of the vectors; those that start from a model's own, on the model.
     """
     first: dict[str, str] = {}
     return {row.name: first.setdefault(_baselines(table, row, quick=quick), row.name) for row in table.rows}
@@ -76,7 +76,7 @@ def _baselines(table: Table, row: Row, *, quick: bool) -> str:
     arguments = arguments_of_row(table, row, quick=quick)
     if row.base:
         return key(arguments, table.bases[row.base].model, table.bases[row.base].config)
-    if task_named(table.task.name).split == "nodes":
+    if task_named(table.task.name).baselines == "own":
         return key(arguments, row.model, row.config)
     return key(arguments, _width(row, table.quick_config(row.model) if quick else {}))
 
