@@ -144,7 +144,7 @@ def measured_baselines(table: Table, how: Run, seed: int) -> Iterator[tuple[str,
         arguments = _for_vectors(table, row, arguments_of_row(table, row, quick=how.quick))
         question = _case(table, shared, arguments)
         result = question.evaluate(_random_vectors(question, _width(row, {}), seed), baselines=True)
-        yield row.name, {name: _plain(cells) for name, cells in result.baselines.items()}
+        yield row.name, _beside(result)
 
 
 def _random_vectors(question: Case, dim: int, seed: int) -> Embedding:
@@ -235,8 +235,14 @@ def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: boo
     how.say(f"{table.name}, seed {seed}: {row.name} is evaluated")
     result = fitted.evaluate(baselines=baselines)
     _check_result(table, result, quick=how.quick)
-    beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
+    beside = _beside(result) if baselines else {}
     return Measured({**_plain(result.figures), COST: fitted.cost}, beside, fitted.training)
+
+
+def _beside(result: Result) -> dict[str, dict[str, float]]:
+    """The figures of each baseline, and what it cost where that was counted."""
+    spent = {name: {COST: x} for name, x in result.seconds.items()}
+    return {name: _plain(cells) | spent.get(name, {}) for name, cells in result.baselines.items()}
 
 
 def _case(table: Table, shared: _Shared, arguments: dict[str, Any]) -> Case:

@@ -148,14 +148,15 @@ def _front(tables: Sequence[Table]) -> list[str]:
     if not rows:
         return []
     wins = Counter(row[-1].split(" (")[0] for row in rows)
-    head = ["question", "best of ours", "seconds a fit, about", "best cheap", "who wins"]
+    head = ["question", "best of ours", "CPU-s", "best cheap", "CPU-s", "who wins"]
     text = f"""## Is it worth it?
 
 The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
-and {wins["level"]} are level. A cheap method costs about a second, one that follows walks from every node (personalised
-PageRank, Katz, paths of three) up to half a minute. Where cheap methods are marked with an asterisk, they were recorded
-before there were as many as now (`netfold reproduce NAME --baselines --record` measures them all): a win there has
-stood against fewer.
+and {wins["level"]} are level. Costs are seconds of the processor: of ours what a fit took (≤: what a row took of a run;
+where a GPU helped, what the processor did), of a cheap method what it took to make and to measure it; where that was
+not counted, about one second, or up to thirty for one that follows walks from every node (personalised PageRank, Katz,
+paths of three). Where cheap methods are marked with an asterisk, they were recorded before there were as many as now
+(`netfold reproduce NAME --baselines --record` measures them all): a win there has stood against fewer.
 """
     return [text, _markdown(head, rows)]
 
@@ -190,6 +191,7 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
         f"{row.name}: {number(ours.mean[figure])}{spread}",
         _cost(table, ours),
         f"{cheap[0][0]}: {number(cheap[0][1])}{older}" if cheap else "none was measured",
+        _seconds(ours.baselines[cheap[0][0]].get(COST)) if cheap else "",
         f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
     ]
 
@@ -208,10 +210,15 @@ def _beside_ways(table: Table, row: Row, recorded: Mapping[str, RecordedRow]) ->
     )
 
 
+def _seconds(x: float | None) -> str:
+    """One digit after the point below ten."""
+    return "" if x is None else f"{x:,.0f}" if x >= 10 else f"{x:.1f}"
+
+
 def _cost(table: Table, ours: RecordedRow) -> str:
     """The processor time of the fit, or where that was not kept what a row of a seed took of the run."""
     if COST in ours.mean:
-        return f"{ours.mean[COST]:,.0f}"
+        return _seconds(ours.mean[COST])
     run = table.recorded
     rows = sum(not row.run for row in run.rows.values()) if run else 0
     return f"≤ {max(1, run.seconds / len(run.seeds) / max(rows, 1)):,.0f}" if run and not ours.run else ""

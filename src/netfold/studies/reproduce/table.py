@@ -53,7 +53,8 @@ SeedValues = Mapping[str, tuple[float, ...]]
 """SeedValues of a figure, one for each seed."""
 
 COST = "fit CPU-s"
-"""The figure that every row has beside those of its task: seconds of processor time that the fit took."""
+"""The figure that every row has beside those of its task: seconds of processor time that the fit took. Of a baseline,
+what it took to make and to measure it."""
 
 GAP = " gap closed"
 """Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
@@ -369,8 +370,9 @@ def verdict(
 
 
 def ranked_baselines(measured: RecordedRow, figure: str, *, smaller: bool = False) -> list[tuple[str, float]]:
-    """The baselines that have a figure, with their numbers, the best first."""
-    values = {name: cells[figure] for name, cells in measured.baselines.items() if figure in cells}
+    """The baselines that have a figure, with their numbers, the best first; none are ranked by what they cost."""
+    rivals = measured.baselines if figure != COST else {}
+    values = {name: cells[figure] for name, cells in rivals.items() if figure in cells}
     return sorted(values.items(), key=lambda item: item[1], reverse=not smaller)
 
 
