@@ -118,8 +118,8 @@ SEARCHES = {
         "itself", {"score": "decoder"},
     ),
     "printed-sdne-blog": Search(
-        "sdne-blogcatalog", "sdne", PRINTED_SDNE | {"hidden": [1000], "epochs": 200, "tolerance": 0.0},
-        {"lr": (3e-6, 1e-5, 1e-6, 3e-7)},
+        "sdne-blogcatalog", "sdne", PRINTED_SDNE | {"hidden": [1000], "epochs": 100, "tolerance": 0.0},
+        {"lr": (3e-6, 1e-5, 1e-6)},
         "objective", of_rows={"epochs": 3000, "tolerance": 0.001},
         rows={"as printed, decoder": {"score": "decoder"}, "as printed, vectors": {"score": "dot"}},
     ),
