@@ -14,6 +14,7 @@ from lgp_processes import random_graph, random_process
 from netfold.learn import skipgram
 from netfold.learn.draws import normal, numbers_below, permutation, uniform
 from netfold.learn.sparse_rows import SparseRows
+from netfold.learn.starts import deep_belief_network
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.studies.datasets.random_graphs import chung_lu
 
@@ -64,6 +65,17 @@ def test_the_kernel_of_a_product_is_the_product(width):
     assert torch.equal(csr_product(*parts, table), csr_product(*parts, table))
     csr_product(*parts, table, out)
     np.testing.assert_allclose(out.cpu(), start + want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_deep_belief_network_is_learned_as_on_the_cpu():
+    """Units are drawn on the CPU; a chance that rounds otherwise may flip one of them, which moves little."""
+    rows = sparse.csr_array(sparse.random_array((200, 90), density=0.1, rng=np.random.default_rng(0), dtype=np.float32))
+    stacks = [
+        deep_belief_network([SparseRows.from_scipy(rows, device=d)], (32, 8), seeded(), epochs=5) for d in DEVICES
+    ]
+    for one, two in zip(*stacks):
+        assert two.weight.is_cuda
+        torch.testing.assert_close(two.weight.cpu(), one.weight, rtol=0, atol=1e-3)
 
 
 def test_groups_of_new_nodes_are_placed_as_on_the_cpu():
