@@ -232,7 +232,7 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
 
     >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]
     >>> from netfold.data.embedding import Embedding
-    >>> choose_pair_score(lambda graph: Embedding(range(10), [[1, 0]] * 5 + [[9, 0]] * 5), two)
+    >>> choose_pair_score(lambda graph: Embedding(range(10), [[9, 0]] * 5 + [[1, 0]] * 5), two)
     'distance'
     """
     whole = Graph.of(graph)
