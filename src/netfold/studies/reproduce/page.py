@@ -155,11 +155,12 @@ def _front(tables: Sequence[Table]) -> list[str]:
     text = f"""## Is it worth it?
 
 The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
-and {wins["level"]} are level. Rows "as printed" are the papers' models, and not among ours here. Costs are seconds of the processor: of ours what a fit took (≤: what a row took of a run;
-where a GPU helped, what the processor did), of a cheap method what it took to make and to measure it; where that was
-not counted, about one second, or up to thirty for one that follows walks from every node (personalised PageRank, Katz,
-paths of three). Where cheap methods are marked with an asterisk, they were recorded before there were as many as now
-(`netfold reproduce NAME --baselines --record` measures them all): a win there has stood against fewer.
+and {wins["level"]} are level. Rows "as printed" are the papers' models, and not among ours here. Costs are seconds of
+the processor: of ours what a fit took (≤: what a row took of a run; where a GPU helped, what the processor did), of a
+cheap method what it took to make and to measure it; where that was not counted, about one second, or up to thirty for
+one that follows walks from every node (personalised PageRank, Katz, paths of three). Where cheap methods are marked
+with an asterisk, they were recorded before there were as many as now (`netfold reproduce NAME --baselines --record`
+measures them all): a win there has stood against fewer.
 """
     return [text, _markdown(head, rows)]
 
