@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from netfold.studies.reproduce import Table, folder_of_tables, read_tables
+from netfold.studies.reproduce import Table, folder_of_tables, read_tables, verdicts
 from netfold.studies.reproduce.table import ranked_baselines
 
 PAGE = Path(__file__).parents[2] / "docs" / "worth-it.md"
@@ -39,14 +38,6 @@ ROWS = (
 """What is asked, and where its figure is recorded."""
 
 
-def verdict(ours: float, best: float, sd: float | None, seeds: int, smaller: bool) -> str:
-    """Above, level or below, by two standard errors of our mean; a baseline's own spread is not recorded."""
-    if seeds < 2 or sd is None:
-        return "one seed"
-    gain = (best - ours if smaller else ours - best) / max(sd / math.sqrt(seeds), 1e-12)
-    return "above" if gain > 2 else "below" if gain < -2 else "level"
-
-
 def rendered(tables: dict[str, Table]) -> str:
     """The table as Markdown."""
     head = "| asked | table | model | figure | deep | best cheap baseline | seeds | |"
@@ -61,9 +52,8 @@ def _lines(tables: dict[str, Table]) -> Iterator[str]:
         if recorded is None or table.recorded is None:
             continue  # its settings changed and it was not run again: nothing is claimed
         (baseline, best), *_ = ranked_baselines(recorded, figure, smaller=table.smaller(figure))
-        ours, sd = recorded.mean[figure], recorded.sd.get(figure)
-        seeds = len(recorded.seeds.get(figure, ())) or len(table.recorded.seeds)
-        word = verdict(ours, best, sd, seeds, table.smaller(figure))
+        ours, seeds = recorded.mean[figure], len(recorded.seeds.get(figure, ())) or len(table.recorded.seeds)
+        word = verdicts(table, row, recorded)[figure].to_rival if seeds > 1 else "one seed"
         yield (
             f"| {asked} | [{name}](results.md#{name}) | {row.model.upper() if len(row.model) == 4 else 'DepthLGP'} "
             f"| {figure} | {ours:.3f} | {best:.3f} ({baseline}) | {seeds} | {word} |"

@@ -5,7 +5,8 @@
 Each search tries the settings of `SEARCHES` one after the other until the time is over and writes a line for each as it
 comes: the options, the figures of each seed, and what they were measured on. "inner" is the task once more on what the
 table's own split leaves for training; "other splits" are splits of the same classes that the table does not use;
-"itself" is the table's own figure, where nothing is held out (reconstruction, visualization).
+"itself" is the table's own figure, where nothing is held out (reconstruction, visualization); "objective" is what is
+minimised, and no figure is looked at. Everything that is written is printed too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import dataclasses
 import itertools
 import json
+import math
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,6 +41,11 @@ class Search:
     measured_on: str
     task: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
+    rows: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    """What is run with the setting chosen: names of rows, and what each asks beyond the table's protocol; where nothing
+    is said one row, "chosen", that asks what the settings were asked."""
+    of_rows: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """What the rows have otherwise: a setting that is chosen by the objective alone is tried for fewer epochs."""
 
     def settings(self) -> Iterator[Options]:
         """All of the grid, the last option varying fastest."""
@@ -111,9 +118,15 @@ SEARCHES = {
         "itself", {"score": "decoder"},
     ),
     "printed-sdne-blog": Search(
-        "sdne-blogcatalog", "sdne", PRINTED_SDNE | {"hidden": [1000]},
-        {"lr": (3e-6, 1e-6, 1e-5)},
-        "itself", {"score": "decoder"},
+        "sdne-blogcatalog", "sdne", PRINTED_SDNE | {"hidden": [1000], "epochs": 100, "tolerance": 0.0},
+        {"lr": (3e-6, 1e-5, 1e-6)},
+        "objective", of_rows={"epochs": 3000, "tolerance": 0.001},
+        rows={"as printed, decoder": {"score": "decoder"}, "as printed, vectors": {"score": "dot"}},
+    ),
+    "printed-sdne-newsgroups": Search(
+        "sdne-newsgroups", "sdne", PRINTED_SDNE | {"hidden": [200], "epochs": 200, "tolerance": 0.0},
+        {"lr": (1e-4, 1e-5, 3e-5, 3e-4, 3e-6)},
+        "objective", of_rows={"epochs": 3000, "tolerance": 0.001}, rows={"as printed": {}},
     ),
     "europe": Search(
         "drne-europe", "joined", {},
@@ -187,7 +200,8 @@ def tried(search: Search, options: Options, asked: Mapping[int, Case], device: s
         last = model.history_[-1] if model.history_ else {}
         epochs.append(len(model.history_))
         objective.append(float(f"{last.get('objective', 0.0):.6g}"))
-        for name, value in one.evaluate(model, baselines=False).figures.items():
+        wanted = search.measured_on != "objective"
+        for name, value in one.evaluate(model, baselines=False).figures.items() if wanted else ():
             figures.setdefault(name, []).append(float(f"{float(value):.5g}"))
     return {
         "table": search.table, "options": options, "measured on": search.measured_on, "seeds": list(asked),
@@ -204,19 +218,23 @@ def best(records: list[dict[str, Any]], figure: str, floor: str) -> Options:
         values = record["objective"] if of == "objective" else record["figures"][of]
         return sum(values) / len(values)
 
-    good = [x for x in records if "failed" not in x and (not floor or mean(x, least) >= float(value))]
+    good = [x for x in records if "failed" not in x and math.isfinite(mean(x, name))]
+    good = [x for x in good if not floor or mean(x, least) >= float(value)]
     chosen: Options = max(good, key=lambda x: sign * mean(x, name))["options"]
     return chosen
 
 
-def record_row(search: Search, options: Options, name: str, out: Path, device: str, end: float) -> None:
-    """Run a row of these settings for the table's own seeds, a file for each, as long as there is time."""
+def record_rows(search: Search, options: Options, out: Path, device: str, seeds: list[int], end: float) -> None:
+    """Run the search's rows with these settings for the table's seeds, a file for each, as long as there is time."""
     table = table_named(folder_of_tables(), search.table)
-    rows = (Row(name, search.model, options, search.task),)
-    for seed in range(5):
+    named, set_so = search.rows or {"chosen": search.task}, options | dict(search.of_rows)
+    rows = tuple(Row(name, search.model, set_so, task) for name, task in named.items())
+    for seed in seeds:
         start = time.time()
         run_of_seed = run(dataclasses.replace(table, rows=rows), Run((seed,), device=device, baselines=False))
-        write_run(table, run_of_seed, out / f"{search.table}.{name.replace(' ', '_')}.{seed}.toml")
+        path = out / f"{search.table}.{rows[0].name.replace(' ', '_')}.{seed}.toml"
+        write_run(table, run_of_seed, path)
+        print(path.read_text(), flush=True)
         if 2 * time.time() - start > end:  # no other seed would fit in
             return
 
@@ -230,7 +248,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--choose", metavar="FIGURE", help="then run the setting with the best FIGURE (-FIGURE: least)")
     parser.add_argument("--floor", default="", metavar="FIGURE=X", help="of those that reach this")
-    parser.add_argument("--row", default="chosen", help="the name of the row that is run then")
+    parser.add_argument("--row-seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--row-seconds", type=float, default=150.0)
     parser.add_argument("--part", default="0/1", help="only every K-th setting from the I-th: I/K")
     asked = parser.parse_args()
@@ -246,11 +264,12 @@ def main() -> None:
         except Exception as e:  # a setting that cannot be trained is a result too
             record = {"table": search.table, "options": options, "failed": f"{type(e).__name__}: {e}"}
         records.append(record)
+        print(json.dumps(record), flush=True)
         with asked.out.open("a") as lines:
             lines.write(json.dumps(record) + "\n")
     if asked.choose:
-        options = best(records, asked.choose, asked.floor)
-        record_row(search, options, asked.row, asked.out.parent, asked.device, time.time() + asked.row_seconds)
+        options, end = best(records, asked.choose, asked.floor), time.time() + asked.row_seconds
+        record_rows(search, options, asked.out.parent, asked.device, asked.row_seeds, end)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from netfold.learn import skipgram
 from netfold.learn.draws import normal, numbers_below, permutation, uniform
 from netfold.learn.losses import half_squares
 from netfold.learn.sparse_rows import SomeRows, SparseRows
+from netfold.learn.starts import deep_belief_network
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.studies.datasets.random_graphs import chung_lu
 
@@ -95,6 +96,17 @@ def test_squares_of_weights_are_summed_as_on_the_cpu():
     weights = [torch.randn(shape, generator=seeded()) for shape in ((3000, 64), (5, 1))]
     one, two = (half_squares([w.to(d) for w in weights]).cpu() for d in DEVICES)
     torch.testing.assert_close(one, two, rtol=1e-5, atol=0)
+
+
+def test_a_deep_belief_network_is_learned_as_on_the_cpu():
+    """Units are drawn on the CPU; a chance that rounds otherwise may flip one of them, which moves little."""
+    rows = sparse.csr_array(sparse.random_array((200, 90), density=0.1, rng=np.random.default_rng(0), dtype=np.float32))
+    stacks = [
+        deep_belief_network([SparseRows.from_scipy(rows, device=d)], (32, 8), seeded(), epochs=5) for d in DEVICES
+    ]
+    for one, two in zip(*stacks):
+        assert two.weight.is_cuda
+        torch.testing.assert_close(two.weight.cpu(), one.weight, rtol=0, atol=1e-3)
 
 
 def test_groups_of_new_nodes_are_placed_as_on_the_cpu():

@@ -16,6 +16,7 @@ SAYS = {
     "what its options do, with a figure": r"!\[[^]]+\]\(\w+-parameters\.png\)",
     "its options": r"^## Options$",
     "when to take it, and when not": r"^## (When, and when not|DRNE or SDNE)$",
+    "when it wins in our tables": r"\*\*When it wins\*\*",
     "what differs from the released code": r"[Rr]eleased code|from public code",
 }
 

@@ -6,9 +6,9 @@ import itertools
 import sys
 from pathlib import Path
 
-import pytest
-
 import netfold as nf
+from netfold.studies.reproduce import verdicts
+from published_tables import TABLES
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "figures"))
 import proximity_pairs
@@ -22,19 +22,17 @@ def test_the_table_is_that_of_the_recorded_tables() -> None:
     assert worth_it.PAGE.read_text(encoding="utf-8").count("](results.md#") >= 20
 
 
-@pytest.mark.parametrize(
-    ("ours", "best", "sd", "seeds", "smaller", "word"),
-    [
-        (0.9, 0.8, 0.01, 4, False, "above"),
-        (0.9, 0.8, 0.01, 4, True, "below"),
-        (0.805, 0.8, 0.01, 4, False, "level"),
-        (0.792, 0.8, 0.01, 4, False, "level"),
-        (0.78, 0.8, 0.01, 4, False, "below"),
-        (0.9, 0.8, None, 1, False, "one seed"),
-    ],
-)
-def test_verdicts(ours: float, best: float, sd: float | None, seeds: int, smaller: bool, word: str) -> None:
-    assert worth_it.verdict(ours, best, sd, seeds, smaller) == word
+def test_its_words_are_the_verdicts_of_the_tables() -> None:
+    lines = [
+        x for x in worth_it.PAGE.read_text(encoding="utf-8").splitlines() if "](results.md#" in x and x.endswith(" |")
+    ]
+    assert {line.split("|")[-2].strip() for line in lines} == {"above", "level", "below"}
+    table = next(t for t in TABLES if t.name == "dvne-cora-links")
+    row = next(row for row in table.rows if row.name == "connectivity kept")
+    recorded = table.recorded_for(row)
+    assert recorded is not None
+    word = verdicts(table, row, recorded)["AUC"].to_rival
+    assert next(x for x in lines if "few edges a node" in x).endswith(f" {word} |")
 
 
 def test_pairs_of_first_and_second_order_are_those_of_a_loop() -> None:

@@ -22,7 +22,7 @@ from netfold.studies import reproduce
 from netfold.studies.reproduce import Run, parallel, run
 from netfold.studies.reproduce.measuring import Measured
 from netfold.studies.reproduce.table import COST, RecordedRow
-from published_tables import DECODER, TEXT
+from published_tables import DECODER, TEXT, without_cost
 from three_rows import three
 
 
@@ -38,11 +38,11 @@ def test_what_took_longest_is_begun_first(tiny: reproduce.Table) -> None:
 # -------------------------------------------------------------------- the same figures
 
 
-def without_cost(found: reproduce.Recorded) -> list[tuple[str, RecordedRow]]:
+def rows_without_cost(found: reproduce.Recorded) -> list[tuple[str, RecordedRow]]:
     kept = []
     for name, row in found.rows.items():
-        mean, sd = ({k: v for k, v in x.items() if k != COST} for x in (row.mean, row.sd))
-        kept.append((name, dataclasses.replace(row, mean=mean, sd=sd)))
+        own = without_cost({"mean": row.mean, "sd": row.sd})
+        kept.append((name, dataclasses.replace(row, **own, baselines=without_cost(row.baselines))))
     return kept
 
 
@@ -52,11 +52,12 @@ def test_two_processes_give_what_one_gives_bit_for_bit_and_fit_nothing_twice(tin
     threads = {name: os.environ.get(name) for name in parallel._THREADS}
     one = run(table, Run(seeds=(5, 3), device="cpu", say=alone.append))
     two = run(table, Run(seeds=(5, 3), device="cpu", say=apart.append, jobs=2))
-    assert without_cost(two) == without_cost(one) and [name for name, _ in without_cost(two)] == [
+    assert rows_without_cost(two) == rows_without_cost(one) and [name for name, _ in rows_without_cost(two)] == [
         "vectors", "alone", DECODER,
     ]  # fmt: skip
     assert two.seeds == (5, 3) and two.rows["alone"].baselines == two.rows["vectors"].baselines != {}
     assert all(0 < row.mean[COST] < 5 for row in two.rows.values())
+    assert all(0 < cells[COST] < 5 for row in two.rows.values() for cells in row.baselines.values())
     told = [sorted(line for line in lines if line.endswith(" is fitted")) for lines in (alone, apart)]
     assert told[0] == told[1] and len(told[0]) == 4
     ends = [line for line in apart if " done, " in line]

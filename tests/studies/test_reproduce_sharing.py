@@ -82,3 +82,13 @@ def test_baselines_of_another_width_are_measured_anew(tiny: reproduce.Table) -> 
     assert sources(three(tiny, dim=5), quick=False)["alone"] == "alone"
     quick = dataclasses.replace(tiny.quick, config={"dim": 3})
     assert sources(dataclasses.replace(three(tiny, dim=5), quick=quick), quick=True)["alone"] == "vectors"
+
+
+def test_baselines_that_start_from_a_models_own_vectors_are_that_rows_own() -> None:
+    """Certainty by degree is measured on the scores of the model itself: those of another would be others."""
+    table = next(t for t in TABLES if t.name == "dvne-cora-certain")
+    source = sources(table, quick=False)
+    assert source["plain split, std by evidence"] == "plain split, std by evidence"
+    assert source["plain split, by mean variance"] == "plain split, by mean variance"  # asks by another certainty
+    plain = dataclasses.replace(table.rows[0], name="again")
+    assert sources(dataclasses.replace(table, rows=(*table.rows, plain)), quick=False)["again"] == "plain split"

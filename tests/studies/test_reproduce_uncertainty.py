@@ -170,7 +170,7 @@ TABLES = {t.name: t for t in read_tables(ROOT / "benchmarks" / "tables")}
 def test_the_tables_can_be_run(name: str) -> None:
     found = TABLES[name]
     assert not found.status and found.rows and found.quick.config
-    assert {row.model for row in found.rows} == {"dvne"}
+    assert {row.model for row in found.rows} - {"node2vec", "line"} == {"dvne"}  # which stand beside it
 
 
 def test_what_the_tables_ask_for() -> None:

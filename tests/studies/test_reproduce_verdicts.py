@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from netfold.studies.reproduce import verdict
+from netfold.studies.reproduce import verdict, verdicts
 from netfold.studies.reproduce.table import RecordedRow, SeedSpread, beside_auc, number, summary
+from published_tables import TABLES
 
 
 @pytest.mark.parametrize(
@@ -104,3 +105,14 @@ def test_a_decline_stands_beside_its_auc() -> None:
         == "Adamic-Adar"
         == beside_auc(RecordedRow("", {}), "Adamic-Adar", "decline@5%")
     )
+
+
+def test_what_knows_less_does_not_win_by_losing_less() -> None:
+    """A decline of 0 at an AUC below ours is no win; at one above ours it is."""
+    table = next(t for t in TABLES if t.name == "dvne-cora-noise")
+    row, own = table.rows[0], {"decline@25%": 0.04, "AUC": 0.9}
+    for auc, rival in ((0.89, ""), (0.9, "PageRank, at AUC 0.9000")):
+        recorded = RecordedRow("", own, {}, {"PageRank": {"AUC": auc, "decline@25%": 0.0}})
+        found = verdicts(table, row, recorded, 1)
+        assert found["decline@25%"].rival == rival and (found["decline@25%"].winner is not None) == bool(rival)
+        assert found["AUC"].rival == "PageRank"

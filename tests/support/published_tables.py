@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from netfold.studies import reproduce
 from netfold.studies.reproduce import Recorded, RecordedRow, read_table, read_tables
+from netfold.studies.reproduce.table import COST
 
 ROOT = Path(__file__).parents[2]
 TABLES = read_tables(ROOT / "benchmarks" / "tables")
@@ -74,3 +76,8 @@ def written(folder: Path) -> reproduce.Table:
     path = folder / "tiny.toml"
     path.write_text(TEXT, encoding="utf-8")
     return read_table(path)
+
+
+def without_cost(cells: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Figures by method, but for what each cost: that differs from run to run."""
+    return {name: {figure: x for figure, x in row.items() if figure != COST} for name, row in cells.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from netfold.data.graph import Graph
 from netfold.data.paths import path_lengths
 from netfold.data.scaling import Scaling
 from netfold.evaluate.centralities import largest_eigenpair
+from netfold.evaluate.result import CpuSeconds
 from netfold.evaluate.scores import PairScores, RowScores
 
 __all__ = [
@@ -209,15 +210,26 @@ _ROUNDS = 30
 """Of subspace iteration, towards the leading eigenvectors."""
 
 
-def baseline_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
+def baseline_embeddings(graph: Graph, dim: int, seed: int = 0, spent: CpuSeconds | None = None) -> dict[str, Embedding]:
     """Vectors that cost about a second: spectral, and the truncated SVD of the normalised adjacency.
 
-    Where the graph has attributes, those of `attribute_embeddings` too.
+    Where the graph has attributes, those of `attribute_embeddings` too. What each costs is counted in `spent`.
     """
-    width = max(1, min(dim, graph.n_nodes - 1))
     methods = {"spectral": spectral_vectors, "normalised SVD": svd_vectors}
-    cheap = {name: Embedding(graph.nodes, of(graph, width, seed)) for name, of in methods.items()}
-    return cheap | attribute_embeddings(graph, dim, seed)
+    return _made(methods, graph, dim, seed, spent) | attribute_embeddings(graph, dim, seed)
+
+
+_Vectors = Callable[[Graph, int, int], npt.NDArray[np.float32]]
+
+
+def _made(
+    methods: Mapping[str, _Vectors], graph: Graph, dim: int, seed: int, spent: CpuSeconds | None
+) -> dict[str, Embedding]:
+    width, made = max(1, min(dim, graph.n_nodes - 1)), {}
+    for name, vectors in methods.items():
+        with (spent if spent is not None else CpuSeconds()).of(name):
+            made[name] = Embedding(graph.nodes, vectors(graph, width, seed))
+    return made
 
 
 ATTRIBUTE_STEPS = {"X alone": 0, "P²X": 2}
@@ -311,22 +323,21 @@ def main_directions(rows: SmoothedRows, dim: int, seed: int = 0) -> npt.NDArray[
     return directions
 
 
-def class_embeddings(graph: Graph, dim: int, seed: int = 0) -> dict[str, Embedding]:
+def class_embeddings(graph: Graph, dim: int, seed: int = 0, spent: CpuSeconds | None = None) -> dict[str, Embedding]:
     """Those and, for tasks of classes, the truncated SVD of the adjacency itself, and ProNE's propagation of one."""
-    width = max(1, min(dim, graph.n_nodes - 1))
-    more = {"plain SVD": Embedding(graph.nodes, plain_svd_vectors(graph, width, seed))}
+    more: dict[str, _Vectors] = {"plain SVD": plain_svd_vectors}
     if graph.n_edges > graph.n_self_loops:
-        more["ProNE"] = _prone(graph, width, seed)
-    return baseline_embeddings(graph, dim, seed) | more
+        more["ProNE"] = _prone
+    return baseline_embeddings(graph, dim, seed, spent) | _made(more, graph, dim, seed, spent)
 
 
-def _prone(graph: Graph, dim: int, seed: int) -> Embedding:
+def _prone(graph: Graph, dim: int, seed: int) -> npt.NDArray[np.float32]:
     from netfold.models import Spectral
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of eigenvectors that have not quite converged
         model = Spectral(matrix="prone", dim=dim, seed=seed, device="cpu").fit(graph, progress=False)
-    return model.embedding_
+    return model.embedding_.vectors
 
 
 def plain_svd_vectors(graph: Graph, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:

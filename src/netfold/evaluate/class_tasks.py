@@ -25,7 +25,7 @@ from netfold.evaluate.classes import (
     normalized,
     percent,
 )
-from netfold.evaluate.result import Result, embedding_of, name_of
+from netfold.evaluate.result import CpuSeconds, Result, embedding_of, name_of
 from netfold.evaluate.task import CLASS_RULES, CLASSIFIERS, NORMALIZE
 
 __all__ = [
@@ -98,8 +98,8 @@ def classification(
     if not is_between(C, 0, np.inf):
         raise InputError(f"C={C!r} is not a finite number above 0")
     parts, embedding = check_fractions(train), embedding_of(model)
-    known = classes_of_nodes(classes, embedding.nodes)
-    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    known, spent = classes_of_nodes(classes, embedding.nodes), CpuSeconds()
+    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed, spent) if baselines and graph is not None else {}
 
     def measured(scorer: ClassScorer) -> list[dict[str, float]]:
         return _rounds(scorer, known, parts, rule, repeats, seed)
@@ -107,9 +107,13 @@ def classification(
     def of_vectors(thing: Embedding) -> ClassScorer:
         return linear_scorer(thing[known.nodes].astype(np.float64), classifier, normalize, C)
 
-    rounds = {name: measured(of_vectors(x)) for name, x in {name_of(model): embedding, **cheap}.items()}
+    rounds = {name_of(model): measured(of_vectors(embedding))}
+    for name, x in cheap.items():
+        with spent.of(name):
+            rounds[name] = measured(of_vectors(x))
     if cheap:
-        rounds[MAJORITY] = measured(neighbor_scorer(Graph.of(graph), known.nodes))
+        with spent.of(MAJORITY):
+            rounds[MAJORITY] = measured(neighbor_scorer(Graph.of(graph), known.nodes))
         for name, near in _propagated_over(Graph.of(graph)).items():
             rounds[name] = measured(propagation_scorer(near, Graph.of(graph).positions(known.nodes)))
     if baselines:
@@ -119,7 +123,7 @@ def classification(
     protocol |= {"splits": "random nodes", "repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
     if baselines and graph is None:
         protocol["baselines of the graph"] = "none, as no graph was given"
-    return Result.of_rounds("classification", name_of(model), rounds, protocol)
+    return Result.of_rounds("classification", name_of(model), rounds, protocol, seconds=spent)
 
 
 def class_f1(truth: Bools, predicted: Bools) -> dict[str, float]:
@@ -298,21 +302,24 @@ def clustering(
     check_at_least_one(repeats=repeats, clusters=1 if clusters is None else clusters)
     embedding = embedding_of(model)
     known = classes_of_nodes(classes, embedding.nodes, one_each=True)
-    k = min(clusters or len(known.names), len(known.nodes))
-    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    k, spent = min(clusters or len(known.names), len(known.nodes)), CpuSeconds()
+    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed, spent) if baselines and graph is not None else {}
 
     def measured(thing: Any) -> list[dict[str, float]]:
         x = normalized(thing[known.nodes].astype(np.float64), normalize)
         starts = np.random.default_rng(seed).integers(1 << 31, size=repeats).tolist()
         return [agreement(known.codes, cluster_codes(x, k, start)) for start in starts]
 
-    rounds = {name: measured(x) for name, x in {name_of(model): embedding, **cheap}.items()}
+    rounds = {name_of(model): measured(embedding)}
+    for name, x in cheap.items():
+        with spent.of(name):
+            rounds[name] = measured(x)
     if baselines:
         rng = np.random.default_rng(seed)
         rounds["shuffled classes"] = [agreement(known.codes, rng.permutation(known.codes)) for _ in range(repeats)]
     protocol = {"clusters": k, "by": "k-means, best of 10 starts", "normalize": normalize} | known.facts
     protocol |= {"repeats": repeats, "±": "standard deviation over repeats", "seed": seed}
-    return Result.of_rounds("clustering", name_of(model), rounds, protocol)
+    return Result.of_rounds("clustering", name_of(model), rounds, protocol, seconds=spent)
 
 
 def cluster_codes(vectors: Floats, k: int, seed: int) -> Ints:
@@ -367,11 +374,14 @@ def visualization(
         at, divergence = _mapped(thing, nodes_shown, perplexity, normalize, seed)
         return {"KL": divergence} | ({_ACCURACY: _neighbors_right(at[points], codes)} if len(points) > 1 else {})
 
-    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed) if baselines and graph is not None else {}
+    spent, rest = CpuSeconds(), dict[str, dict[str, float]]()
+    cheap = class_embeddings(Graph.of(graph), embedding.dim, seed, spent) if baselines and graph is not None else {}
+    for name, x in cheap.items():
+        with spent.of(name):
+            rest[name] = measured(x)
     protocol = {"map": "t-SNE begun with principal components", "perplexity": perplexity, "normalize": normalize}
     protocol |= {"nodes": len(nodes_shown)} | facts | {"seed": seed}
-    rest = {name: measured(x) for name, x in cheap.items()}
-    return Result("visualization", name_of(model), measured(embedding), protocol, rest, {}, ("KL",))
+    return Result("visualization", name_of(model), measured(embedding), protocol, rest, {}, ("KL",), seconds=spent)
 
 
 def visualization_points(

@@ -17,7 +17,7 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
-from netfold.evaluate.result import Result, embedding_of, facts_in_words, name_of
+from netfold.evaluate.result import CpuSeconds, Result, embedding_of, facts_in_words, name_of
 from netfold.evaluate.scores import separation
 from netfold.evaluate.task import AGGREGATES, SAMPLERS
 from netfold.evaluate.tuples import Codes, Order, TupleIndex, coded_edges, coded_like, decoded, stacked
@@ -124,7 +124,8 @@ def held_out_hyperedges(
         every = hyperedges(model, split.test, duplicates="keep", **options)
         figures |= _with_seen(every.figures)
         cheap = {name: row | _with_seen(every.baselines[name]) for name, row in cheap.items()}
-    return Result("hyperedges", unseen.name, figures, {**split.protocol, **unseen.protocol}, cheap)
+    protocol = {**split.protocol, **unseen.protocol}
+    return Result("hyperedges", unseen.name, figures, protocol, cheap, seconds=unseen.seconds)
 
 
 def _with_seen(figures: Mapping[str, float]) -> dict[str, float]:
@@ -383,12 +384,17 @@ def hyperedges(
     protocol = {"positives": len(positives), "negatives": chosen, "count of negatives": len(wrong)}
     protocol |= {f"in the training data ({duplicates})": int(seen.sum())}
     protocol |= {f"repeated in the test data ({duplicates})": int((~first & ~seen).sum())}
+    spent, others = CpuSeconds(), dict[str, dict[str, float]]()
+    for name, scorer in cheap.items():
+        with spent.of(name):
+            others[name] = separation(scorer(positives), scorer(wrong))
     return Result(
         "hyperedges",
         name_of(model),
         separation(score(positives), score(wrong)),
         protocol | _how(model, aggregate) | {"seed": seed},
-        {name: separation(scorer(positives), scorer(wrong)) for name, scorer in cheap.items()},
+        others,
+        seconds=spent,
     )
 
 

@@ -19,7 +19,7 @@ from netfold.evaluate.baselines import ATTRIBUTE_STEPS, baseline_embeddings, pai
 from netfold.evaluate.classes import percent
 from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
-from netfold.evaluate.result import Result, embedding_of, name_of
+from netfold.evaluate.result import CpuSeconds, Result, embedding_of, name_of
 from netfold.evaluate.scores import (
     PairScores,
     available_scores,
@@ -102,7 +102,8 @@ def link_prediction(
     ranking = questions.rank(scores)
     figures = questions.compared(scores) | questions.ranked(ranking)
     dim = embedding_of(model).dim
-    others, sampled = questions.baselines(dim, of_vectors(score), seed) if baselines else ({}, {})
+    spent = CpuSeconds()
+    others, sampled = questions.baselines(dim, of_vectors(score), seed, spent) if baselines else ({}, {})
     chosen: dict[str, Any] = {"score": score}
     if was_chosen and hasattr(model, "pair_score_"):
         chosen["score chosen by"] = "a fit without a tenth of the training links"
@@ -116,7 +117,7 @@ def link_prediction(
         left_out = [x for x in figures if x not in others["shortest path"]]
         protocol["shortest path left out (too many steps) of"] = left_out
     protocol |= {f"{name} by a sample": words for name, words in sampled.items()}
-    return Result("link prediction", name_of(model), figures, protocol, others, ranking.interval)
+    return Result("link prediction", name_of(model), figures, protocol, others, ranking.interval, seconds=spent)
 
 
 Cheap = tuple[dict[str, dict[str, float]], dict[str, str]]
@@ -157,21 +158,24 @@ class _Questions:
         hit_rates = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
         return ranking.figures(self.k) | hit_rates | {"MRR": float((1 / ranking.places).mean())}
 
-    def baselines(self, dim: int, score: str, seed: int) -> Cheap:
+    def baselines(self, dim: int, score: str, seed: int, spent: CpuSeconds) -> Cheap:
         """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width.
 
         Also, of those that had to be sampled, what of.
         """
         train = self.split.train
-        vectors = baseline_embeddings(train, dim, seed)
+        vectors = baseline_embeddings(train, dim, seed, spent)
         cheap = pair_scorers(train, bipartite=self.split.whole.sides is not None)
         cheap |= {name: pair_scores(x, train, score) for name, x in vectors.items()}
         costs = {name: getattr(x, "cost", 0) for name, x in cheap.items()}
         if self.averaged:
             own = ATTRIBUTE_STEPS.keys()
             cheap = {name: isolated_as_average(x, train, attributed=name in own) for name, x in cheap.items()}
-        sampled: dict[str, str] = {}
-        return {name: self._cheaply(name, x, costs[name], seed, sampled) for name, x in cheap.items()}, sampled
+        rows, sampled = dict[str, dict[str, float]](), dict[str, str]()
+        for name, x in cheap.items():
+            with spent.of(name):
+                rows[name] = self._cheaply(name, x, costs[name], seed, sampled)
+        return rows, sampled
 
     def _cheaply(
         self, name: str, scores: PairScores, cost: int, seed: int, sampled: dict[str, str]
@@ -228,7 +232,7 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
 
     >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]
     >>> from netfold.data.embedding import Embedding
-    >>> choose_pair_score(lambda graph: Embedding(range(10), [[1, 0]] * 5 + [[9, 0]] * 5), two)
+    >>> choose_pair_score(lambda graph: Embedding(range(10), [[9, 0]] * 5 + [[1, 0]] * 5), two)
     'distance'
     """
     whole = Graph.of(graph)
@@ -333,8 +337,11 @@ def reconstruction(
     score = chosen_score("reconstruction", model, score)
     scores = pair_scores(model, known, score)
     own = ranked(scores)
-    cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed, len(rows)) if baselines else {}
-    others = {name: ranked(x).figures(k) | separated(x) for name, x in cheap.items()}
+    spent, others = CpuSeconds(), dict[str, dict[str, float]]()
+    cheap = _baselines(known, embedding_of(model).dim, of_vectors(score), seed, len(rows), spent) if baselines else {}
+    for name, x in cheap.items():
+        with spent.of(name):
+            others[name] = ranked(x).figures(k) | separated(x)
     protocol: dict[str, Any] = {
         "score": score,
         "ranked": f"all ordered pairs but the diagonal{_of_sides(known)}",
@@ -346,7 +353,8 @@ def reconstruction(
         protocol["±"] = "half of the 95% confidence interval over sampled nodes"
     if cheap and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
-    return Result("reconstruction", name_of(model), own.figures(k) | separated(scores), protocol, others, own.interval)
+    figures = own.figures(k) | separated(scores)
+    return Result("reconstruction", name_of(model), figures, protocol, others, own.interval, seconds=spent)
 
 
 def _negatives(graph: Graph, kind: str, per_positive: int, seed: int) -> Negatives | None:
@@ -361,14 +369,14 @@ _EDGE_ITSELF = ("shortest path", "personalised PageRank", "Katz")
 """Whose walks of one step are the edges."""
 
 
-def _baselines(graph: Graph, dim: int, score: str, seed: int, nodes: int) -> dict[str, PairScores]:
+def _baselines(graph: Graph, dim: int, score: str, seed: int, nodes: int, spent: CpuSeconds) -> dict[str, PairScores]:
     """Those that can be asked from so many nodes in about half a minute and do not read off the edge itself."""
     scorers = {
         name: x
         for name, x in pair_scorers(graph, bipartite=graph.sides is not None).items()
         if name not in _EDGE_ITSELF and nodes * getattr(x, "cost", 0) <= _MOST_PRODUCTS
     }
-    vectors = baseline_embeddings(graph, dim, seed)
+    vectors = baseline_embeddings(graph, dim, seed, spent)
     return scorers | {name: pair_scores(x, graph, score) for name, x in vectors.items()}
 
 
@@ -416,16 +424,19 @@ def noise_robustness(
     def round_of(scorer: GraphScorer) -> list[dict[str, float]]:
         return [_round(scorer, whole, parts, held_out, keep, seed + i) for i in range(repeats)]
 
-    of_model = round_of(own)
+    of_model, spent = round_of(own), CpuSeconds()
     used, name = chosen_score("noise-robustness", fitted[0], score), name_of(fitted[0])
     cheap = _noise_baselines(fitted[0], whole, used, seed) if baselines else {}
-    rounds = {name: of_model} | {other: round_of(x) for other, x in cheap.items()}
+    rounds = {name: of_model}
+    for other, x in cheap.items():
+        with spent.of(other):
+            rounds[other] = round_of(x)
     protocol = {"held out": held_out, "keep": keep, "noise": "uniform non-edges added to the training graph"}
     protocol |= {"score": used, "negatives": "uniform, as many as held-out edges", "repeats": repeats, "seed": seed}
     if repeats > 1:
         protocol["±"] = "standard deviation over repeats"
     declines = [x for x in of_model[0] if x != "AUC"]
-    return Result.of_rounds("noise robustness", name, rounds, protocol, declines)
+    return Result.of_rounds("noise robustness", name, rounds, protocol, declines, spent)
 
 
 def with_noise(graph: Graph, pairs: Pairs, seed: int = 0) -> Graph:

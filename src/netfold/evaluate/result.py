@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
 
-__all__ = ["Result", "embedding_of", "facts_in_words", "judged", "name_of", "standing"]
+__all__ = ["CpuSeconds", "Result", "embedding_of", "facts_in_words", "judged", "name_of", "standing"]
 
 
 def standing(ours: Sequence[float], theirs: Sequence[float], *, smaller: bool = False) -> str:
@@ -44,6 +46,17 @@ def judged(difference: float, error: float) -> str:
     return "above" if difference > 0 else "below"
 
 
+class CpuSeconds(dict[str, float]):
+    """What was spent under each name, in seconds of the processor."""
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Count what is done here under a name, beside what was counted before."""
+        start = time.process_time()
+        yield
+        self[name] = self.get(name, 0.0) + time.process_time() - start
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """Figures with the protocol that they depend on, beside those of cheap baselines under the same protocol.
@@ -69,6 +82,8 @@ class Result:
     smaller_is_better: Collection[str] = ()
     rounds: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     """Where there were repeats: by method and figure the values of all, on the same splits."""
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """What baselines cost, made and measured, where it was counted: seconds of the processor."""
 
     @staticmethod
     def of_rounds(
@@ -77,6 +92,7 @@ class Result:
         rounds: Mapping[str, Sequence[Mapping[str, float]]],
         protocol: Mapping[str, Any],
         smaller_is_better: Collection[str] = (),
+        seconds: Mapping[str, float] | None = None,
     ) -> Result:
         """The means of what each method did in rounds, alike for all; `name` is the thing given.
 
@@ -89,7 +105,7 @@ class Result:
         deviations = {x: _deviation(values) for x, values in own.items() if len(values) > 1}
         cheap = {method: row for method, row in means.items() if method != name}
         several = by_figure if len(rounds[name]) > 1 else {}
-        return Result(task, name, means[name], protocol, cheap, deviations, smaller_is_better, several)
+        return Result(task, name, means[name], protocol, cheap, deviations, smaller_is_better, several, seconds or {})
 
     def level_with(self, figure: str) -> list[str]:
         """The methods that are level with the best one in a figure, by two standard errors over its rounds."""

@@ -61,10 +61,17 @@ class RBM:
     hidden: Tensor
 
     @classmethod
-    def start(cls, n_visible: int, n_hidden: int, generator: torch.Generator, scale: float = 0.01) -> RBM:
-        """Small random weights, no biases."""
-        weight = scale * torch.randn(n_visible, n_hidden, generator=generator)
-        return cls(weight, torch.zeros(n_visible), torch.zeros(n_hidden))
+    def start(
+        cls,
+        n_visible: int,
+        n_hidden: int,
+        generator: torch.Generator,
+        scale: float = 0.01,
+        device: torch.device | str = "cpu",
+    ) -> RBM:
+        """Small random weights, the same on every device; no biases."""
+        weight = scale * torch.randn(n_visible, n_hidden, generator=generator).to(device)
+        return cls(weight, torch.zeros(n_visible, device=device), torch.zeros(n_hidden, device=device))
 
     def up(self, v: Tensor) -> Tensor:
         """p(h = 1 | v)."""
@@ -73,11 +80,16 @@ class RBM:
     def divergence(self, v: Tensor, generator: torch.Generator) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
         """One step of contrastive divergence on m rows: the directions for W, b, c, and the sum of squared errors."""
         h = self.up(v)
-        drawn = torch.bernoulli(h, generator=generator)
+        drawn = _drawn(h, generator)
         again = torch.sigmoid(torch.addmm(self.visible, drawn, self.weight.T))
         h_again = self.up(again)
         directions = (v.T @ h - again.T @ h_again, (v - again).sum(0), (h - h_again).sum(0))
         return directions, (v - again).square().sum()
+
+
+def _drawn(chances: Tensor, generator: torch.Generator) -> Tensor:
+    """1 with each of these chances, else 0: drawn where the generator is, so that one of the CPU serves all devices."""
+    return torch.bernoulli(chances.to(generator.device), generator=generator).to(chances.device)
 
 
 class SparseRBM(RBM):
@@ -98,7 +110,7 @@ class SparseRBM(RBM):
         """As `RBM.divergence`, with the mean reconstruction."""
         assert isinstance(v, SparseRows)
         h = self.up(v)
-        drawn = torch.bernoulli(h, generator=generator)
+        drawn = _drawn(h, generator)
         gram, bias = self.weight.T @ self.weight, self.visible @ self.weight
         h_again = torch.sigmoid(torch.addmm(bias + self.hidden, drawn, gram))
         weight = v.transposed_matmul(h)
@@ -161,10 +173,10 @@ def deep_belief_network(
 ) -> list[RBM]:
     """A stack of RBMs (Hinton, Osindero, Teh 2006), each trained on what the one below makes of the rows.
 
-    `parts` are the rows, a batch each. The lowest units have unit variance, so the caller divides the rows by the root
-    mean square of all their entries, zeros included: see `unit_scale`.
+    `parts` are the rows, a batch each; the stack is where they are. The lowest units have unit variance, so the caller
+    divides the rows by the root mean square of all their entries, zeros included: see `unit_scale`.
     """
-    n, n_visible = sum(map(len, parts)), parts[0].width
+    n, n_visible, device = sum(map(len, parts)), parts[0].width, parts[0].values.device
     stack: list[RBM] = []
 
     def seen_through(rows: SparseRows) -> Tensor | SparseRows:
@@ -175,9 +187,9 @@ def deep_belief_network(
 
     for layer, width in enumerate(widths):
         if layer == 0:
-            rbm, lr = SparseRBM.start(n_visible, width, generator, 0.001), 0.003
+            rbm, lr = SparseRBM.start(n_visible, width, generator, 0.001, device), 0.003
         else:
-            rbm, lr = RBM.start(widths[layer - 1], width, generator, 0.1), 0.01
+            rbm, lr = RBM.start(widths[layer - 1], width, generator, 0.1, device), 0.01
         inputs = [partial(seen_through, rows) for rows in parts]
         contrastive_divergence(rbm, inputs, n, generator, epochs=epochs, lr=lr, report=partial(report, layer))
         stack.append(rbm)

@@ -298,7 +298,7 @@ class SDNE(Embedder["SDNENetwork"]):
             block = network.scaled(data.attributes.block)
         if not resumed:
             report = progress.note("RBM of layer {}, epoch {}: squared error a node {:.4g}")
-            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report, block)
+            start_network(network, rows, self.init, (self._generator(0), self._generator(1)), report, block, device)
         network.to(device)
         if self.tables == "bfloat16":
             network.keep_tables(torch.bfloat16)

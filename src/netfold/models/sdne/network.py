@@ -458,8 +458,12 @@ def start_network(
     generators: tuple[torch.Generator, torch.Generator],
     report: Callable[[int, int, float], None],
     block: Block | None = None,
+    device: torch.device | str = "cpu",
 ) -> None:
-    """A random start, and then how it is pre-trained on the rows: "svd", "dbn" or "none"; `block` is beside them."""
+    """A random start, and then how it is pre-trained on the rows: "svd", "dbn" or "none"; `block` is beside them.
+
+    A deep belief network is trained on `device`: it costs about as much as the autoencoder.
+    """
     typical = float(matrix.multiply(matrix).sum()) / matrix.shape[0]  # Σ_j x_ij² of a usual row
     if block is None:
         network.start(generators[0], typical)
@@ -467,7 +471,7 @@ def start_network(
         network.start(generators[0], typical + row_squares(block.values))
         matrix = side_by_side(matrix, block)
     if how == "dbn":
-        start_from_dbn(network, matrix, generators[1], report)
+        start_from_dbn(network, matrix, generators[1], report, device)
     elif how == "svd":
         start_from_svd(network, matrix, generators[1], block)
     if block is not None:  # a column without entries says nothing, and stays at 0
@@ -486,10 +490,11 @@ def start_from_dbn(
     matrix: sparse.csr_array,
     generator: torch.Generator,
     report: Callable[[int, int, float], None],
+    device: torch.device | str = "cpu",
 ) -> None:
     """Unroll a deep belief network into the autoencoder: each RBM upwards in the encoder, downwards in the decoder."""
     sizes = parts(matrix.shape[0], max(512, math.ceil(matrix.shape[0] / 8)))
-    rows = [SparseRows.from_scipy(matrix[part]) for part in sizes]
+    rows = [SparseRows.from_scipy(matrix[part], device=device) for part in sizes]
     unit = unit_scale(rows)
     widths = [network.first.table.shape[1], *(w.shape[1] for w in network.encoder.weights)]
     scaled = [p.with_values(p.values / unit) for p in rows]

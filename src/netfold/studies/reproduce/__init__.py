@@ -128,8 +128,9 @@ def _values(figures: Mapping[str, list[float]]) -> dict[str, tuple[float, ...]]:
 
 
 def _by_figure(table: Table, seeds: list[Mapping[str, float]]) -> dict[str, list[float]]:
-    """The values of each of the table's figures that every seed has."""
-    columns = {figure: [x.get(figure, math.nan) for x in seeds] for figure in table.figures}
+    """The values of each of the table's figures that every seed has, and what it cost, which is no figure of all."""
+    names = dict.fromkeys((*table.figures, COST))
+    columns = {figure: [x.get(figure, math.nan) for x in seeds] for figure in names}
     return {figure: values for figure, values in columns.items() if not any(map(math.isnan, values))}
 
 

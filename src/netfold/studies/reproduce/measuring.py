@@ -61,7 +61,7 @@ def rows_together(table: Table, *, quick: bool) -> list[tuple[Row, ...]]:
 def sources(table: Table, *, quick: bool) -> dict[str, str]:
     """For each row the row that its baselines are measured with: the first of the table that has the same ones.
 
-    Baselines depend on the protocol and on the width of the vectors; those about new nodes, on the vectors themselves.
+    Baselines depend on the protocol and on the width of the vectors; those that start from a model's own, on the model.
     """
     first: dict[str, str] = {}
     return {row.name: first.setdefault(_baselines(table, row, quick=quick), row.name) for row in table.rows}
@@ -76,7 +76,7 @@ def _baselines(table: Table, row: Row, *, quick: bool) -> str:
     arguments = arguments_of_row(table, row, quick=quick)
     if row.base:
         return key(arguments, table.bases[row.base].model, table.bases[row.base].config)
-    if task_named(table.task.name).split == "nodes":
+    if task_named(table.task.name).baselines == "own":
         return key(arguments, row.model, row.config)
     return key(arguments, _width(row, table.quick_config(row.model) if quick else {}))
 
@@ -144,7 +144,7 @@ def measured_baselines(table: Table, how: Run, seed: int) -> Iterator[tuple[str,
         arguments = _for_vectors(table, row, arguments_of_row(table, row, quick=how.quick))
         question = _case(table, shared, arguments)
         result = question.evaluate(_random_vectors(question, _width(row, {}), seed), baselines=True)
-        yield row.name, {name: _plain(cells) for name, cells in result.baselines.items()}
+        yield row.name, _beside(result)
 
 
 def _random_vectors(question: Case, dim: int, seed: int) -> Embedding:
@@ -235,8 +235,14 @@ def _of_row(table: Table, row: Row, how: Run, shared: _Shared, *, baselines: boo
     how.say(f"{table.name}, seed {seed}: {row.name} is evaluated")
     result = fitted.evaluate(baselines=baselines)
     _check_result(table, result, quick=how.quick)
-    beside = {name: _plain(cells) for name, cells in result.baselines.items()} if baselines else {}
+    beside = _beside(result) if baselines else {}
     return Measured({**_plain(result.figures), COST: fitted.cost}, beside, fitted.training)
+
+
+def _beside(result: Result) -> dict[str, dict[str, float]]:
+    """The figures of each baseline, and what it cost where that was counted."""
+    spent = {name: {COST: x} for name, x in result.seconds.items()}
+    return {name: _plain(cells) | spent.get(name, {}) for name, cells in result.baselines.items()}
 
 
 def _case(table: Table, shared: _Shared, arguments: dict[str, Any]) -> Case:

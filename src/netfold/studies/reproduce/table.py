@@ -53,7 +53,11 @@ SeedValues = Mapping[str, tuple[float, ...]]
 """SeedValues of a figure, one for each seed."""
 
 COST = "fit CPU-s"
-"""The figure that every row has beside those of its task: seconds of processor time that the fit took."""
+"""The figure that every row has beside those of its task: seconds of processor time that the fit took. Of a baseline,
+what it took to make and to measure it."""
+
+_DECLINE = "decline@"
+"""Begins the name of a figure about noise: the part of AUC that is lost."""
 
 GAP = " gap closed"
 """Ends the name of a figure about new nodes: how far a row has come from LocalAvg's figure to the rerun's."""
@@ -371,13 +375,17 @@ def verdict(
 
 
 def ranked_baselines(measured: RecordedRow, figure: str, *, smaller: bool = False) -> list[tuple[str, float]]:
-    """The baselines that have a figure, with their numbers, the best first."""
-    values = {name: cells[figure] for name, cells in measured.baselines.items() if figure in cells}
+    """The baselines that have a figure, with their numbers, the best first; none are ranked by what they cost."""
+    rivals = measured.baselines if figure != COST else {}
+    values = {name: cells[figure] for name, cells in rivals.items() if figure in cells}
     return sorted(values.items(), key=lambda item: item[1], reverse=not smaller)
 
 
 def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = None) -> dict[str, Verdict]:
-    """The verdict on each figure that a row gave, over so many seeds (those that the table says, where not given)."""
+    """The verdict on each figure that a row gave, over so many seeds (those that the table says, where not given).
+
+    Of declines only those baselines are rivals that know as much without noise: what knows little loses little.
+    """
     published = table.published.get(row.published, {})
     count = seeds or (len(table.recorded.seeds) if table.recorded else 1)
     return {
@@ -385,7 +393,11 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
             measured.mean[figure],
             published=published.get(figure),
             target=row.target.get(figure),
-            baselines={beside_auc(measured, name, figure): x for name, x in ranked_baselines(measured, figure)},
+            baselines={
+                beside_auc(measured, name, figure): x
+                for name, x in ranked_baselines(measured, figure)
+                if _knows_as_much(measured, name, figure)
+            },
             smaller=table.smaller(figure),
             spread=_spread(measured, figure, count),
         )
@@ -401,10 +413,15 @@ def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
     return SeedSpread(error, own, {beside_auc(measured, name, figure): x for name, x in known.items()})
 
 
+def _knows_as_much(measured: RecordedRow, baseline: str, figure: str) -> bool:
+    own, theirs = measured.mean.get("AUC"), measured.baselines[baseline].get("AUC")
+    return not figure.startswith(_DECLINE) or own is None or theirs is None or theirs >= own
+
+
 def beside_auc(measured: RecordedRow, baseline: str, figure: str) -> str:
     """A baseline's name with its AUC, where the figure is a decline of that: what knows little loses little."""
     auc = measured.baselines.get(baseline, {}).get("AUC")
-    return f"{baseline}, at AUC {number(auc)}" if figure.startswith("decline@") and auc is not None else baseline
+    return f"{baseline}, at AUC {number(auc)}" if figure.startswith(_DECLINE) and auc is not None else baseline
 
 
 def summary(all_of_them: Iterable[Verdict]) -> str:
