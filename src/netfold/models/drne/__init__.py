@@ -258,10 +258,10 @@ class DRNE(Embedder["DRNENetwork"]):
             passed.copy_(vectors)
         if self._reads_out:
             self.network_.said.copy_(self.network_.read_out(self.network_.aggregate(drawn, rounds[0])))
-        vectors = self._as_long(self._chosen(rounds), data.linked)
+        chosen = self._as_long(self._chosen(rounds), data.linked)
         if self.vectors == "readout":
-            vectors = self._with_said(vectors, self.network_.said, data.linked)
-        return Embedding(data.graph.nodes, vectors)
+            chosen = self._with_said(chosen, self.network_.said, data.linked)
+        return Embedding(data.graph.nodes, chosen)
 
     def _with_said(
         self, vectors: npt.NDArray[np.float32], own: Tensor, near: sparse.csr_array
