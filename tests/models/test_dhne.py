@@ -143,6 +143,7 @@ def test_every_option_is_explained_and_set_here():
         {"scale": "binary"},
         {"row_damping": 0.0},
         {"hold_out": False},
+        {"repeated": "once"},
         {"dropout": 0.5},
         {"optimizer": "sgd", "lr": 1e-3},
         {"schedule": "linear"},
@@ -156,6 +157,32 @@ def test_every_option_changes_what_is_learned(changed):
     edges = triples().edges
     assert np.isfinite(other.embedding_.vectors).all()
     assert not np.allclose(plain.score(edges), other.score(edges))
+
+
+@zoo
+def test_once_is_a_fit_to_each_hyperedge_once(kind, tmp_path):
+    """Copies, in another order where that has no meaning, change nothing: not to the bit."""
+    plain = ZOO[kind]()
+    again, others = [], []
+    for of_kind in plain.kinds:
+        alike = not of_kind.ordered and len(set(of_kind.types)) == 1
+        first = {
+            tuple(sorted(row)) if alike else tuple(row): i
+            for i, row in reversed(list(enumerate(of_kind.rows.tolist())))
+        }
+        rows = of_kind.rows[sorted(first.values())]
+        again.append((of_kind.roles, of_kind.types, rows))
+        others.append(
+            (of_kind.roles, of_kind.types, np.concatenate([rows, rows[::2], rows[:3, ::-1] if alike else rows[:3]]))
+        )
+    parts = {"nodes": plain.nodes, "node_types": plain.node_types}
+    few, many = (Hypergraph.from_kinds(kinds, **parts) for kinds in (again, others))
+    one, other = fit(few, counts=True), fit(many, counts=True, repeated="once")
+    assert np.array_equal(one.embedding_.vectors, other.embedding_.vectors)
+    assert np.array_equal(one.score(few.edges), other.score(few.edges))
+    assert not np.array_equal(one.score(few.edges), fit(many, counts=True).score(few.edges))
+    other.save(tmp_path / "m.netfold")
+    assert nf.load(tmp_path / "m.netfold").repeated == "once"
 
 
 @pytest.mark.parametrize(("few", "wanted"), [(62, (120, 16, 0.3, "binary", 0.003)), (61, (20, 64, 10.0, "log", 0.01))])

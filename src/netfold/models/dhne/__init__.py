@@ -214,6 +214,12 @@ class DHNE(Embedder["DHNENetwork"]):
         "whether the encoder sees rows of A without the hyperedges of the step (a tenth of all at most), as it "
         "will see those of hyperedges that are not known yet",
     )
+    repeated: str = option(
+        "each",
+        "how a hyperedge counts that is there several times: as often (the chapter's sums), or once, so that hold_out "
+        "hides it with all of its copies, as where hyperedges that are not known yet are to be found",
+        choices=("each", "once"),
+    )
     dropout: float = option(
         0.3,
         "share of a row's entries dropped before encoding, drawn anew each step, which the decoder must write all the "
@@ -293,6 +299,7 @@ class DHNE(Embedder["DHNENetwork"]):
         from netfold.data.hypergraph import Hypergraph
         from netfold.embedder.attributes import attribute_rows, later_attribute_rows
         from netfold.models.dhne.scores import check_types
+        from netfold.models.dhne.tuples import each_once
 
         whole = Hypergraph.from_tuples(graph) if isinstance(graph, (list, tuple)) else graph
         if not isinstance(whole, Hypergraph):
@@ -307,6 +314,8 @@ class DHNE(Embedder["DHNENetwork"]):
             raise InputError("DHNE learns vectors of its own; embedding= is for DepthLGP")
         if later:
             check_types(whole, self.network_, self.embedding_.nodes)
+        if self.repeated == "once":
+            whole = each_once(whole)
         return _Counted(whole, attributes=own, pairs=self.counts, device=self.device)
 
     def _reads_attributes(self) -> bool:

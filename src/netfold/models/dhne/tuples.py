@@ -24,7 +24,7 @@ from netfold.learn.draws import uniform
 if TYPE_CHECKING:
     from netfold.data.hypergraph import Hypergraph, Kind
 
-__all__ = ["Form", "Places", "Schema", "TupleNegatives", "TupleSet", "TypeNoise", "possible_tuples"]
+__all__ = ["Form", "Places", "Schema", "TupleNegatives", "TupleSet", "TypeNoise", "each_once", "possible_tuples"]
 
 _LARGEST = 1 << 62
 _ROUNDS = 100
@@ -147,6 +147,25 @@ def _form(value: Any, n_types: int) -> Form:
     if not good or not all(0 <= t < n_types for t in types):
         raise TypeError(f"a kind is described by {reprlib.repr(value)}")
     return Form(tuple(roles), tuple(types), ordered)
+
+
+def each_once(hypergraph: Hypergraph) -> Hypergraph:
+    """With all nodes, and each hyperedge once, in whatever order its copies name nodes that may change places.
+
+    >>> from netfold.data.hypergraph import Hypergraph
+    >>> each_once(Hypergraph.from_tuples([("a", "b"), ("b", "a"), ("a", "c")]))
+    Hypergraph(3 nodes, 2 edges)
+    """
+    schema, kinds = Schema.of(hypergraph), []
+    for kind in hypergraph.kinds:
+        form, order = schema.place(kind, hypergraph.types)
+        rows = kind.rows[:, order]
+        for positions in schema.forms[form].alike:
+            rows[:, positions] = np.sort(rows[:, positions], axis=1)
+        first = np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        kinds.append((kind.roles, kind.types, kind.rows[first]))
+    same: Any = {"node_types": hypergraph.type_codes, "types": hypergraph.types, "attributes": hypergraph.attributes}
+    return type(hypergraph).from_kinds(kinds, nodes=hypergraph.nodes, **same)
 
 
 class Places:

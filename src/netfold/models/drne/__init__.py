@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DRNE"]
 
+_SAID = 4
+"""Columns of degrees that are read out."""
+
 
 class _Neighbors(Input):
     """A graph, and its links as DRNE reads them."""
@@ -94,9 +97,10 @@ class DRNE(Embedder["DRNENetwork"]):
     )
     vectors: str = option(
         "last",
-        "what a node is given: the last round's vector, or X and those of all rounds side by side, each of them "
-        "dim / (rounds + 1) wide",
-        choices=("last", "all"),
+        "what a node is given: the last round's vector; X and those of all rounds side by side, each of them "
+        "dim / (rounds + 1) wide; or the same, 4 narrower in all, and what L_reg's MLP says of degrees (readout: the "
+        "node's, its logarithm, the mean and the sum of its neighbors')",
+        choices=("last", "all", "readout"),
     )
     length: str = option(
         "learned",
@@ -167,7 +171,13 @@ class DRNE(Embedder["DRNENetwork"]):
     # ---------------------------------------------------------------- over several ranks
 
     def _unspread(self, *, directed: bool = False) -> str:
-        return "length='readout' reads what neighbors on other ranks say" if self.length == "readout" else ""
+        named = f"length={self.length!r}" if self.length == "readout" else f"vectors={self.vectors!r}"
+        return f"{named} reads what neighbors on other ranks say" if self._reads_out else ""
+
+    @property
+    def _reads_out(self) -> bool:
+        """Whether vectors need what L_reg's MLP says."""
+        return "readout" in (self.length, self.vectors)
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         from netfold.learn.training import Block
@@ -190,7 +200,15 @@ class DRNE(Embedder["DRNENetwork"]):
 
     def _width(self) -> int:
         """Numbers of a node in X."""
-        return self.dim // (self.rounds + 1) if self.vectors == "all" else self.dim
+        return (self.dim - self._beside()) // self._parts()
+
+    def _parts(self) -> int:
+        """How many vectors of that width a node is given."""
+        return 1 if self.vectors == "last" else self.rounds + 1
+
+    def _beside(self) -> int:
+        """Numbers of a node beside those."""
+        return _SAID if self.vectors == "readout" else 0
 
     def _steps(self, nodes: int) -> int:
         from netfold.models.drne.batches import steps_of
@@ -212,17 +230,18 @@ class DRNE(Embedder["DRNENetwork"]):
         from netfold.embedder.attributes import scaling_tables, width_of
         from netfold.models.drne.network import DRNENetwork
 
-        parts = self.rounds + 1 if self.vectors == "all" else 1
-        if self.dim % parts:
+        parts, beside = self._parts(), self._beside()
+        if self.dim <= beside or (self.dim - beside) % parts:
+            wanted = f"{beside} more than a multiple" if beside else "a multiple"
             raise InputError(
-                f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors='all' and "
-                f"rounds={self.rounds} take a multiple of {parts}"
+                f"dim={self.dim} cannot be parted among X and {self.rounds} round(s); with vectors={self.vectors!r} "
+                f"and rounds={self.rounds} take {wanted} of {parts}"
             )
-        more: dict[str, Any] = {"lambda_": self.lambda_, "rounds": self.rounds, "readout": self.length == "readout"}
+        more: dict[str, Any] = {"lambda_": self.lambda_, "rounds": self.rounds, "readout": self._reads_out}
         if "attributes" not in facts:
-            return DRNENetwork(facts["n_nodes"], self.dim // parts, **more)
+            return DRNENetwork(facts["n_nodes"], self._width(), **more)
         more |= {"attributes": width_of(facts["attributes"])[0], "attribute_weight": self.attribute_weight}
-        network = DRNENetwork(facts["n_nodes"], self.dim // parts, **more)
+        network = DRNENetwork(facts["n_nodes"], self._width(), **more)
         network.scaling = scaling_tables(facts["attributes"], self.dim)
         return network
 
@@ -237,9 +256,24 @@ class DRNE(Embedder["DRNENetwork"]):
             rounds.append(self.network_.aggregate(drawn, rounds[-1]))
         for passed, vectors in zip(self.network_.passed, rounds[1:], strict=False):
             passed.copy_(vectors)
-        if self.length == "readout":
+        if self._reads_out:
             self.network_.said.copy_(self.network_.read_out(self.network_.aggregate(drawn, rounds[0])))
-        return Embedding(data.graph.nodes, self._as_long(self._chosen(rounds), data.linked))
+        chosen = self._as_long(self._chosen(rounds), data.linked)
+        if self.vectors == "readout":
+            chosen = self._with_said(chosen, self.network_.said, data.linked)
+        return Embedding(data.graph.nodes, chosen)
+
+    def _with_said(
+        self, vectors: npt.NDArray[np.float32], own: Tensor, near: sparse.csr_array
+    ) -> npt.NDArray[np.float32]:
+        """The vectors of nodes of whom this is said (m), with these known neighbors (m x n), and columns of it."""
+        import numpy as np
+
+        from netfold.models.drne.batches import said_columns
+
+        known = self.network_.said.numpy(force=True)
+        columns = said_columns(own.numpy(force=True), near, known, float(self.network_.degrees.max()))
+        return np.concatenate([vectors, columns], axis=1)
 
     def _as_long(self, vectors: npt.NDArray[np.float32], near: sparse.csr_array) -> npt.NDArray[np.float32]:
         """The vectors of nodes with these known neighbors (m x n) at the length that they are to have: m x d."""
@@ -268,13 +302,16 @@ class DRNE(Embedder["DRNENetwork"]):
         check_placed("DRNE", data.graph.nodes, new[np.diff(rows.indptr) == 0])
         network, drawn = self.network_, self._drawn(rows)
         rounds = [network.aggregate(drawn, vectors) for vectors in (network.table.detach(), *network.passed)]
-        return Embedding(data.graph.nodes.take(new), self._as_long(self._chosen([rounds[0], *rounds]), rows))
+        vectors = self._as_long(self._chosen([rounds[0], *rounds]), rows)
+        if self.vectors == "readout":
+            vectors = self._with_said(vectors, network.read_out(rounds[0]), rows)
+        return Embedding(data.graph.nodes.take(new), vectors)
 
     def _chosen(self, rounds: list[Tensor]) -> npt.NDArray[np.float32]:
         """What nodes with these vectors are given: X (of a new node what its neighbors make), then each round's."""
         import torch
 
-        chosen = torch.cat(rounds, dim=1) if self.vectors == "all" else rounds[self.rounds]
+        chosen = rounds[self.rounds] if self.vectors == "last" else torch.cat(rounds, dim=1)
         return chosen.numpy(force=True)
 
     def _drawn(self, rows: sparse.csr_array) -> Sequences:

@@ -38,6 +38,7 @@ __all__ = [
     "neighbors",
     "packed_pieces",
     "refined",
+    "said_columns",
     "starts_of",
     "steps_of",
     "tied",
@@ -81,6 +82,26 @@ def lengthened(
     means = np.bincount(row, said[near.indices], minlength=len(counts)) / np.maximum(counts, 1)
     turned = _unit(toward.astype(np.float64)) + _OWN * _unit(vectors.astype(np.float64))
     return (_unit(turned) * means[:, None]).astype(np.float32)
+
+
+def said_columns(
+    own: npt.NDArray[np.float32], near: sparse.csr_array, said: npt.NDArray[np.float32], most: float
+) -> npt.NDArray[np.float32]:
+    """What is said of nodes (m) and of those that they are linked with (m x n, of whom n numbers are said): m x 4.
+
+    The number, its logarithm, and the mean and the sum over the neighbors; as parts of `most`, of its logarithm and its
+    square. Of a node without neighbors, 0.
+
+    >>> near, said = sparse.csr_array([[0, 2.0, 1.0]]), np.float32([9, 2, 4])
+    >>> said_columns(np.float32([3]), near, said, 7).astype(float).round(3).tolist()
+    [[0.429, 0.667, 0.429, 0.122]]
+    """
+    counts = np.diff(near.indptr)
+    row = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(row, said[near.indices], minlength=len(counts))
+    most, own = max(most, 1.0), np.where(counts > 0, own, 0)
+    columns = [own / most, np.log1p(own) / np.log1p(most), sums / np.maximum(counts, 1) / most, sums / most**2]
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def _unit(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
