@@ -365,22 +365,25 @@ class Graph:
         if isinstance(attributes, (str, os.PathLike)):
             from netfold.io.attributes import read_attributes
 
-            table = read_attributes(attributes, self.nodes, columns=columns, kinds=kinds)
+            table, where = read_attributes(attributes, self.nodes, columns=columns, kinds=kinds), f"{attributes}: "
         else:
-            table = attribute_table(attributes, columns=columns, kinds=kinds)
+            table, where = attribute_table(attributes, columns=columns, kinds=kinds), ""
         if table.nodes is None:
             return self._with(table.attributes)
-        return self._joined_with(Nodes.of(table.nodes), table.attributes)
+        return self._joined_with(Nodes.of(table.nodes), table.attributes, where)
 
     def _with(self, attributes: Attributes | None) -> Graph:
         more: dict[str, Any] = {"times": self.times, "reading": self.reading, "attributes": attributes}
         return unchecked(self.adjacency, self.nodes, self.directed, **more)
 
-    def _joined_with(self, named: Nodes, attributes: Attributes) -> Graph:
+    def _joined_with(self, named: Nodes, attributes: Attributes, where: str) -> Graph:
         """The graph with attributes of some of its nodes, and of others, which it gets without links."""
         new = np.flatnonzero(self.nodes.find(named) < 0)
         if self.n_nodes and len(new) == len(named):
-            self.nodes.positions(named[:1])  # says which, and what nodes look like
+            raise InputError(
+                f"{where}no node that has attributes is in the graph: they look like {named[0]!r}, and the graph's "
+                f"nodes like {self.nodes[0]!r}; give a table of this graph's nodes"
+            )
         told = int(np.count_nonzero(named.find(self.nodes) >= 0))
         parts = []
         if len(new) and self.n_nodes:
