@@ -73,6 +73,14 @@ def test_a_long_table(edges: Path, tmp_path: Path, header: str) -> None:
     assert column.values.toarray().tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 2]]
 
 
+def test_a_long_table_has_a_bound(edges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netfold.data.attribute_tables._FEATURES", 2)
+    text = "node,feature\na,x\nb,y\na,y\n"
+    assert str(attributes_of(nf.read_edges(edges, attributes=written(tmp_path, text)))).startswith("feature: 2 words")
+    with pytest.raises(InputError, match="papers.csv: there are more than 2 features; leave out those that a single"):
+        nf.read_edges(edges, attributes=written(tmp_path, text + "c,z\n"))
+
+
 def test_a_long_table_with_values_and_compressed(edges: Path, tmp_path: Path) -> None:
     path = tmp_path / "papers.csv.gz"
     path.write_bytes(gzip.compress(b"node,feature,value\na,x,0.5\nb,y,2\nc,x,0\nd,,\n"))

@@ -23,6 +23,8 @@ NODE_COLUMNS = frozenset(("node", "nodes", "node_id", "nodeid", "id", "vertex"))
 """What a column of nodes is called."""
 FEATURE_COLUMNS = frozenset(("feature", "features", "word", "words", "term", "token", "tag", "attribute"))
 """What the second column of a long table is called."""
+_FEATURES = 1 << 24
+"""Features of a long table, at most: names of them alone are gigabytes."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = frozenset(("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"))
 """Numbers in name, which `_numbers` refuses; in small letters."""
@@ -175,6 +177,11 @@ class LongTable:
         self._at.append(row)
         self._of.append(self._features.setdefault(str(feature), len(self._features)))
         self._values.append(number)
+        if len(self._features) > _FEATURES:
+            raise InputError(
+                f"there are more than {_FEATURES:,} features; leave out those that a single node has, which say nothing "
+                "of others"
+            )
 
     def finish(self) -> AttributeTable:
         """All rows; those that name a feature of a node twice are summed."""
