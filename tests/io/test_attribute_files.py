@@ -73,12 +73,12 @@ def test_a_long_table(edges: Path, tmp_path: Path, header: str) -> None:
     assert column.values.toarray().tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 2]]
 
 
-def test_a_long_table_has_a_bound(edges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_table_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netfold.data.attribute_tables._FEATURES", 2)
     text = "node,feature\na,x\nb,y\na,y\n"
-    assert str(attributes_of(nf.read_edges(edges, attributes=written(tmp_path, text)))).startswith("feature: 2 words")
-    with pytest.raises(InputError, match="papers.csv: there are more than 2 features; leave out those that a single"):
-        nf.read_edges(edges, attributes=written(tmp_path, text + "c,z\n"))
+    assert str(read_attributes(written(tmp_path, text)).attributes) == "feature: 2 words"
+    with pytest.raises(InputError, match=r"papers.csv: there are more than 2 features; leave out those that a single"):
+        read_attributes(written(tmp_path, text + "c,z\n"))
 
 
 def test_a_long_table_with_values_and_compressed(edges: Path, tmp_path: Path) -> None:

@@ -179,8 +179,8 @@ class LongTable:
         self._values.append(number)
         if len(self._features) > _FEATURES:
             raise InputError(
-                f"there are more than {_FEATURES:,} features; leave out those that a single node has, which say nothing "
-                "of others"
+                f"there are more than {_FEATURES:,} features; leave out those that a single node has, which say "
+                "nothing of others"
             )
 
     def finish(self) -> AttributeTable:
