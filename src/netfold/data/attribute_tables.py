@@ -12,12 +12,21 @@ import numpy as np
 from scipy import sparse
 
 from netfold.data.attributes import ATTRIBUTE_KINDS, Attributes, Column, dense_rows, numbered
-from netfold.data.checks import Bools, check_choice
+from netfold.data.checks import Bools, Ints, check_choice
 from netfold.data.interop import as_array, is_missing, is_table
+from netfold.data.nodes import Nodes
 from netfold.data.text import counted, did_you_mean, printable, type_in_words
 from netfold.errors import InputError
 
-__all__ = ["FEATURE_COLUMNS", "NODE_COLUMNS", "AttributeTable", "LongTable", "attribute_table", "wide_table"]
+__all__ = [
+    "FEATURE_COLUMNS",
+    "NODE_COLUMNS",
+    "AttributeTable",
+    "LongTable",
+    "attribute_table",
+    "check_shared",
+    "wide_table",
+]
 
 NODE_COLUMNS = frozenset(("node", "nodes", "node_id", "nodeid", "id", "vertex"))
 """What a column of nodes is called."""
@@ -74,6 +83,17 @@ def attribute_table(
         f"{type_in_words(x)} cannot be read as attributes; give a file, {{node: {{column: value}}}}, a table, an array "
         "or a sparse matrix with a row for each node"
     )
+
+
+def check_shared(named: Nodes, nodes: Nodes, where: str = "") -> Ints:
+    """Where each node that has attributes is among the nodes of a graph, -1 where it is not; some is."""
+    at = nodes.find(named)
+    if len(nodes) and len(named) and at.max() < 0:
+        raise InputError(
+            f"{where}no node that has attributes is in the graph: they look like {named[0]!r}, and the graph's nodes "
+            f"like {nodes[0]!r}; give a table of this graph's nodes"
+        )
+    return at
 
 
 def _of_dict(x: Mapping[Any, Any], columns: Sequence[str] | None, kinds: Mapping[str, str] | None) -> AttributeTable:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
-from netfold.data.attribute_tables import attribute_table
+from netfold.data.attribute_tables import attribute_table, check_shared
 from netfold.data.attributes import Attributes
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
@@ -378,12 +378,7 @@ class Graph:
 
     def _joined_with(self, named: Nodes, attributes: Attributes, where: str) -> Graph:
         """The graph with attributes of some of its nodes, and of others, which it gets without links."""
-        new = np.flatnonzero(self.nodes.find(named) < 0)
-        if self.n_nodes and len(new) == len(named):
-            raise InputError(
-                f"{where}no node that has attributes is in the graph: they look like {named[0]!r}, and the graph's "
-                f"nodes like {self.nodes[0]!r}; give a table of this graph's nodes"
-            )
+        new = np.flatnonzero(check_shared(named, self.nodes, where) < 0)
         told = int(np.count_nonzero(named.find(self.nodes) >= 0))
         parts = []
         if len(new) and self.n_nodes:
