@@ -66,9 +66,7 @@ def graph_of(name: str) -> tuple[nf.Graph, dict[Any, Any]]:
         known = graph.attributes if name == "newsgroups" else graph.attributes.rows(order)
         return graph.with_attributes(known), classes
     if name == "airports":
-        graph = nf.datasets.load("usa_airports")
-        noise = np.random.default_rng(1).normal(size=(graph.n_nodes, 8))
-        return graph.with_attributes(noise), nf.datasets.classes("usa_airports")
+        return nf.datasets.load("usa_airports", noise=8), nf.datasets.classes("usa_airports")
     return _planted(name)
 
 

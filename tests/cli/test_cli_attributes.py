@@ -66,6 +66,7 @@ def test_maps_and_reports_are_coloured_by_them(folder: Path) -> None:
 def test_nodes_without_a_link_are_placed_by_attributes_alone(folder: Path) -> None:
     options = ("--dim", "2", "--hidden", "4", "--epochs", "5", "-q")
     run("fit", "sdne", "edges.csv", "--attributes", "papers.csv", *options, "-o", "m.netfold")
+    assert "topic kind category, width 2, known 4" in run("info", "m.netfold")
     Path("new.csv").write_text("node,year,topic\nnew,2000,x\nother,,y\n")
     output = run("transform", "m.netfold", "--attributes", "new.csv", "-o", "new.csv.parquet")
     assert "vectors of 2 new nodes (2 nodes in all)" in output

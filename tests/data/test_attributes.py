@@ -372,8 +372,14 @@ def test_attributes_of_typed_nodes() -> None:
         tuples.with_attributes({"film": {8: {"year": 1999}, 99: {"year": 2000}}})
     with pytest.raises(InputError, match="say which type the attributes in films.csv are of"):
         tuples.with_attributes("films.csv")
-    with pytest.raises(InputError, match="do not fit 4 nodes"):
-        tuples.with_attributes(mixed())
+    for table, said in (
+        (mixed(), "do not fit 4 nodes"),
+        ({"flim": {7: {"year": 1}}}, "'flim' is neither a type nor a node; did you mean film"),
+        ({"film": {70: {"year": 1}}}, "no node that has attributes is in the graph: they look like 70"),
+        ({"film": np.zeros((3, 2))}, "attributes of film of 3 nodes do not fit 2 nodes"),
+    ):
+        with pytest.raises(InputError, match=said):
+            tuples.with_attributes(table)
     assert known.with_attributes(None).attributes is None
 
 

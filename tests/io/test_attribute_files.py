@@ -15,7 +15,7 @@ from scipy import sparse
 
 import netfold as nf
 from netfold.data.attribute_tables import attribute_table
-from netfold.data.attributes import Attributes
+from netfold.data.attributes import Attributes, Column
 from netfold.errors import InputError
 from netfold.io.attributes import read_attributes
 
@@ -73,6 +73,14 @@ def test_a_long_table(edges: Path, tmp_path: Path, header: str) -> None:
     assert column.values.toarray().tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 2]]
 
 
+def test_a_long_table_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netfold.data.attribute_tables._FEATURES", 2)
+    text = "node,feature\na,x\nb,y\na,y\n"
+    assert str(read_attributes(written(tmp_path, text)).attributes) == "feature: 2 words"
+    with pytest.raises(InputError, match=r"papers.csv: there are more than 2 features; leave out those that a single"):
+        read_attributes(written(tmp_path, text + "c,z\n"))
+
+
 def test_a_long_table_with_values_and_compressed(edges: Path, tmp_path: Path) -> None:
     path = tmp_path / "papers.csv.gz"
     path.write_bytes(gzip.compress(b"node,feature,value\na,x,0.5\nb,y,2\nc,x,0\nd,,\n"))
@@ -101,7 +109,7 @@ def test_unknown_nodes_are_nodes_without_links(edges: Path, tmp_path: Path) -> N
     assert graph.n_nodes == 5 and graph.degrees[-1] == 0 and graph.n_edges == 3
     assert attributes_of(graph)["year"].values.tolist() == [1, 2, 3, 4, 5]
     strange = written(tmp_path, "node,year\nu1,1\nu2,2\n")
-    with pytest.raises(InputError, match="no node is called 'u1'"):
+    with pytest.raises(InputError, match="no node that has attributes is in the graph: they look like 'u1'"):
         nf.read_edges(edges, attributes=strange)
 
 
@@ -160,6 +168,14 @@ def test_free_text_is_refused_with_advice(edges: Path, tmp_path: Path) -> None:
         ('node,x\na,"1\n', "line 2: a quote is opened"),
         ("node,year:number\na,1\nb,x\n", "the node 'b' has 'x' as year, which is no number"),
         ("node,v:vector\na,1 2\nb,1\n", "the node 'b' has 1 number, and others 2 in v"),
+        ("node,year\na,1999\nb,inf\n", "the node 'b' has 'inf' as year; leave out what is not known"),
+        ("node,year\na,1\n,2\n", "row 2, after 'a', names no node"),
+        ("node,word\na,tea\n,tea\n", "the feature 'tea' has no node"),
+        (
+            "node,year\na,x\n" + "".join(f"n{i},{i}\n" for i in range(10)),
+            "a number for 10 of 11 nodes, and 'x' for 'a'",
+        ),
+        ("node,year\nu,1\nv,2\n", "papers.csv: no node that has attributes is in the graph: they look like 'u'"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(edges: Path, tmp_path: Path, text: str, said: str) -> None:
@@ -192,6 +208,8 @@ def test_dicts() -> None:
         ({1: 7}, "the attributes of 1 are an int; give a dict"),
         ({1: {}}, "at least one column"),
         (7, "an int cannot be read as attributes"),
+        ({1: {"a": object()}}, "the attribute a is an object for 1; a value is a number, a text"),
+        ({None: {"a": 1}}, "row 1 names no node"),
     ):
         with pytest.raises(InputError, match=words):
             attribute_table(bad)
@@ -229,6 +247,28 @@ def test_arrays_are_in_the_order_of_the_nodes() -> None:
     )
     with pytest.raises(InputError, match=r"as a vector it would be 3 x 100,000,000 numbers, above 134,217,728; leave"):
         graph.with_attributes(sparse.csr_array((3, 100_000_000)), kinds={"x": "vector"})
+
+
+def test_few_rows_of_an_array_are_what_the_model_was_fitted_to() -> None:
+    rng = np.random.default_rng(0)
+    rare, common = (rng.random((12, 40)) < 0.06) * 1.0, np.maximum(rng.normal(size=(12, 40)), 0)
+    ring = nf.Graph.from_edges([(i, (i + 1) % 12) for i in range(12)])
+    for x, kind, other in ((rare, "words", common[:1]), (common, "vector", np.eye(1, 40))):
+        known = attributes_of(ring.with_attributes(x))
+        later = attribute_table(other).attributes
+        assert known["x"].kind == kind != later["x"].kind
+        turned = later["x"].as_kind(kind).values
+        assert np.allclose(turned.toarray() if kind == "words" else turned, other)
+    with pytest.raises(InputError, match="of the kind vector, and words is needed"):
+        Column("x", "vector", [[-1.0, 2.0]]).as_kind("words")
+
+
+def test_numbered_columns_that_are_nearly_empty_are_words_as_in_an_array(tmp_path: Path) -> None:
+    x = np.eye(12, 40)
+    text = ",".join(["node", *(f"w{i}" for i in range(40))]) + "\n"
+    text += "".join(f"n{i}," + ",".join(str(int(v)) for v in row) + "\n" for i, row in enumerate(x))
+    found = read_attributes(written(tmp_path, text)).attributes
+    assert str(found) == "w: 40 words" and np.array_equal(found["w"].values.toarray(), x)
 
 
 def test_from_edges_and_of_take_them() -> None:

@@ -47,6 +47,27 @@ def test_a_later_graph_without_attributes_is_refused_in_one_sentence(name: str) 
     assert "graph.with_attributes(...) or --attributes FILE" in said and "\n" not in said
 
 
+SAY_NOTHING = {
+    "zeros": lambda n: Column("x", "words", sparse.csr_array((n, 3)), ("a", "b", "c")),
+    "a constant": lambda n: Column("x", "number", np.full(n, 7.0)),
+    "missing": lambda n: Column("x", "vector", np.full((n, 4), np.nan)),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("Spectral")])
+def test_attributes_that_say_nothing_and_a_weight_of_0_change_no_bit(name: str) -> None:
+    known = linked_groups()
+    plain = attributed(known, None)
+    expected = MODELS[name]().fit(plain, progress=False)
+    same = [MODELS[name]().set_params(attribute_weight=0.0).fit(known, progress=False)]
+    for column in SAY_NOTHING.values():
+        same.append(MODELS[name]().fit(attributed(plain, Attributes((column(known.n_nodes),))), progress=False))
+    later = nf.Graph.from_edges([(0, "z"), ("z", 2)])
+    for model in same:
+        assert np.array_equal(model.embedding_.vectors, expected.embedding_.vectors)
+        assert np.array_equal(model.transform(later).vectors, expected.transform(later).vectors)
+
+
 def test_a_hypergraph_without_attributes_is_refused_in_the_same_words() -> None:
     def whole(pairs: list[tuple[str, str]]) -> nf.Hypergraph:
         types = {node: {"u": "user", "f": "film"}[node[0]] for pair in pairs for node in pair}

@@ -7,6 +7,7 @@ import pytest
 
 import netfold as nf
 from attributed import attributed, cold, dense_columns, linked_groups, sparse_columns
+from netfold.data.attributes import Attributes, Column
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.scaling import Scaling
@@ -56,13 +57,16 @@ def test_new_nodes_are_where_dense_algebra_places_them(columns):
     assert np.allclose(found, expected, atol=2e-4)
 
 
-def test_a_weight_of_0_is_the_model_of_links():
+def test_a_weight_of_0_and_attributes_of_all_zeros_are_the_model_of_links():
     graph = linked_groups()
     own, plain = places(graph), attributed(graph, None)
     a = DepthLGP(epochs=1, samples=32).fit(plain, own, progress=False)
     b = DepthLGP(epochs=1, samples=32, attribute_weight=0).fit(graph, own, progress=False)
+    zeros = attributed(plain, Attributes((Column("x", "vector", np.zeros((graph.n_nodes, 3))),)))
+    c = DepthLGP(epochs=1, samples=32).fit(zeros, own, progress=False)
     edges = Graph.from_edges([("z", 0), ("z", 2)])
-    assert np.array_equal(a.transform(edges)["z"], b.transform(edges)["z"])
+    for model in (b, c):
+        assert np.array_equal(a.transform(edges)["z"], model.transform(edges)["z"])
 
 
 @pytest.mark.parametrize("routine", ["exact", "sampled"])

@@ -112,3 +112,7 @@ def test_data_sets_say_what_is_known_of_nodes(tmp_path: Path, monkeypatch: pytes
     graph = catalogue.graph(catalogue.Dataset(name="toy", files=tuple(files), **facts), attributes=True)
     assert graph.attributes is not None
     assert np.array_equal(graph.attributes["feature"].values.toarray(), [[1, 0], [1, 0], [0, 1]])
+    noise = [catalogue.graph(catalogue.Dataset(name="toy", files=tuple(files), **facts), noise=4) for _ in range(2)]
+    assert str(noise[0].attributes) == "x: vector of 4" and noise[0].attributes == noise[1].attributes
+    with pytest.raises(InputError, match="noise=4 stands in the place of attributes=True"):
+        nf.datasets.load("cora", attributes=True, noise=4)

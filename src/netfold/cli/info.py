@@ -72,7 +72,7 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         history = check_records(records, folder / "manifest.json")
         losses = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds")} if history else None
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
-        facts |= _sort(run["graph"]) | {"epochs": len(history), "losses": losses}
+        facts |= _sort(run["graph"]) | _scaled_attributes(run["graph"]) | {"epochs": len(history), "losses": losses}
         facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
         facts |= _held_out(run["graph"])
         facts |= {"pairs_scored_by": str(run["pair_score"])} if "pair_score" in run else {}
@@ -105,6 +105,14 @@ def _sort(graph: dict[str, Any]) -> dict[str, Any]:
     names = graph["types"]
     kinds = [_roles(kind["roles"], [names[t] for t in kind["types"]]) for kind in graph["kinds"]]
     return {"types": dict(zip(names, graph["counts"], strict=True)), "kinds": kinds}
+
+
+def _scaled_attributes(graph: dict[str, Any]) -> dict[str, Any]:
+    """Of each attribute that a model was fitted with its kind, its width and of how many nodes it was known."""
+    if "attributes" not in graph:
+        return {}
+    columns = graph["attributes"]["columns"]
+    return {"attributes": {name: {"kind": k, "width": w, "known": n} for name, k, w, n, *_ in columns}}
 
 
 def _roles(roles: Sequence[str], types: Sequence[str]) -> str:

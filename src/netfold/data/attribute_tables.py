@@ -11,21 +11,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from netfold.data.attributes import ATTRIBUTE_KINDS, Attributes, Column
-from netfold.data.checks import Bools, check_choice
+from netfold.data.attributes import ATTRIBUTE_KINDS, Attributes, Column, dense_rows, numbered
+from netfold.data.checks import Bools, Ints, check_choice
 from netfold.data.interop import as_array, is_missing, is_table
+from netfold.data.nodes import Nodes
 from netfold.data.text import counted, did_you_mean, printable, type_in_words
 from netfold.errors import InputError
 
-__all__ = ["FEATURE_COLUMNS", "NODE_COLUMNS", "AttributeTable", "LongTable", "attribute_table", "wide_table"]
+__all__ = [
+    "FEATURE_COLUMNS",
+    "NODE_COLUMNS",
+    "AttributeTable",
+    "LongTable",
+    "attribute_table",
+    "check_shared",
+    "wide_table",
+]
 
 NODE_COLUMNS = frozenset(("node", "nodes", "node_id", "nodeid", "id", "vertex"))
 """What a column of nodes is called."""
 FEATURE_COLUMNS = frozenset(("feature", "features", "word", "words", "term", "token", "tag", "attribute"))
 """What the second column of a long table is called."""
-_DENSE = 1 << 27
-"""Numbers that a sparse matrix is made dense for: half a GiB."""
+_FEATURES = 1 << 24
+"""Features of a long table, at most: names of them alone are gigabytes."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INFINITE = frozenset(("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"))
+"""Numbers in name, which `_numbers` refuses; in small letters."""
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none"))
 """What stands for a missing number, in small letters; of categories and words only the empty text is missing."""
 _SEPARATORS = ("|", ";")
@@ -34,9 +45,11 @@ _SENTENCE = 3
 """Words in a cell, in the mean, that make it a sentence where most cells differ."""
 _MANY = 20
 """Rows from which a column that differs in nearly each is a name, not a category."""
+_ODD = 0.1
+"""Fewer texts than this among numbers are slips of the pen, not categories."""
 _NUMBERED = re.compile(r"(.*?)[ _.-]?([0-9]+)")
 _VECTOR = 8
-"""So many columns of numbers that are numbered one after another (emb_0, emb_1, ...) are one vector."""
+"""So many columns of numbers that are numbered one after another (emb_0, emb_1, ...) are an array: vectors or words."""
 _SPARSE = 0.1
 """An array of numbers of at least 0 with at most this share above 0 holds words."""
 
@@ -72,6 +85,17 @@ def attribute_table(
     )
 
 
+def check_shared(named: Nodes, nodes: Nodes, where: str = "") -> Ints:
+    """Where each node that has attributes is among the nodes of a graph, -1 where it is not; some is."""
+    at = nodes.find(named)
+    if len(nodes) and len(named) and at.max() < 0:
+        raise InputError(
+            f"{where}no node that has attributes is in the graph: they look like {named[0]!r}, and the graph's nodes "
+            f"like {nodes[0]!r}; give a table of this graph's nodes"
+        )
+    return at
+
+
 def _of_dict(x: Mapping[Any, Any], columns: Sequence[str] | None, kinds: Mapping[str, str] | None) -> AttributeTable:
     nodes = list(x)
     odd = next((node for node in nodes if not isinstance(x[node], Mapping)), None)
@@ -94,7 +118,7 @@ def _of_frame(frame: Any, columns: Sequence[str] | None, kinds: Mapping[str, str
         raise InputError(f"no column is called node; there are {', '.join(map(str, keys))}: rename that of the nodes")
     nodes = list(np.asarray(frame.index if at is None else frame[at]).tolist())
     rest = [key for key in keys if key != at]
-    if len(set(nodes)) < len(nodes) and at is not None and len(rest) in (1, 2):
+    if len(set(nodes)) < len(nodes) and at is not None and len(rest) in (1, 2) and not columns and not kinds:
         table = LongTable(str(rest[0]))
         for row in zip(nodes, *(np.asarray(frame[key]).tolist() for key in rest), strict=True):
             table.add(*row)
@@ -135,7 +159,10 @@ def _said_kind(name: str) -> tuple[str, str | None]:
 
 def _check_once(nodes: Sequence[Any]) -> None:
     seen: set[Any] = set()
-    for node in nodes:
+    for i, node in enumerate(nodes):
+        if _is_gap(node):
+            before = f", after {nodes[i - 1]!r}," if i else ""
+            raise InputError(f"row {i + 1:,}{before} names no node; leave it out, or say whose it is")
         if node in seen:
             raise InputError(
                 f"the node {node!r} has two rows; a wide table has one row a node, a long one the columns node, "
@@ -153,6 +180,8 @@ class LongTable:
 
     def add(self, node: Any, feature: Any, value: Any = 1.0) -> None:
         """One row; an empty feature says that the node is known and has none."""
+        if _is_gap(node):
+            raise InputError(f"the feature {feature!r} has no node; leave it out, or say whose it is")
         row = self._nodes.setdefault(node, len(self._nodes))
         if is_missing(feature) or feature == "":
             return
@@ -168,6 +197,11 @@ class LongTable:
         self._at.append(row)
         self._of.append(self._features.setdefault(str(feature), len(self._features)))
         self._values.append(number)
+        if len(self._features) > _FEATURES:
+            raise InputError(
+                f"there are more than {_FEATURES:,} features; leave out those that a single node has, which say "
+                "nothing of others"
+            )
 
     def finish(self) -> AttributeTable:
         """All rows; those that name a feature of a node twice are summed."""
@@ -205,12 +239,18 @@ def _kind_of(name: str, cells: Sequence[Any], nodes: Sequence[Any]) -> str:
     if all(isinstance(cell, Real) and not isinstance(cell, bool | np.bool_) for cell in there):
         return "number"
     if all(isinstance(cell, str) for cell in there):
-        return _kind_of_texts(name, there)
+        return _kind_of_texts(name, cells, nodes)
     if all(isinstance(cell, Sequence | np.ndarray | set | frozenset | Mapping) for cell in there) and not any(
         isinstance(cell, str) for cell in there
     ):
         return "vector" if any(map(_is_vector, there)) else "words"
-    first, other = there[0], next(cell for cell in there if type(cell) is not type(there[0]))
+    first, other = there[0], next((cell for cell in there if type(cell) is not type(there[0])), None)
+    if other is None:
+        what, node = type_in_words(first), nodes[cells.index(first)]
+        raise InputError(
+            f"the attribute {printable(name)} is {what} for {node!r}; a value is a number, a text, True or False, "
+            "a list of texts, {word: count} or a list of numbers"
+        )
     at = nodes[next(i for i, cell in enumerate(cells) if cell is other)]
     raise InputError(
         f"the attribute {printable(name)} is {type_in_words(first)} here and {type_in_words(other)} there (the node "
@@ -226,9 +266,17 @@ def _is_vector(cell: Any) -> bool:
     return isinstance(cell, Sequence) and any(isinstance(x, float | np.floating) for x in cell)
 
 
-def _kind_of_texts(name: str, texts: Sequence[str]) -> str:
-    if all(_NUMBER.fullmatch(x.strip()) or x.strip().casefold() in _GAPS for x in texts):
+def _kind_of_texts(name: str, cells: Sequence[str | None], nodes: Sequence[Any]) -> str:
+    texts = [x for x in cells if x is not None]
+    odd = [i for i, x in enumerate(cells) if x is not None and not _is_number(x.strip())]
+    if not odd:
         return "number"
+    if len(odd) < _ODD * len(texts):
+        node, cell = nodes[odd[0]], str(cells[odd[0]])
+        raise InputError(
+            f"the attribute {printable(name)} is a number for {len(texts) - len(odd):,} of {len(texts):,} nodes, and "
+            f"{_short(cell)} for {node!r}; leave it empty where it is missing, or call the column {name}:category"
+        )
     if any(mark in text for text in texts for mark in _SEPARATORS):
         return "words"
     distinct = len(set(texts))
@@ -237,12 +285,21 @@ def _kind_of_texts(name: str, texts: Sequence[str]) -> str:
     if not sentence and not named:
         return "category"
     what = "free text" if sentence else f"another text for {distinct:,} of {len(texts):,} nodes"
-    example = texts[0][:40] + ("..." if len(texts[0]) > 40 else "")
     raise InputError(
-        f"the attribute {printable(name)} holds {what} ({example!r}), which is neither number nor category; turn it "
-        f"into a vector with a text model, call the column {name}:words to take its words as they are, or leave it out "
-        "(columns=[...], --attributes FILE:COLUMN,COLUMN)"
+        f"the attribute {printable(name)} holds {what} ({_short(texts[0])}), which is neither number nor category; "
+        f"turn it into a vector with a text model, call the column {name}:words to take its words as they are, or "
+        "leave it out (columns=[...], --attributes FILE:COLUMN,COLUMN)"
     )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell of text is a number, or says that there is none."""
+    plain = text.casefold()
+    return _NUMBER.fullmatch(text) is not None or plain in _GAPS or plain in _INFINITE
+
+
+def _short(text: str) -> str:
+    return repr(text[:40] + ("..." if len(text) > 40 else ""))
 
 
 def _numbers(name: str, cells: Sequence[Any], nodes: Sequence[Any]) -> Column:
@@ -337,12 +394,12 @@ _MAKERS: dict[str, Callable[[str, Sequence[Any], Sequence[Any]], Column]] = {
 
 
 def _grouped(columns: list[Column], said: set[str]) -> list[Column]:
-    """Numbers that are numbered one after another, emb_0 to emb_127, as one vector, unless their kind was said."""
+    """Numbers that are numbered one after another, emb_0 to emb_127, as the array they are, unless a kind was said."""
     grouped: list[Column] = []
     run: list[Column] = []
     for column in [*columns, None]:
         if run and not _follows(run[-1], column, said):
-            grouped += [_as_vector(run)] if len(run) >= _VECTOR else run
+            grouped += [_as_array(run)] if len(run) >= _VECTOR else run
             run = []
         if column is not None:
             run.append(column)
@@ -357,9 +414,9 @@ def _follows(before: Column, column: Column | None, said: set[str]) -> bool:
     return follows and bool(np.array_equal(before.known, column.known))
 
 
-def _as_vector(run: Sequence[Column]) -> Column:
+def _as_array(run: Sequence[Column]) -> Column:
     match = _NUMBERED.fullmatch(run[0].name)
-    return Column((match and match[1]) or "vector", "vector", np.stack([x.values for x in run], axis=1))
+    return _array((match and match[1]) or "vector", np.stack([x.values for x in run], axis=1), None)
 
 
 # -------------------------------------------------------------------- arrays
@@ -371,21 +428,20 @@ def _array(name: str, values: Any, kind: str | None) -> Column:
         raise InputError(f"attributes are numbers in 1 or 2 axes, not {values.dtype} in the shape {values.shape}")
     if values.ndim == 1:
         return Column(name, "number", values)
-    few = values.size and not np.isnan(values).any() and values.min() >= 0
-    if kind == "words" or (kind is None and few and np.count_nonzero(values) <= _SPARSE * values.size):
+    if kind == "words" or (kind is None and _is_nearly_empty(values)):
         return _matrix(name, sparse.csr_array(values), "words")
     return Column(name, "vector", values)
+
+
+def _is_nearly_empty(values: Any) -> bool:
+    """Whether numbers are of at least 0 and few of them above, as counts of words are."""
+    if not values.size or np.isnan(values).any() or values.min() < 0:
+        return False
+    return bool(np.count_nonzero(values) <= _SPARSE * values.size)
 
 
 def _matrix(name: str, matrix: Any, kind: str | None) -> Column:
     """A sparse matrix with a row for each node, whose columns are numbered words."""
     if kind == "vector":
-        rows, width = matrix.shape
-        if rows * width > _DENSE:
-            raise InputError(
-                f"{printable(name)} is sparse, and as a vector it would be {rows:,} x {width:,} numbers, above "
-                f"{_DENSE:,}; leave it as words (values of at least 0, read as they are stored), or give fewer "
-                "columns, as its leading singular vectors are"
-            )
-        return Column(name, "vector", matrix.toarray())
-    return Column(name, "words", matrix, tuple(map(str, range(matrix.shape[1]))))
+        return Column(name, "vector", dense_rows(name, matrix))
+    return Column(name, "words", matrix, numbered(matrix.shape[1]))

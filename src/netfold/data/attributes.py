@@ -19,9 +19,11 @@ from netfold.data.nodes import Nodes
 from netfold.data.text import counted, did_you_mean, printable
 from netfold.errors import InputError
 
-__all__ = ["ATTRIBUTE_KINDS", "Attributes", "Column", "text_arrays", "texts_of"]
+__all__ = ["ATTRIBUTE_KINDS", "Attributes", "Column", "dense_rows", "numbered", "text_arrays", "texts_of"]
 
 ATTRIBUTE_KINDS = ("number", "category", "words", "vector")
+_DENSE = 1 << 27
+"""Numbers that a sparse matrix is made dense for: half a GiB."""
 _NAMED = 5
 """How many columns a repr names."""
 
@@ -208,6 +210,12 @@ class Column:
                 return Column(self.name, "number", numbers[self.values])
         if self.kind == "number" and kind == "vector":
             return Column(self.name, "vector", self.values[:, None])
+        if self.kind == "vector" and kind == "words" and not np.any(self.values < 0):
+            matrix = sparse.csr_array(np.where(self.known[:, None], self.values, 0))
+            return Column(self.name, "words", matrix, numbered(self.width), ~self.known)
+        if self.kind == "words" and kind == "vector" and self.categories == numbered(self.width):
+            dense = dense_rows(self.name, self.values)
+            return Column(self.name, "vector", np.where(self.known[:, None], dense, np.nan))
         raise InputError(f"the attribute {printable(self.name)} is of the kind {self.kind}, and {kind} is needed")
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -398,6 +406,24 @@ def text_arrays(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 def texts_of(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> tuple[str, ...]:
     """The texts of arrays whose names begin with a prefix."""
     return tuple(Nodes("text", {"offsets": arrays[f"{prefix}offsets"], "bytes": arrays[f"{prefix}bytes"]}))
+
+
+def dense_rows(name: str, matrix: Any) -> npt.NDArray[Any]:
+    """A sparse matrix as an array, unless that would be a large one."""
+    rows, width = matrix.shape
+    if rows * width > _DENSE:
+        raise InputError(
+            f"{printable(name)} is sparse, and as a vector it would be {rows:,} x {width:,} numbers, above {_DENSE:,}; "
+            "leave it as words (values of at least 0, read as they are stored), or give fewer columns, as its leading "
+            "singular vectors are"
+        )
+    dense: npt.NDArray[Any] = matrix.toarray()
+    return dense
+
+
+def numbered(width: int) -> tuple[str, ...]:
+    """What words are called that have numbers alone."""
+    return tuple(map(str, range(width)))
 
 
 def _twice(names: Sequence[str]) -> str | None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop
-from netfold.data.attribute_tables import attribute_table
+from netfold.data.attribute_tables import attribute_table, check_shared
 from netfold.data.attributes import Attributes
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
@@ -365,22 +365,20 @@ class Graph:
         if isinstance(attributes, (str, os.PathLike)):
             from netfold.io.attributes import read_attributes
 
-            table = read_attributes(attributes, self.nodes, columns=columns, kinds=kinds)
+            table, where = read_attributes(attributes, self.nodes, columns=columns, kinds=kinds), f"{attributes}: "
         else:
-            table = attribute_table(attributes, columns=columns, kinds=kinds)
+            table, where = attribute_table(attributes, columns=columns, kinds=kinds), ""
         if table.nodes is None:
             return self._with(table.attributes)
-        return self._joined_with(Nodes.of(table.nodes), table.attributes)
+        return self._joined_with(Nodes.of(table.nodes), table.attributes, where)
 
     def _with(self, attributes: Attributes | None) -> Graph:
         more: dict[str, Any] = {"times": self.times, "reading": self.reading, "attributes": attributes}
         return unchecked(self.adjacency, self.nodes, self.directed, **more)
 
-    def _joined_with(self, named: Nodes, attributes: Attributes) -> Graph:
+    def _joined_with(self, named: Nodes, attributes: Attributes, where: str) -> Graph:
         """The graph with attributes of some of its nodes, and of others, which it gets without links."""
-        new = np.flatnonzero(self.nodes.find(named) < 0)
-        if self.n_nodes and len(new) == len(named):
-            self.nodes.positions(named[:1])  # says which, and what nodes look like
+        new = np.flatnonzero(check_shared(named, self.nodes, where) < 0)
         told = int(np.count_nonzero(named.find(self.nodes) >= 0))
         parts = []
         if len(new) and self.n_nodes:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from netfold.data import interop as hypergraph_interop
-from netfold.data.attribute_tables import attribute_table
+from netfold.data.attribute_tables import attribute_table, check_shared
 from netfold.data.attributes import Attributes, Column
 from netfold.data.checks import Ints
 from netfold.data.graph import Graph, unchecked
@@ -35,7 +35,7 @@ from netfold.data.kinds import (
 )
 from netfold.data.nodes import Nodes
 from netfold.data.reading import HyperedgeReading
-from netfold.data.text import counted, is_typed, type_in_words
+from netfold.data.text import counted, did_you_mean, is_typed, listed, type_in_words
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "clique_expansion", "co_occurrences", "incidence", "star_expansion"]
@@ -410,6 +410,10 @@ def _known_of(hypergraph: Hypergraph, attributes: Any) -> Attributes | None:
     if not isinstance(attributes, Mapping) or len(types) < 2 or not set(attributes) <= set(types):
         if len(types) > 1 and isinstance(attributes, (str, os.PathLike)):
             raise InputError(f"say which type the attributes in {attributes} are of: {{{types[0]!r}: {attributes!r}}}")
+        if len(types) > 1 and isinstance(attributes, Mapping) and not any(x in hypergraph.nodes for x in attributes):
+            odd = next((x for x in attributes if x not in types), None)
+            hint = did_you_mean(str(odd), types, f"there are {listed(types)}")
+            raise InputError(f"{odd!r} is neither a type nor a node; {hint}")
         return _aligned_table(hypergraph, attributes, hypergraph.nodes, "")
     columns: list[Column] = []
     for name, table in attributes.items():
@@ -425,18 +429,19 @@ def _known_of(hypergraph: Hypergraph, attributes: Any) -> Attributes | None:
 
 def _aligned_table(hypergraph: Hypergraph, table: Any, nodes: Nodes, of: str) -> Attributes:
     """A table as rows of some nodes; those that are not among them are counted."""
+    where = ""
     if isinstance(table, (str, os.PathLike)):
         from netfold.io.attributes import read_attributes
 
-        named, known = read_attributes(table, nodes)
+        (named, known), where = read_attributes(table, nodes), f"{table}: "
     else:
         named, known = attribute_table(table)
     if named is None:
+        if known.n_nodes != len(nodes):
+            raise InputError(f"attributes{of} of {counted(known.n_nodes, 'node')} do not fit {len(nodes):,} nodes")
         return known
     names = Nodes.of(named)
-    strange = int(np.count_nonzero(nodes.find(names) < 0))
-    if strange == len(names):
-        nodes.positions(names[:1])
+    strange = int(np.count_nonzero(check_shared(names, nodes, where) < 0))
     if strange:
         warnings.warn(
             f"attributes{of}: {counted(strange, 'node is', 'nodes are')} in no edge, and passed over", stacklevel=4

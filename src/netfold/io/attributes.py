@@ -74,7 +74,7 @@ def read_attributes(
     at = next((i for i, name in enumerate(names) if name.casefold() in NODE_COLUMNS), 0)
     everything = chain(body, rows)
     try:
-        if _is_long(names, body, at) and columns is None:
+        if _is_long(names, body, at) and columns is None and not kinds:
             return _long(names, everything, at, nodes)
         return _wide(names, everything, at, nodes, columns, kinds)
     except InputError as e:

@@ -73,7 +73,8 @@ def load(name: str, **options: Any) -> Graph | Hypergraph:
     after the size and the sha256 of each file were found right. Their options are `directed` for a graph (cora can be
     had undirected) and `until`, a year (what dblp_coauthor was before its new nodes came), `part` ("train", "test",
     "test_negatives") for a hypergraph, and `part` ("train", "test", "all") for documents. `attributes=True` reads what
-    is known of nodes too: the words of cora's papers, the genres of dhne_movielens' films.
+    is known of nodes too: the words of cora's papers, the genres of dhne_movielens' films; `noise=8` gives the nodes of
+    a graph 8 random numbers each in their place.
 
     >>> load("barbell", clique=4, path=1)
     Graph(9 nodes, 14 edges, undirected)
