@@ -10,7 +10,7 @@ there are; sums of gradients do, by rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -50,6 +50,8 @@ Streams = Callable[..., torch.Generator]
 _BATCHES, _NOISE, _SUBSPACE = 10, 11, 12
 _AT_ONCE = {"cpu": 1 << 18, "cuda": 1 << 23}
 """Nodes of all ranks' batches that are drawn or walked together, where a step has fewer; a GPU wants many."""
+_STRETCH = GROUP**3
+"""Nodes of which a group of links has few twice: one pair of them in 40 groups, where all have as many links."""
 _CHUNK = 1 << 14
 """Rows of the matrix that are multiplied at a time."""
 
@@ -94,18 +96,17 @@ class Portions:
 
 
 class _Counter:
-    """Numbers the draws of each own part in an epoch."""
+    """Numbers the draws of each of some parts in an epoch."""
 
-    def __init__(self, graph: RankGraph, draw: Streams, epoch: int, kind: int):
-        self._graph = graph
+    def __init__(self, parts: Iterable[int], draw: Streams, epoch: int, kind: int, device: torch.device):
         keys = [
-            int(torch.randint(1 << 62, (), generator=draw(_BATCHES, kind, p, epoch))) for p in graph.parts
+            int(torch.randint(1 << 62, (), generator=draw(_BATCHES, kind, int(p), epoch))) for p in parts
         ]  # of a part and an epoch, never of a rank
-        self._keys = torch.tensor(keys, dtype=torch.int64, device=graph.ranks.device)
+        self._keys = torch.tensor(keys, dtype=torch.int64, device=device)
         self._done = np.zeros(len(keys), np.int64)
 
     def next(self, counts: Ints) -> tuple[Tensor, Tensor, Tensor]:
-        """For counts (steps x own parts), step by step and part by part: own part, key and number of each draw."""
+        """For counts (steps x parts), step by step and part by part: which part, key and number of each draw."""
         device = self._keys.device
         before = self._done + np.cumsum(counts, axis=0) - counts
         self._done = self._done + counts.sum(axis=0)
@@ -129,27 +130,30 @@ def link_steps(
 ) -> tuple[int, Callable[[int], Iterator[Step]]]:
     """How many steps an epoch of `samples` links has, and its batches: this rank's share in each."""
     graph = links.graph
-    portions = Portions.by_mass(links.masses(), samples, batch_size)
+    portions, stretches = Portions.by_mass(links.masses(), samples, batch_size), _Stretches(graph)
 
     def of(epoch: int) -> Iterator[Step]:
-        counter, negatives = _Counter(graph, draw, epoch, 0), _Counter(graph, draw, epoch, 1)
+        counter = _Counter(graph.parts, draw, epoch, 0, graph.ranks.device)
+        negatives = _Counter(stretches.first + stretches.parts.start, draw, epoch, 1, graph.ranks.device)
         for steps in portions.chunks(2, graph.ranks.device.type):
-            counts = portions.of(graph.parts, steps)
+            counts, around = (portions.of(parts, steps) for parts in (graph.parts, stretches.parts))
             part, keys, places = counter.next(counts)
             pairs = links.of_parts(part, uniform_at(keys, places))
-            drawn = _groups(noise, negatives, counts)
+            groups = _groups_of(stretches.whole(around))
+            drawn = _groups(noise, negatives, groups)
+            placed = (stretches.dealt(*rows, pairs.device) for rows in zip(around, groups, strict=True))
             batches = (
-                _pairs(pairs[:, own], row, drawn[groups], n_negatives) for own, groups, row in _by_step(counts)
+                _pairs(pairs[:, own], at, drawn[some], n_negatives)
+                for (own, some), at in zip(_by_step(counts, groups), placed, strict=True)
             )
             yield from _routed(graph, batches)
 
     return portions.steps, of
 
 
-def _pairs(pairs: Tensor, counts: Ints, drawn: Tensor, n_negatives: int) -> PairBatch:
+def _pairs(pairs: Tensor, placed: tuple[Tensor, int], drawn: Tensor, n_negatives: int) -> PairBatch:
     nodes, met = torch.unique(pairs, return_inverse=True)
-    ones = torch.ones(len(met[0]), device=nodes.device)
-    alone, against = _against(nodes, met[0], ones, counts, drawn, n_negatives)
+    alone, against = _against(nodes, met[0], torch.ones(len(met[0])), placed, drawn, n_negatives)
     return PairBatch(nodes, alone, against, met)
 
 
@@ -174,7 +178,7 @@ def walk_steps(
     links.prepare()
 
     def of(epoch: int) -> Iterator[Step]:
-        counter, negatives = _Counter(graph, draw, epoch, 0), _Counter(graph, draw, epoch, 1)
+        counter, negatives = (_Counter(graph.parts, draw, epoch, kind, graph.ranks.device) for kind in (0, 1))
         order = [
             nodes[_order(walks, len(nodes), draw, part, epoch)] for part, nodes in zip(graph.parts, linked, strict=True)
         ]
@@ -184,10 +188,12 @@ def walk_steps(
             counts = portions.of(graph.parts, steps)
             part, keys, places = counter.next(counts)
             walked = links.walks(starts[first[part] + places], keys, places, length, p=p, q=q)
-            drawn = _groups(noise, negatives, counts * length)
+            groups = _groups_of(counts * length)
+            drawn = _groups(noise, negatives, groups)
+            placed = (_in_turn(row * length, each, walked.device) for row, each in zip(counts, groups, strict=True))
             batches = (
-                _windows(walked[own], row * length, drawn[groups], window, n_negatives)
-                for own, groups, row in _by_step(counts, length)
+                _windows(walked[own], at, drawn[some], window, n_negatives)
+                for (own, some), at in zip(_by_step(counts, groups), placed, strict=True)
             )
             yield from _routed(graph, batches)
 
@@ -200,18 +206,18 @@ def _order(walks: int, count: int, draw: Streams, part: int, epoch: int) -> Ints
     return shuffled
 
 
-def _windows(walks: Tensor, counts: Ints, drawn: Tensor, window: int, n_negatives: int) -> Windows:
+def _windows(walks: Tensor, placed: tuple[Tensor, int], drawn: Tensor, window: int, n_negatives: int) -> Windows:
     there = walks >= 0
     nodes, places = torch.unique(walks[there], return_inverse=True)
     met = torch.full_like(walks, -1)
     met[there] = places
     weights = center_weights(walks, window).flatten()
-    alone, against = _against(nodes, met.clamp(min=0).flatten(), weights, counts, drawn, n_negatives)
+    alone, against = _against(nodes, met.clamp(min=0).flatten(), weights, placed, drawn, n_negatives)
     return Windows(nodes, alone, against, met, window)
 
 
 def _groups_of(counts: Ints) -> Ints:
-    """How many groups so many centers of a step and part are divided into, of about `GROUP` each.
+    """How many groups so many centers of a step and part (or stretch) are divided into, of about `GROUP` each.
 
     Where they are few the nearest number, as groups are of one size: a part's last one is not to be half empty.
     """
@@ -219,37 +225,73 @@ def _groups_of(counts: Ints) -> Ints:
     return np.where(counts == 0, 0, np.where(counts < GROUP**2, few, -(-counts // GROUP)))
 
 
-def _groups(noise: RankNoise, counter: _Counter, counts: Ints) -> Tensor:
-    """Nodes against the centers of each step and part (steps x parts), about `GROUP` of which share a group: g x S."""
-    _, keys, places = counter.next(_groups_of(counts))
+def _groups(noise: RankNoise, counter: _Counter, groups: Ints) -> Tensor:
+    """The nodes drawn against so many groups of each step and part or stretch (steps x those): g x S."""
+    _, keys, places = counter.next(groups)
     return noise.draw(keys, places)
 
 
-def _by_step(counts: Ints, width: int = 1) -> Iterator[tuple[slice, slice, Ints]]:
-    """For each step its draws, its groups (a draw having `width` centers), and its counts by part."""
-    draws = np.cumsum([0, *counts.sum(axis=1)])
-    groups = np.cumsum([0, *_groups_of(counts * width).sum(axis=1)])
-    for t, row in enumerate(counts):
-        yield slice(int(draws[t]), int(draws[t + 1])), slice(int(groups[t]), int(groups[t + 1])), row
+def _by_step(counts: Ints, groups: Ints) -> Iterator[tuple[slice, slice]]:
+    """For each step its draws and its groups, among those of some steps."""
+    draws, ends = (np.cumsum([0, *x.sum(axis=1)]).tolist() for x in (counts, groups))
+    for own, some in zip(pairwise(draws), pairwise(ends), strict=True):
+        yield slice(*own), slice(*some)
 
 
-def _against(
-    nodes: Tensor, centers: Tensor, weights: Tensor, counts: Ints, drawn: Tensor, n_negatives: int
-) -> tuple[Tensor, Against]:
-    """Centers in groups, none of which is of two parts; `counts` has those of each part. And nodes drawn alone."""
-    groups, device = _groups_of(counts), centers.device
+def _in_turn(counts: Ints, groups: Ints, device: torch.device) -> tuple[Tensor, int]:
+    """Where each center goes among groups of equal width, which is told: those of a part one group after another."""
     wide = int((-(-counts // groups.clip(min=1))).max(initial=1))
     part, within = _repeated(counts, device)
     facts = torch.from_numpy(np.stack([groups, counts, np.cumsum(groups) - groups])).to(device)
     each, own, first = facts[:, part]
     group = torch.div(within * each, own, rounding_mode="floor")
     slot = within + torch.div(-group * own, each, rounding_mode="floor")  # from the first of its group on
-    place = (first + group) * wide + slot
-    alone, against = places_of(nodes, drawn)
-    size = len(drawn) * wide
-    grouped = centers.new_zeros(size).index_copy_(0, place, centers)
-    weighed = torch.zeros(size, device=device).index_copy_(0, place, weights.to(device))
-    shape = (len(drawn), wide)
+    return (first + group) * wide + slot, wide
+
+
+class _Stretches:
+    """Consecutive parts in stretches of about `_STRETCH` nodes, or of one larger part: those that own parts are in.
+
+    The links of a part leave its own nodes. In groups of one small part a node would be there several times, and be
+    pushed away from the same nodes each time, which cost quality; so the links of a stretch are dealt to its groups.
+    These are the same whoever owns the parts: where several ranks do, each has its own links in all of them.
+    """
+
+    def __init__(self, graph: RankGraph):
+        number = graph.folder.starts[:-1] // _STRETCH
+        mine = number[graph.parts.start : graph.parts.stop]
+        some = np.isin(number, mine).nonzero()[0]
+        self.parts = range(int(some[0]), int(some[-1]) + 1) if len(some) else range(0)
+        self.first, self._of = np.unique(number[some], return_index=True, return_inverse=True)[1:]
+        """Of each, its first part among `parts`."""
+        self._own = slice(graph.parts.start - self.parts.start, graph.parts.stop - self.parts.start)
+
+    def whole(self, counts: Ints) -> Ints:
+        """Of draws of the parts (steps x parts) those of each stretch."""
+        sums = np.zeros((len(counts), len(self.first)), np.int64)
+        np.add.at(sums.T, self._of, counts.T)
+        return sums
+
+    def dealt(self, counts: Ints, groups: Ints, device: torch.device) -> tuple[Tensor, int]:
+        """Where each own center of a step goes among groups of equal width, which is told."""
+        before = np.cumsum(counts) - counts
+        ahead, of = before - before[self.first][self._of], self._of[self._own]
+        wide = int((-(-self.whole(counts[None])[0] // groups.clip(min=1))).max(initial=1))
+        part, within = _repeated(counts[self._own], device)
+        facts = np.stack([groups[of], (np.cumsum(groups) - groups)[of], ahead[self._own]])
+        each, first, start = torch.from_numpy(facts).to(device)[:, part]
+        number = start + within
+        return (first + number % each) * wide + torch.div(number, each, rounding_mode="floor"), wide
+
+
+def _against(
+    nodes: Tensor, centers: Tensor, weights: Tensor, placed: tuple[Tensor, int], drawn: Tensor, n_negatives: int
+) -> tuple[Tensor, Against]:
+    """Centers in groups of a width, each at its place; and the nodes drawn alone."""
+    (place, wide), (alone, against) = placed, places_of(nodes, drawn)
+    shape = len(drawn), wide
+    grouped = centers.new_zeros(len(drawn) * wide).index_copy_(0, place, centers)
+    weighed = torch.zeros(len(grouped), device=centers.device).index_copy_(0, place, weights.to(centers.device))
     return alone, Against(grouped.view(shape), weighed.view(shape) * (n_negatives / DRAWN), against)
 
 

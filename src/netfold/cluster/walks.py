@@ -33,7 +33,10 @@ class Lookup:
     """Some nodes of any rank: what is sent to their owners, and what comes back. All ranks call together."""
 
     def __init__(self, graph: RankGraph, nodes: Tensor, *beside: Tensor):
-        """`nodes`: k positions, a node as often as it is asked for, in any order; `beside` each, 64 bits: k, or k x c."""
+        """`nodes`: k positions, a node as often as it is asked for, in any order.
+
+        `beside` is what is told with each, of 64 bits a number: k, or k x c.
+        """
         self._ranks = graph.ranks
         self.here = nodes
         """Of all ranks' nodes those that this rank owns, as own rows: what was asked of it."""
