@@ -78,6 +78,8 @@ def one(how):
     walls = [b - a for a, b in zip(wall[1:], wall[2:])]
     if device == "cuda":
         peak = torch.cuda.max_memory_allocated()
+    if "," in hows:
+        print(name, how, sorted(walls)[len(walls) // 2], "s wall an epoch", file=sys.stderr, flush=True)
     return {"cpu": steps, "wall": walls, "sent": sent, "peak": peak, "whole": whole, "walled": walled,
             "saves": [x for x in saves if x[1] > 1e-3], "objective": model.history_[-1]["objective"]}
 print(json.dumps([one(how) for how in hows.split(",")]))

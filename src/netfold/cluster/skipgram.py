@@ -519,9 +519,8 @@ def expected_traffic(degrees: Any, nodes: float, steps: float, ranks: int, near:
     apart, share, mass = 1 - 1 / ranks, d / d.sum(), d**0.75 / (d**0.75).sum()
     drawn = nodes * DRAWN / GROUP
     unmet = np.exp(-nodes * share)
-    rows = near * (1 - unmet).sum() + far * (unmet * (1 - np.exp(-drawn * mass))).sum()
-    names = 8 * (2 - unmet - unmet * np.exp(-drawn * mass)).sum() + 24 * drawn
-    return float(steps * apart * (rows + names))
+    met, alone = float((1 - unmet).sum()), float((unmet * (1 - np.exp(-drawn * mass))).sum())
+    return float(steps * apart * ((near + 8) * met + (far + 8) * alone + 24 * drawn))
 
 
 def both_degrees(graph: RankGraph) -> Floats:
