@@ -179,7 +179,10 @@ def test_a_step_is_that_of_a_naive_loop(model: str, kind: str, tmp_path: Path) -
     assert len(answer["sizes"]) == answer["steps"] and answer["sent"] == 0
 
 
-@pytest.mark.parametrize(("model", "kind"), [("line", "hub"), ("node2vec", "directed"), ("p and q", "hub")])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [("line", "hub"), ("line, first order", "undirected"), ("node2vec", "directed"), ("p and q", "hub")],
+)
 def test_a_step_of_two_ranks_is_the_same(model: str, kind: str, tmp_path: Path) -> None:
     a_graph(kind).save(tmp_path / "g.parts", parts=7)
     alike(tmp_path / "g.parts", MODELS[model], 2)

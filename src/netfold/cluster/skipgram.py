@@ -424,6 +424,8 @@ class _Flow:
                 added[t].append((at, next(came).view(len(at), grads[t].shape[1])))
         several: dict[int, tuple[Tensor, Tensor]] = {}  # of tables that are read at the same nodes
         for (table, reach), rows in zip(self._tables, added, strict=True):
+            if not table.shape[1]:
+                continue
             if reach not in several:
                 several[reach] = torch.unique(torch.cat([at for at, _ in rows]), return_inverse=True)
             table.grad = _added(table, *several[reach], [x for _, x in rows])
