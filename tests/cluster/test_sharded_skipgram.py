@@ -263,6 +263,29 @@ def test_every_center_has_as_many_negatives_as_its_pairs_ask_for(model: str, tmp
         assert (batch.against.weights > 0).any(dim=1).all() and batch.against.drawn.shape[1] == DRAWN
 
 
+def test_groups_of_links_are_of_several_small_parts(tmp_path: Path) -> None:
+    """In a group of one part of ten nodes, most of them would be there twice."""
+    a_graph("undirected", 300).save(tmp_path / "g.parts", parts=30)
+    options = {"model": "line", "dim": 4, "samples": 800, "batch_size": 400}
+    starts = PartsFolder.open(tmp_path / "g.parts", "graph").starts
+    for batch, _ in problem_of(tmp_path / "g.parts", options).batches(0):
+        assert len(batch.against.centers) == pytest.approx(len(batch.pairs[0]) / GROUP, abs=1)
+        for centers in batch.nodes[batch.against.centers].numpy():
+            parts = np.searchsorted(starts, centers, side="right")
+            assert len(set(parts)) > GROUP / 2
+
+
+def test_groups_of_links_are_of_one_large_part(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    nf.Graph.from_edges(rng.integers(0, 20_000, (20_000, 2)), nodes=range(20_000)).save(tmp_path / "g.parts", parts=2)
+    starts = PartsFolder.open(tmp_path / "g.parts", "graph").starts
+    options = {"model": "line", "dim": 2, "samples": 4000, "batch_size": 2000}
+    for batch, _ in problem_of(tmp_path / "g.parts", options).batches(0):
+        full = batch.against.weights > 0
+        parts = torch.from_numpy(np.searchsorted(starts, batch.nodes.numpy(), side="right"))[batch.against.centers]
+        assert all(len(set(own[there].tolist())) == 1 for own, there in zip(parts, full, strict=True))
+
+
 def test_groups_are_of_about_one_size_and_hardly_filled_up() -> None:
     counts = np.arange(3000)
     groups = _groups_of(counts)
