@@ -86,7 +86,8 @@ class Portions:
         done = [min(t * self.batch_size, total) for t in range(steps.start, steps.stop + 1)]
         before, own = (x[parts.start : parts.stop] for x in (np.cumsum(self.counts) - self.counts, self.counts))
         ends = (np.array(done, object)[:, None] * own + before) // max(1, total)  # of any size
-        return np.diff(ends.astype(np.int64), axis=0)
+        whole: Ints = np.diff(ends.astype(np.int64), axis=0)
+        return whole
 
     def chunks(self, nodes: int, device: str = "cpu") -> Iterator[range]:
         """The steps, as many together as have about `_AT_ONCE` nodes, a draw having so many: the same on every rank."""
