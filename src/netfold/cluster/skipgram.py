@@ -50,8 +50,8 @@ Streams = Callable[..., torch.Generator]
 _BATCHES, _NOISE, _SUBSPACE = 10, 11, 12
 _AT_ONCE = {"cpu": 1 << 18, "cuda": 1 << 23}
 """Nodes of all ranks' batches that are drawn or walked together, where a step has fewer; a GPU wants many."""
-_STRETCH = GROUP**3
-"""Nodes of which a group of links has few twice: one pair of them in 40 groups, where all have as many links."""
+_STRETCH = 5 * GROUP**2
+"""Nodes of which a group of links has few twice: one pair of them in 10 groups, where all have as many links."""
 _CHUNK = 1 << 14
 """Rows of the matrix that are multiplied at a time."""
 
@@ -251,7 +251,7 @@ def _in_turn(counts: Ints, groups: Ints, device: torch.device) -> tuple[Tensor, 
 
 
 class _Stretches:
-    """Consecutive parts in stretches of about `_STRETCH` nodes, or of one larger part: those that own parts are in.
+    """Consecutive parts in stretches of `_STRETCH` nodes and more, or of one larger part: those that own parts are in.
 
     The links of a part leave its own nodes. In groups of one small part a node would be there several times, and be
     pushed away from the same nodes each time, which cost quality; so the links of a stretch are dealt to its groups.
@@ -259,7 +259,8 @@ class _Stretches:
     """
 
     def __init__(self, graph: RankGraph):
-        number = graph.folder.starts[:-1] // _STRETCH
+        last = max(0, graph.n_nodes // _STRETCH - 1)  # what is left is the last one's, too
+        number = np.minimum(graph.folder.starts[:-1] // _STRETCH, last)
         mine = number[graph.parts.start : graph.parts.stop]
         some = np.isin(number, mine).nonzero()[0]
         self.parts = range(int(some[0]), int(some[-1]) + 1) if len(some) else range(0)
