@@ -53,7 +53,9 @@ def main() -> None:
                     began = time.process_time()
                     model.fit(split.train if how == "memory" else folder, progress=False)
                     cpu = time.process_time() - began
-                    vectors = nf.Embedding(list(model.embedding_), model.embedding_.vectors)
+                    at = {node: i for i, node in enumerate(model.embedding_)}  # classes are drawn by order: one for all
+                    order = list(split.train.nodes)
+                    vectors = nf.Embedding(order, model.embedding_.vectors[[at[node] for node in order]])
                     auc = link_prediction(vectors, split, baselines=False, k=[100]).figures["AUC"]
                     f1 = classification(vectors, classes, train=0.5, baselines=False).figures["micro-F1@50%"]
                     print(

@@ -14,7 +14,16 @@ import torch
 import netfold as nf
 from netfold.cluster.exchange import RankGraph
 from netfold.cluster.ranks import Ranks, start
-from netfold.cluster.skipgram import Portions, _groups_of, both_degrees, link_steps, rank_start, walk_steps
+from netfold.cluster.skipgram import (
+    ALONE,
+    MET,
+    Portions,
+    _groups_of,
+    both_degrees,
+    link_steps,
+    rank_start,
+    walk_steps,
+)
 from netfold.cluster.walks import RankLinks, RankNoise
 from netfold.io.parts import PartsFolder
 from netfold.learn.draws import _mixed, _shifted, uniform_at
@@ -63,10 +72,11 @@ def one_step(folder: Path, options: dict[str, Any], step: int = 1) -> Arrays:
         for p in network.own.parameters():
             whole = torch.from_numpy(rng.standard_normal((n, p.shape[1])))
             p.copy_(whole[network._graph.first : network._graph.first + network._graph.m])
-    batches = list(problem.batches(0))
+    steps = list(problem.batches(0))
+    batches = [x.batch for x in steps]
     batch = batches[min(step, len(batches) - 1)]
     before = network._ranks.sent
-    terms = {name: float(x) for name, x in network.loss(batch).items()}
+    terms = {name: float(x) for name, x in network.loss(steps[min(step, len(batches) - 1)]).items()}
     grads = {}
     for name, p in network.own.named_parameters():
         grad = torch.zeros_like(p) if p.grad is None else p.grad.to_dense()
@@ -76,7 +86,7 @@ def one_step(folder: Path, options: dict[str, Any], step: int = 1) -> Arrays:
         "parameters": {name: p.detach().numpy().copy() for name, p in network.own.named_parameters()},
         "sizes": [len(in_nodes(b)["positives"]) for b in batches], "steps": problem.steps,
         "read": (batch.nodes.numpy(), batch.drawn_alone.numpy()), "bounds": network._graph.bounds,
-        "widths": [sum(table.shape[1] for table in tables) for tables in (network.near(), network.far())],
+        "widths": [sum(t.shape[1] for t, reach in network.tables() if reach >= least) for least in (MET, ALONE)],
     }  # fmt: skip
 
 
@@ -148,17 +158,14 @@ def compare(folder: Path, options: dict[str, Any], size: int) -> list[Arrays]:
 
 
 def counted_by_hand(answers: list[Arrays], rank: int) -> int:
-    """Bytes of float64 rows, their gradients, names and counts that a rank sends to others in a step."""
-    size, bounds, total = len(answers), answers[0]["bounds"], 0
+    """Bytes of float64 rows, their gradients and terms that a rank sends to others in a step."""
+    size, bounds = len(answers), answers[0]["bounds"]
+    total = 8 * len(answers[0]["terms"]) * (size - 1)
     for k, width in enumerate(answers[0]["widths"]):
-        total += 8 * (size - 1)
         for q, answer in enumerate(answers):
             nodes = answer["read"][k]
             here = int(((nodes >= bounds[rank]) & (nodes < bounds[rank + 1])).sum())
-            if q == rank:
-                total += (8 + 8 * width) * (len(nodes) - here)  # names there, gradients there
-            else:
-                total += 8 * width * here  # rows to who asked
+            total += 8 * width * (len(nodes) - here if q == rank else here)  # gradients there, rows to who asked
     return total
 
 
@@ -172,7 +179,10 @@ def test_a_step_is_that_of_a_naive_loop(model: str, kind: str, tmp_path: Path) -
     assert len(answer["sizes"]) == answer["steps"] and answer["sent"] == 0
 
 
-@pytest.mark.parametrize(("model", "kind"), [("line", "hub"), ("node2vec", "directed"), ("p and q", "hub")])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [("line", "hub"), ("line, first order", "undirected"), ("node2vec", "directed"), ("p and q", "hub")],
+)
 def test_a_step_of_two_ranks_is_the_same(model: str, kind: str, tmp_path: Path) -> None:
     a_graph(kind).save(tmp_path / "g.parts", parts=7)
     alike(tmp_path / "g.parts", MODELS[model], 2)
@@ -242,7 +252,7 @@ def test_every_center_has_as_many_negatives_as_its_pairs_ask_for(model: str, tmp
     """In groups of one part each, none of them empty, however many centers a part has in a step."""
     a_graph("hub").save(tmp_path / "g.parts", parts=7)
     options = MODELS[model]
-    for batch in problem_of(tmp_path / "g.parts", options).batches(0):
+    for batch, _ in problem_of(tmp_path / "g.parts", options).batches(0):
         drawn, pairs = in_nodes(batch), np.zeros(61)
         for i, _, w in drawn["positives"]:
             pairs[i] += w
@@ -251,6 +261,29 @@ def test_every_center_has_as_many_negatives_as_its_pairs_ask_for(model: str, tmp
             against[i] += w
         np.testing.assert_allclose(against, pairs * options.get("n_negatives", 5), rtol=1e-5)
         assert (batch.against.weights > 0).any(dim=1).all() and batch.against.drawn.shape[1] == DRAWN
+
+
+def test_groups_of_links_are_of_several_small_parts(tmp_path: Path) -> None:
+    """In a group of one part of ten nodes, most of them would be there twice."""
+    a_graph("undirected", 300).save(tmp_path / "g.parts", parts=30)
+    options = {"model": "line", "dim": 4, "samples": 800, "batch_size": 400}
+    starts = PartsFolder.open(tmp_path / "g.parts", "graph").starts
+    for batch, _ in problem_of(tmp_path / "g.parts", options).batches(0):
+        assert len(batch.against.centers) == pytest.approx(len(batch.pairs[0]) / GROUP, abs=1)
+        for centers in batch.nodes[batch.against.centers].numpy():
+            parts = np.searchsorted(starts, centers, side="right")
+            assert len(set(parts)) > GROUP / 2
+
+
+def test_groups_of_links_are_of_one_large_part(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    nf.Graph.from_edges(rng.integers(0, 20_000, (20_000, 2)), nodes=range(20_000)).save(tmp_path / "g.parts", parts=2)
+    starts = PartsFolder.open(tmp_path / "g.parts", "graph").starts
+    options = {"model": "line", "dim": 2, "samples": 4000, "batch_size": 2000}
+    for batch, _ in problem_of(tmp_path / "g.parts", options).batches(0):
+        full = batch.against.weights > 0
+        parts = torch.from_numpy(np.searchsorted(starts, batch.nodes.numpy(), side="right"))[batch.against.centers]
+        assert all(len(set(own[there].tolist())) == 1 for own, there in zip(parts, full, strict=True))
 
 
 def test_groups_are_of_about_one_size_and_hardly_filled_up() -> None:
@@ -269,18 +302,20 @@ def test_numbers_at_places_are_those_of_the_sequence() -> None:
     torch.testing.assert_close(uniform_at(torch.full((4,), 1234), places), sequence[places], rtol=0, atol=0)
 
 
-def test_portions_are_by_mass_and_spread_over_the_steps() -> None:
+def test_portions_are_by_mass_and_steps_as_large_as_in_one_process() -> None:
     masses = np.array([1.0, 0, 5, 2, 2, 0])
     portions = Portions.by_mass(masses, 1003, 100)
     assert portions.counts.sum() == 1003 and portions.steps == 11
     np.testing.assert_allclose(portions.counts, 1003 * masses / 10, atol=1)
     whole = portions.of(range(6), range(11))
     np.testing.assert_array_equal(whole.sum(axis=0), portions.counts)
-    assert np.ptp(whole.sum(axis=1)) <= 6  # each part at most one more or less
+    np.testing.assert_allclose(whole.sum(axis=1), [100] * 10 + [3], atol=3)  # each part at most one more or less
     np.testing.assert_array_equal(portions.of(range(2, 4), range(3, 5)), whole[3:5, 2:4])
     assert [list(x) for x in portions.chunks(1 << 20)] == [[i] for i in range(11)]
-    few = Portions(np.ones(256, np.int64), 64)  # one draw of each part: not all in the last step
+    few = Portions(np.ones(256, np.int64), 4)  # one draw of each part: not all in the last step
     assert set(few.of(range(256), range(64)).sum(axis=1)) == {4}
+    many = Portions(np.full(3, 1 << 40), 1 << 39)  # products of two such are no int64
+    assert (np.abs(many.of(range(3), range(6)) - (1 << 39) / 3) <= 1).all()
 
 
 def one_process(graph: nf.Graph, folder: Path, parts: int = 5) -> RankGraph:
@@ -308,7 +343,7 @@ def test_links_and_noise_are_drawn_in_proportion(kind: str, tmp_path: Path) -> N
     _, of = link_steps(RankLinks(graph), noise, generator, samples=200_000, n_negatives=1, batch_size=50_000)
     links: Counter[Any] = Counter()
     drawn: Counter[Any] = Counter()
-    for batch in of(0):
+    for batch, _ in of(0):
         names = batch.context_nodes
         links.update(zip(*names[batch.pairs].tolist(), strict=True))
         drawn.update(names[batch.against.drawn].flatten().tolist())
@@ -326,7 +361,7 @@ def test_walks_follow_links_in_proportion(kind: str, tmp_path: Path) -> None:
     _, of = walk_steps(RankLinks(graph), RankNoise(graph, both_degrees(graph)), generator, **facts)
     steps = np.zeros_like(matrix)
     starts: Counter[int] = Counter()
-    for batch in of(0):
+    for batch, _ in of(0):
         assert isinstance(batch, Windows)
         walks = torch.where(batch.walks >= 0, batch.nodes[batch.walks.clamp(min=0)], -1).numpy()
         starts.update(walks[:, 0].tolist())

@@ -138,8 +138,10 @@ def test_damaged_folders_are_refused(harm: str, saved: Path, tmp_path: Path) -> 
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a folder that netfold wrote as a graph"):
+    with pytest.raises(InputError, match="there is no folder .*missing, from which a graph is to be read"):
         Graph.load(tmp_path / "missing")
+    with pytest.raises(InputError, match="not a folder that netfold wrote as a graph"):
+        Graph.load(tmp_path)
 
 
 # -------------------------------------------------------------------- what is looked at before it is believed

@@ -97,13 +97,8 @@ def test_the_gradient_is_that_of_autograd_to_the_bit(order):
     found = [table.grad.to_dense() for table in network.tables]
     for table in network.tables:
         table.grad = None
-    far = take_rows(network.first, batch.context_nodes) if network.first.shape[1] else None
-    near, contexts = (
-        (take_rows(network.second, batch.nodes), take_rows(network.contexts, batch.context_nodes))
-        if network.second.shape[1]
-        else (None, None)
-    )
-    sum(line_terms(batch, far, near, contexts).values()).backward()
+    first, contexts = (take_rows(table, batch.context_nodes) for table in (network.first, network.contexts))
+    sum(line_terms(batch, first, take_rows(network.second, batch.nodes), contexts).values()).backward()
     for mine, table in zip(found, network.tables, strict=True):
         assert torch.equal(mine, table.grad.to_dense()) and mine.any()
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import socket
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -154,15 +157,31 @@ def started_alone() -> str:
     return refused(start, "cpu")
 
 
-def peak_of_fit(folder: Path, options: dict[str, Any]) -> int:
-    """The peak of this rank's memory in bytes while it fits, by the kernel's own count."""
-    import netfold as nf
+_PEAK = """
+import json, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+import netfold as nf
+folder, vectors, name, options = sys.argv[1], sys.argv[2] or None, sys.argv[3], json.loads(sys.argv[4])
+nf.MODELS[name](device="cpu", **options).fit(folder, vectors, progress=False)
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+print(int(status["VmHWM"].split()[0]) << 10)
+"""
 
-    Path("/proc/self/clear_refs").write_text("5")
-    model = nf.MODELS[options.get("model", "sdne")](**{k: x for k, x in options.items() if k != "model"})
-    model.fit(folder, progress=False)
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status["VmHWM"].split()[0]) << 10
+
+def peak_of_fit(size: int, name: str, folder: Path, options: dict[str, Any], vectors: str = "") -> int:
+    """The most bytes that any of so many processes has held while they fit, by the kernel's own count.
+
+    Processes of their own: one that was forked has what its parent imported without holding it.
+    """
+    port, processes = str(free_port()), []
+    for rank in range(size):
+        own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_PORT": port}
+        own |= {"MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", _PEAK, str(folder), vectors, name, json.dumps(options)]
+        processes.append(subprocess.Popen(command, env=os.environ | own, stdout=subprocess.PIPE, text=True))
+    return max(int(process.communicate(timeout=900)[0]) for process in processes)
 
 
 def added_by_fit(name: str, folder: Path) -> int:

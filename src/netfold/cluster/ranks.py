@@ -56,6 +56,11 @@ class Ranks:
         """Whether this is rank 0, which speaks for all."""
         return self.rank == 0
 
+    @property
+    def others(self) -> list[int]:
+        """The other ranks, by number."""
+        return [q for q in range(self.size) if q != self.rank]
+
     def sum_(self, x: Tensor) -> Tensor:
         """The sum of a tensor over all ranks, in its place; the same bits on each."""
         if self.size > 1:

@@ -6,6 +6,7 @@ depend on how many ranks there are, to the bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -31,11 +32,16 @@ Floats = npt.NDArray[np.float64]
 class Lookup:
     """Some nodes of any rank: what is sent to their owners, and what comes back. All ranks call together."""
 
-    def __init__(self, graph: RankGraph, nodes: Tensor, *, ordered: bool = False):
-        """`nodes`: k positions, a node as often as it is asked for, in any order or, `ordered`, ascending."""
+    def __init__(self, graph: RankGraph, nodes: Tensor, *beside: Tensor):
+        """`nodes`: k positions, a node as often as it is asked for, in any order.
+
+        `beside` is what is told with each, of 64 bits a number: k, or k x c.
+        """
         self._ranks = graph.ranks
         self.here = nodes
         """Of all ranks' nodes those that this rank owns, as own rows: what was asked of it."""
+        self.beside = beside
+        """What came with each."""
         if self._ranks.size == 1:
             return
         bounds = torch.from_numpy(graph.bounds[1:]).to(nodes.device)
@@ -43,22 +49,26 @@ class Lookup:
         counts = torch.bincount(owners, minlength=self._ranks.size)
         ones = [1] * self._ranks.size
         self._gives, self._takes = counts.tolist(), self._ranks.swap(counts, ones, ones).tolist()
-        self._order = None if ordered else torch.argsort(owners, stable=True)
-        self.here = self.there(nodes) - graph.first
+        self._order = torch.argsort(owners, stable=True)
+        columns = [x.view(torch.int64).view(len(x), math.prod(x.shape[1:])) for x in (nodes, *beside)]
+        came = torch.split(self.there(torch.cat(columns, dim=1)), [x.shape[1] for x in columns], dim=1)
+        self.here = came[0][:, 0] - graph.first
+        self.beside = tuple(
+            y.contiguous().view(x.dtype).view(len(y), *x.shape[1:]) for x, y in zip(beside, came[1:], strict=True)
+        )
 
     def there(self, x: Tensor) -> Tensor:
         """A row for each node (k x ...), to its owner: one for each of `here`."""
         if self._ranks.size == 1:
             return x
-        own = x if self._order is None else x.index_select(0, self._order)
-        return self._ranks.swap(own, self._gives, self._takes)
+        return self._ranks.swap(x.index_select(0, self._order), self._gives, self._takes)
 
     def back(self, y: Tensor) -> Tensor:
         """A row for each of `here`, to who asked: one for each node."""
         if self._ranks.size == 1:
             return y
         x = self._ranks.swap(y, self._takes, self._gives)
-        return x if self._order is None else torch.empty_like(x).index_copy_(0, self._order, x)
+        return torch.empty_like(x).index_copy_(0, self._order, x)
 
 
 # -------------------------------------------------------------------- drawing
@@ -117,10 +127,9 @@ class RankNoise:
         at = (places[:, None] * DRAWN + torch.arange(DRAWN, device=places.device)).flatten() * 2
         keys = keys.repeat_interleave(DRAWN)
         part = torch.searchsorted(self._ends, uniform_at(keys, at), right=True).clamp_(max=len(self._ends) - 1)
-        lookup = Lookup(graph, self._first[part])
-        drawn = lookup.there(uniform_at(keys, at + 1))
+        lookup = Lookup(graph, self._first[part], uniform_at(keys, at + 1))
         own = torch.searchsorted(self._own_first, lookup.here + graph.first, right=True) - 1 + graph.parts.start
-        return lookup.back(self._picks.at(own, drawn) + graph.first).view(count, DRAWN)
+        return lookup.back(self._picks.at(own, *lookup.beside) + graph.first).view(count, DRAWN)
 
 
 def _length(own: slice) -> int:
@@ -217,8 +226,8 @@ class RankLinks:
         for i in range(1, length):
             places = numbers * length + i
             if i == 1 or p == q == 1:
-                lookup = Lookup(self.graph, now)
-                after = lookup.back(self._next(lookup.here, lookup.there(uniform_at(keys, places))))
+                lookup = Lookup(self.graph, now, uniform_at(keys, places))
+                after = lookup.back(self._next(lookup.here, *lookup.beside))
             else:
                 after = self._second(before, now, keys, places, p, q)
             if not self._some_end:
@@ -249,14 +258,13 @@ class RankLinks:
         low, bound, turn = min(1.0, 1 / q), max(1.0, 1 / q), 0
         while self.graph.ranks.most(len(left)):
             drawn = torch.stack([uniform_at(keys[left], (places[left] << 12) + 3 * turn + k) for k in range(3)], dim=1)
-            lookup = Lookup(self.graph, now[left])
-            asked = lookup.there(before[left]), lookup.there(drawn[:, :2])
-            proposed = lookup.back(self._proposed(lookup.here, *asked, p, bound))
+            lookup = Lookup(self.graph, now[left], before[left], drawn[:, :2].contiguous())
+            asked, chances = lookup.beside
+            proposed = lookup.back(self._proposed(lookup.here, asked, chances, p, bound))
             taken = (proposed == before[left]) | (proposed < 0) | (drawn[:, 2] * bound < low)
             unclear = (~taken).nonzero()[:, 0]  # none where q is 1
-            lookup = Lookup(self.graph, before[left[unclear]])
-            there = lookup.there(proposed[unclear])
-            linked = lookup.back((self.find(lookup.here, there) >= 0).to(torch.uint8)).bool()
+            lookup = Lookup(self.graph, before[left[unclear]], proposed[unclear])
+            linked = lookup.back((self.find(lookup.here, *lookup.beside) >= 0).to(torch.uint8)).bool()
             taken[unclear] = drawn[unclear, 2] * bound < torch.where(linked, 1.0, 1 / q)
             after[left[taken]] = proposed[taken]
             left, turn = left[~taken], turn + 1

@@ -415,6 +415,8 @@ def read_facts(path: Path, version: int, kind: str) -> dict[str, Any]:
     try:
         status = path.lstat()
     except OSError:
+        if not path.parent.exists():
+            raise InputError(f"there is no folder {path.parent}, from which a {kind} is to be read") from None
         raise InputError(
             f"{path.parent} is not a folder that netfold wrote as a {kind}: {path.name} is missing"
         ) from None

@@ -142,7 +142,9 @@ class DepthLGP(LGPEmbedder["DepthLGPNetwork"]):
         return Embedding(graph.nodes, whole.vectors[at], fitted_to=whole.fitted_to)
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        return nodes * (16 * (self.dim or 128) + 64) + 24 * arcs
+        """Vectors, latent states and their state; of a step's subgraphs as measured, 18,000 a number of a vector."""
+        width, step = self.dim or 128, self._step(nodes * ranks) // ranks
+        return nodes * (16 * width + 64) + 24 * arcs + 18_000 * width * step
 
     def _problem(
         self, data: _Embedded, device: torch.device, progress: Progress, *, resumed: bool = False

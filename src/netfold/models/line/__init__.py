@@ -106,10 +106,7 @@ class LINE(Embedder["LINENetwork"]):
 
         step = self.batch_size or batch_by_size(4096, len(degrees), 2)
         steps = math.ceil((self.samples or max(_LEAST, int(degrees.sum()))) / step)
-        first = {"first": self.dim, "second": 0, "both": self.dim // 2}[self.order]
-        second = {"first": 0, "second": self.dim, "both": self.dim // 2}[self.order]
-        near, far = 8 * (first + 2 * second), 8 * (first + second)
-        return expected_traffic(degrees, step / ranks, steps, ranks, near, far)
+        return expected_traffic(degrees, step / ranks, steps, ranks, 8 * self.dim, 8 * self.dim)
 
     def _unspread(self, *, directed: bool = False) -> str:
         return ""

@@ -9,7 +9,7 @@ from netfold.learn.draws import TABLE, uniform
 from netfold.learn.layers import add_rows_grad, take_rows
 from netfold.learn.skipgram import PairBatch
 
-__all__ = ["LINENetwork", "line_terms"]
+__all__ = ["LINENetwork", "line_slopes", "line_terms"]
 
 
 class LINENetwork(nn.Module):
@@ -53,23 +53,14 @@ class LINENetwork(nn.Module):
         Gradients are added to `grad`.
         """
         near, far = batch.nodes, batch.context_nodes
-        first, second, contexts = (
-            table.detach().index_select(0, at) if table.shape[1] else None
-            for table, at in ((self.first, far), (self.second, near), (self.contexts, far))
-        )
+        reads = [(self.first, far), (self.second, near), (self.contexts, far)]
+        rows = [table.detach().index_select(0, at) for table, at in reads]
         if not torch.is_grad_enabled():
-            return line_terms(batch, first, second, contexts)
-        terms: dict[str, Tensor] = {}
-        if first is not None:
-            own, left, right = batch.terms_and_slopes(first[: len(near)], first)
-            right[: len(near)] += left
-            add_rows_grad(self.first, far, right)
-            terms |= {f"first_{name}": term for name, term in own.items()}
-        if second is not None and contexts is not None:
-            own, left, right = batch.terms_and_slopes(second, contexts)
-            add_rows_grad(self.second, near, left)
-            add_rows_grad(self.contexts, far, right)
-            terms |= {f"second_{name}": term for name, term in own.items()}
+            return line_terms(batch, *rows)
+        terms, slopes = line_slopes(batch, *rows)
+        for (table, at), grad in zip(reads, slopes, strict=True):
+            if table.shape[1]:
+                add_rows_grad(table, at, grad)
         return terms
 
     def codes(self, nodes: Tensor) -> Tensor:
@@ -88,16 +79,30 @@ class LINENetwork(nn.Module):
         return self.first.device
 
 
-def line_terms(
-    batch: PairBatch, first: Tensor | None, second: Tensor | None, contexts: Tensor | None
-) -> dict[str, Tensor]:
+def line_terms(batch: PairBatch, first: Tensor, second: Tensor, contexts: Tensor) -> dict[str, Tensor]:
     """The objectives for rows of a batch: `first` and `contexts` of its context nodes, `second` of its nodes.
 
-    An order that is not asked for has None.
+    An order that is not asked for has rows of no width.
     """
     terms: dict[str, Tensor] = {}
-    if first is not None:
+    if first.shape[1]:
         terms |= {f"first_{name}": term for name, term in batch.terms(first[: len(batch.nodes)], first).items()}
-    if second is not None and contexts is not None:
+    if second.shape[1]:
         terms |= {f"second_{name}": term for name, term in batch.terms(second, contexts).items()}
     return terms
+
+
+def line_slopes(
+    batch: PairBatch, first: Tensor, second: Tensor, contexts: Tensor
+) -> tuple[dict[str, Tensor], tuple[Tensor, Tensor, Tensor]]:
+    """The same, and the gradients for the rows."""
+    terms: dict[str, Tensor] = {}
+    slopes = [first, second, contexts]
+    if first.shape[1]:
+        own, left, slopes[0] = batch.terms_and_slopes(first[: len(batch.nodes)], first)
+        slopes[0][: len(batch.nodes)] += left
+        terms |= {f"first_{name}": term for name, term in own.items()}
+    if second.shape[1]:
+        own, slopes[1], slopes[2] = batch.terms_and_slopes(second, contexts)
+        terms |= {f"second_{name}": term for name, term in own.items()}
+    return terms, (slopes[0], slopes[1], slopes[2])

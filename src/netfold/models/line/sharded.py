@@ -1,7 +1,8 @@
 """LINE over several ranks: each owns the rows of its nodes in the tables of both orders.
 
-A step sends, for each node of others that a rank's links name, its rows of all tables and their gradients, which are
-8 (d₁ + 2 d₂) bytes in float32, and for each that was drawn against them alone those of the first order and of contexts.
+A step sends, for each node of others that a rank's links lead to or that was drawn against them, its vector of the
+first order, its context and their gradients: 8 (d₁ + d₂) bytes in float32. Vectors of the second order stay where they
+are, as a link belongs to who owns the node that it leaves.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from netfold.cluster.skipgram import RankSkipGram
-from netfold.models.line.network import LINENetwork, line_terms
+from netfold.cluster.skipgram import ALONE, OWN, RankSkipGram
+from netfold.models.line.network import LINENetwork, line_slopes
 
 __all__ = ["ShardedLINE"]
 
@@ -24,19 +25,14 @@ class ShardedLINE(RankSkipGram):
 
     own: LINENetwork
 
-    def near(self) -> list[nn.Parameter]:
-        """Those that have numbers."""
-        return self.own.tables
+    def tables(self) -> list[tuple[nn.Parameter, int]]:
+        """A link begins at an own node, of which alone the second order reads a vector."""
+        return [(self.own.first, ALONE), (self.own.second, OWN), (self.own.contexts, ALONE)]
 
-    def far(self) -> list[nn.Parameter]:
-        """Of nodes drawn alone, not the vectors of the second order."""
-        return [table for table in self.own.tables if table is not self.own.second]
-
-    def terms(self, batch: Any, rows: list[Tensor]) -> dict[str, Tensor]:
+    def slopes(self, batch: Any, rows: list[Tensor]) -> tuple[dict[str, Tensor], list[Tensor]]:
         """As `LINENetwork.loss`."""
-        first = rows[0] if self.own.first.shape[1] else None
-        second, contexts = rows[-2:] if self.own.second.shape[1] else (None, None)
-        return line_terms(batch, first, second, contexts)
+        terms, slopes = line_slopes(batch, *rows)
+        return terms, list(slopes)
 
     @torch.no_grad()
     def start(self, draw: Any, linked: npt.NDArray[np.bool_]) -> None:

@@ -92,6 +92,14 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
             return f"with q={self.q:g} most steps of a walk would be refused, and each asks other ranks again"
         return "held_out asks for pairs of nodes that different ranks have" if self.held_out else ""
 
+    def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
+        """Two tables and the vectors, 12 a width; five blocks of the start's solver; links and a step as measured."""
+        from netfold.learn.skipgram import batch_by_size
+
+        step = (self.batch_size or batch_by_size(64, nodes * ranks, 2 * self.length)) * self.length // ranks
+        start = 0 if self.init == "none" else 20 * (self.dim + 10)
+        return nodes * (12 * self.dim + 64 + start) + 34 * arcs + 42 * self.dim * step
+
     def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
         from netfold.cluster.skipgram import expected_traffic
         from netfold.learn.skipgram import batch_by_size

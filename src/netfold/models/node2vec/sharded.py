@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from netfold.cluster.skipgram import RankSkipGram
+from netfold.cluster.skipgram import ALONE, MET, RankSkipGram
 from netfold.models.node2vec.network import Node2VecNetwork
 
 __all__ = ["ShardedNode2Vec"]
@@ -25,18 +25,14 @@ class ShardedNode2Vec(RankSkipGram):
 
     own: Node2VecNetwork
 
-    def near(self) -> list[nn.Parameter]:
-        """Both tables."""
-        return [self.own.vectors, self.own.contexts]
-
-    def far(self) -> list[nn.Parameter]:
+    def tables(self) -> list[tuple[nn.Parameter, int]]:
         """Of nodes drawn alone, contexts."""
-        return [self.own.contexts]
+        return [(self.own.vectors, MET), (self.own.contexts, ALONE)]
 
-    def terms(self, batch: Any, rows: list[Tensor]) -> dict[str, Tensor]:
+    def slopes(self, batch: Any, rows: list[Tensor]) -> tuple[dict[str, Tensor], list[Tensor]]:
         """As `Node2VecNetwork.loss`."""
-        terms: dict[str, Tensor] = batch.terms(*rows)
-        return terms
+        terms, *slopes = batch.terms_and_slopes(*rows)
+        return terms, slopes
 
     @torch.no_grad()
     def start(self, draw: Any, linked: npt.NDArray[np.bool_]) -> None:

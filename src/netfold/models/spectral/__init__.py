@@ -239,16 +239,14 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         return self.dim if self.matrix == "propagation" else self.dim + ends * max(16, self.dim // 3)
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        """The same as of parts; of blocks below 32 MiB, which the C library does not give back at once, seven more."""
-        block = 4 * nodes * self._block()
-        return self._part_bytes(nodes, arcs, ranks) + (7 * block if block < 32 << 20 else 0)
-
-    def _part_bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
         """The table, the vectors, of the solver what has converged and six copies of its block; rows of the matrix.
 
-        48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made.
+        48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made. Of
+        blocks between 8 and 32 MiB, which the C library neither hands out again at once nor gives back, seven more.
         """
-        return nodes * (4 * (3 * self.dim + 6 * self._block()) + 32) + 48 * arcs
+        block = 4 * nodes * self._block()
+        kept = 7 * block if 8 << 20 < block < 32 << 20 else 0
+        return nodes * (12 * self.dim + 32) + 6 * block + kept + 48 * arcs
 
     def _state_bytes(self, nodes: int) -> int:
         return nodes * (4 * self.dim + 8)
