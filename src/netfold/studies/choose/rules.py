@@ -441,7 +441,7 @@ SPACE = (
         ("classification",), lambda x: x.nodes <= _LARGE,
     ),
     Entrant("dvne", {}, "its defaults", ("link-prediction", "noise-robustness", *_SURE, *_LATER)),
-    Entrant("node2vec", {}, "its defaults", _PLACES),
+    Entrant("node2vec", {"held_out": 0.0}, "trained on all links", _PLACES),
     Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER, *_COLD)),
     Entrant(
         "sdne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _PLACES,
