@@ -22,8 +22,8 @@ from torch.nn import functional
 from netfold.learn.draws import kept, share_of_24_bits
 
 __all__ = [
-    "PIECE", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "cached_parts", "dropped", "generator_on", "in_chunks",
-    "parts", "product_in_chunks",
+    "PIECE", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "cached_parts", "dropped", "generator_on",
+    "in_chunks", "parts", "product_in_chunks",
 ]  # fmt: skip
 
 PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
