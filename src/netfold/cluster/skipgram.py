@@ -41,7 +41,7 @@ from netfold.learn.solvers import leading_eigenpairs
 from netfold.learn.starts import LARGE_ROUNDS, spectral_rows, with_offsets
 
 __all__ = [
-    "ALONE", "MET", "OWN", "Portions", "RankSkipGram", "Step", "both_degrees", "expected_traffic", "link_steps",
+    "ALONE", "HERE", "MET", "Portions", "RankSkipGram", "RankStep", "both_degrees", "expected_traffic", "link_steps",
     "rank_start", "walk_steps",
 ]  # fmt: skip
 
@@ -128,12 +128,12 @@ def _repeated(counts: Ints, device: torch.device) -> tuple[Tensor, Tensor]:
 
 def link_steps(
     links: RankLinks, noise: RankNoise, draw: Streams, *, samples: int, n_negatives: int, batch_size: int
-) -> tuple[int, Callable[[int], Iterator[Step]]]:
+) -> tuple[int, Callable[[int], Iterator[RankStep]]]:
     """How many steps an epoch of `samples` links has, and its batches: this rank's share in each."""
     graph = links.graph
     portions, stretches = Portions.by_mass(links.masses(), samples, batch_size), _Stretches(graph)
 
-    def of(epoch: int) -> Iterator[Step]:
+    def of(epoch: int) -> Iterator[RankStep]:
         counter = _Counter(graph.parts, draw, epoch, 0, graph.ranks.device)
         negatives = _Counter(stretches.first + stretches.parts.start, draw, epoch, 1, graph.ranks.device)
         for steps in portions.chunks(2, graph.ranks.device.type):
@@ -170,7 +170,7 @@ def walk_steps(
     batch_size: int,
     p: float = 1.0,
     q: float = 1.0,
-) -> tuple[int, Callable[[int], Iterator[Step]]]:
+) -> tuple[int, Callable[[int], Iterator[RankStep]]]:
     """How many steps an epoch has in which `walks` walks leave each node with links, and its batches of them."""
     graph = links.graph
     linked = [np.flatnonzero(np.diff(graph.rows(k).indptr)) + own.start + graph.first for k, own in graph.by_part()]
@@ -178,7 +178,7 @@ def walk_steps(
     portions = Portions(counts_of, batch_size)
     links.prepare()
 
-    def of(epoch: int) -> Iterator[Step]:
+    def of(epoch: int) -> Iterator[RankStep]:
         counter, negatives = (_Counter(graph.parts, draw, epoch, kind, graph.ranks.device) for kind in (0, 1))
         order = [
             nodes[_order(walks, len(nodes), draw, part, epoch)] for part, nodes in zip(graph.parts, linked, strict=True)
@@ -299,7 +299,7 @@ def _against(
 
 # -------------------------------------------------------------------- a step
 
-OWN, MET, ALONE = range(3)
+HERE, MET, ALONE = range(3)
 """Where a table is read: at nodes that a rank owns, at all that its links or walks met, at those drawn alone too."""
 
 
@@ -333,19 +333,19 @@ class Routes:
         return made
 
 
-class Step(NamedTuple):
+class RankStep(NamedTuple):
     """A rank's share of a global batch, and how rows of others come to it; None where there are no others."""
 
     batch: Any
     routes: Routes | None
 
 
-def _routed(graph: RankGraph, batches: Iterator[Read]) -> Iterator[Step]:
+def _routed(graph: RankGraph, batches: Iterator[Read]) -> Iterator[RankStep]:
     if graph.ranks.size == 1:
-        yield from (Step(batch, None) for batch in batches)
+        yield from (RankStep(batch, None) for batch in batches)
         return
     several = list(batches)
-    yield from map(Step, several, Routes.of(graph, several))
+    yield from map(RankStep, several, Routes.of(graph, several))
 
 
 class RankSkipGram(RankNetwork):
@@ -355,18 +355,18 @@ class RankSkipGram(RankNetwork):
         super().__init__(own, graph, (name for name, _ in own.named_parameters()))
 
     def tables(self) -> list[tuple[nn.Parameter, int]]:
-        """What a step reads, and where: `OWN`, `MET` or `ALONE`."""
+        """What a step reads, and where: `HERE`, `MET` or `ALONE`."""
         raise NotImplementedError
 
     def slopes(self, batch: Any, rows: list[Tensor]) -> tuple[dict[str, Tensor], list[Tensor]]:
         """The terms of a batch, and gradients for rows of the tables.
 
         Those are of the context nodes of a table that is read at `ALONE`, else of the batch's nodes; where it is read
-        at `OWN`, the rows of other nodes are 0, and so are their gradients.
+        at `HERE`, the rows of other nodes are 0, and so are their gradients.
         """
         raise NotImplementedError
 
-    def loss(self, step: Step) -> dict[str, Tensor]:
+    def loss(self, step: RankStep) -> dict[str, Tensor]:
         """The terms of a step over all ranks, and the gradients at the own rows."""
         if step.routes is None:  # nobody to ask: as in one process
             alone: dict[str, Tensor] = self.own.loss(step.batch)
@@ -400,7 +400,7 @@ class _Flow:
         rows = []
         for table, (_, reach) in zip(tables, self._tables, strict=True):
             shape = self._counts[reach == ALONE], table.shape[1]
-            rows.append(table.new_zeros(shape) if reach == OWN else table.new_empty(shape))
+            rows.append(table.new_zeros(shape) if reach == HERE else table.new_empty(shape))
             for span, at in self._here[: max(1, reach)]:
                 torch.index_select(table, 0, at, out=rows[-1][span])
         pieces = [[rows[t][span] for t, span in spans] for spans in self._spans]

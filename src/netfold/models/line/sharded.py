@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from netfold.cluster.skipgram import ALONE, OWN, RankSkipGram
+from netfold.cluster.skipgram import ALONE, HERE, RankSkipGram
 from netfold.models.line.network import LINENetwork, line_slopes
 
 __all__ = ["ShardedLINE"]
@@ -27,7 +27,7 @@ class ShardedLINE(RankSkipGram):
 
     def tables(self) -> list[tuple[nn.Parameter, int]]:
         """A link begins at an own node, of which alone the second order reads a vector."""
-        return [(self.own.first, ALONE), (self.own.second, OWN), (self.own.contexts, ALONE)]
+        return [(self.own.first, ALONE), (self.own.second, HERE), (self.own.contexts, ALONE)]
 
     def slopes(self, batch: Any, rows: list[Tensor]) -> tuple[dict[str, Tensor], list[Tensor]]:
         """As `LINENetwork.loss`."""
