@@ -21,7 +21,7 @@ from saved_models import GRAPH, refusal, reseal
 
 
 def test_nothing_or_something_else_there(tmp_path: Path) -> None:
-    assert "manifest.json is missing" in refusal(tmp_path / "gone")
+    assert "there is no folder" in refusal(tmp_path / "gone")
     assert "manifest.json is missing" in refusal(tmp_path)
     (tmp_path / "file").write_text("x")
     assert "manifest.json is missing" in refusal(tmp_path / "file")

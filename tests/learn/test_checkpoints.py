@@ -36,7 +36,7 @@ def test_the_folder_holds_one_state_a_manifest_and_the_metrics(tmp_path: Path) -
     (entry,) = manifest(folder)["files"]
     assert entry["name"] == "state-000006.safetensors"
     assert entry["sha256"] == sha256(folder / entry["name"])
-    assert manifest(folder)["run"]["config"] == {**SDNE(**SMALL).get_params(), "hidden": [8]}
+    assert manifest(folder)["run"]["config"] == {**SDNE(**SMALL).get_params(), "hidden": [8], "alpha": 1.0, "lr": 0.003}
 
 
 def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:

@@ -196,14 +196,18 @@ class Embedder(Configured, Generic[N]):
 
         device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
-        run = {"model": type(self).__name__, "config": config_to_json(self), "graph": data.facts, "version": version()}
+        sized = type(self)()._sized(data)
         later = {o.name: o.plain(o.default) for o in options(type(self))}  # of what checkpoints of before do not have
+
+        def of_now(config: Mapping[str, Any]) -> dict[str, Any]:
+            """Options by the names of now; what is chosen by size is written out, as it was before it was chosen so."""
+            now = later | new_names(type(self), config)
+            return now | {name: value for name, value in sized.items() if now[name] is None}
+
+        config = of_now(config_to_json(self))
+        run = {"model": type(self).__name__, "config": config, "graph": data.facts, "version": version()}
         saved = None
         if checkpoint is not None:
-
-            def of_now(config: Mapping[str, Any]) -> dict[str, Any]:
-                return later | new_names(type(self), config)
-
             saved = Checkpoint(checkpoint, run, every=every, renamed=of_now, free=("epochs",))
         enough, looks = self._enough(data, device, bar)
         with part("start"):
@@ -239,6 +243,10 @@ class Embedder(Configured, Generic[N]):
     def resolved(self, graph: Any) -> Embedder[Any]:
         """A model whose options that are chosen by the size of a graph are written out; itself where none is."""
         return self
+
+    def _sized(self, data: Any) -> dict[str, Any]:
+        """What stands in the place of None in options that are chosen by the size of what was read; others as set."""
+        return {}
 
     def _enough(self, data: Any, device: torch.device, bar: Progress) -> tuple[int, dict[int, float] | None]:
         """After how many epochs training ends; with the AUC of held-out links by epochs, where those say so."""

@@ -282,7 +282,10 @@ class DHNE(Embedder["DHNENetwork"]):
 
     def resolved(self, graph: Any) -> DHNE:
         """With what stands in the place of None for a hypergraph of so many hyperedges."""
-        return DHNE(**self.get_params() | self._by_size(self._read(graph).graph.n_edges))
+        return DHNE(**self.get_params() | self._sized(self._read(graph)))
+
+    def _sized(self, data: Any) -> dict[str, Any]:
+        return self._by_size(data.graph.n_edges)
 
     def _by_size(self, hyperedges: int) -> dict[str, Any]:
         """What options are that depend on the number of hyperedges, those that were set as they are."""
@@ -292,7 +295,7 @@ class DHNE(Embedder["DHNENetwork"]):
     # ---------------------------------------------------------------- what an Embedder asks
 
     def _epochs(self, data: Input[Any]) -> int:
-        epochs: int = self._by_size(data.graph.n_edges)["epochs"]
+        epochs: int = self._sized(data)["epochs"]
         return epochs
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> _Counted:
@@ -366,7 +369,7 @@ class DHNE(Embedder["DHNENetwork"]):
             hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
             dropout=self.dropout,
         )
-        lr = self._by_size(data.graph.n_edges)["lr"]
+        lr = self._sized(data)["lr"]
         network.decays = self.optimizer == "adam" and network.nu > 0
         decay = (
             {"weight_decay": network.nu / tuple_steps(data.graph.n_edges, self.batch_size)} if network.decays else {}

@@ -216,7 +216,10 @@ class SDNE(Embedder["SDNENetwork"]):
 
     def resolved(self, graph: Any) -> SDNE:
         """With what stands in the place of None for a graph of so many nodes."""
-        return SDNE(**self.get_params() | self._by_size(self._read(graph).graph.n_nodes))
+        return SDNE(**self.get_params() | self._sized(self._read(graph)))
+
+    def _sized(self, data: Any) -> dict[str, Any]:
+        return self._by_size(data.graph.n_nodes)
 
     def _by_size(self, nodes: int) -> dict[str, float]:
         """What options are that depend on the number of nodes, those that were set as they are."""
@@ -310,7 +313,7 @@ class SDNE(Embedder["SDNENetwork"]):
         return Problem(
             network,
             lambda epoch: of(self._generator(2, epoch)),
-            [Block(network.trained, self.optimizer, self._by_size(data.graph.n_nodes)["lr"])],
+            [Block(network.trained, self.optimizer, self._sized(data)["lr"])],
             self.schedule,
             0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
             self.patience,
