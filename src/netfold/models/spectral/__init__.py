@@ -239,14 +239,12 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         return self.dim if self.matrix == "propagation" else self.dim + ends * max(16, self.dim // 3)
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        """The table, the vectors, of the solver what has converged and six copies of its block; rows of the matrix.
+        """The table, the vectors, of the solver what has converged and three copies of its block; rows of the matrix.
 
-        48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made. Of
-        blocks between 8 and 32 MiB, which the C library neither hands out again at once nor gives back, seven more.
+        48 bytes an arc: the entries in float64, and their columns and rows, by row and by column, as they are made; and
+        the pieces that products are worked on in.
         """
-        block = 4 * nodes * self._block()
-        kept = 7 * block if 8 << 20 < block < 32 << 20 else 0
-        return nodes * (12 * self.dim + 32) + 6 * block + kept + 48 * arcs
+        return nodes * (12 * self.dim + 32 + 12 * self._block()) + 48 * arcs + (1 << 22)
 
     def _state_bytes(self, nodes: int) -> int:
         return nodes * (4 * self.dim + 8)
