@@ -4,8 +4,9 @@
 
 A picture a device, a line a model; the number beside a name is the exponent of its seconds in nodes, by least squares,
 where there are three sizes or more.
-Of several measurements of one size the last counts. Below it, where it was measured, the quality of vectors on planted
-blocks. Needs matplotlib ([viz]).
+Of several measurements of one size the last counts, and of several machines that which measured a model last: seconds
+of two do not make an exponent. Below it, where it was measured, the quality of vectors on planted blocks. Needs
+matplotlib ([viz]).
 """
 
 from __future__ import annotations
@@ -25,10 +26,15 @@ Lines = dict[tuple[str, str], dict[int, float]]
 def lines(records: list[dict[str, Any]], figure: str) -> Lines:
     """A figure of default options; `hidden=()`, which SDNE's tables at scale are of, counts as such for its quality."""
     found: Lines = defaultdict(dict)
+    machines: dict[tuple[str, str], str] = {}
     for record in records:
         plain = not record.get("options") or (figure == "quality" and record["options"] == {"hidden": []})
         if plain and record.get(figure) is not None:
-            found[record["device"], record["model"]][_rounded(record["nodes"])] = record[figure]
+            key = record["device"], record["model"]
+            if figure == "epoch" and machines.setdefault(key, record["machine"]) != record["machine"]:
+                machines[key] = record["machine"]
+                found[key].clear()
+            found[key][_rounded(record["nodes"])] = record[figure]
     return {key: dict(sorted(of.items())) for key, of in found.items()}
 
 

@@ -140,7 +140,12 @@ STUDIES = {
     ),
     "drne": Study(
         planted({"epochs": 40}),
-        {"rounds": (0, 1, 2, 3, 5), "lambda_": (0.01, 0.1, 1, 10), "dim": (4, 8, 16, 32, 64)},
+        {
+            "rounds": (0, 1, 2, 3, 5),
+            "lambda_": (0.01, 0.1, 1, 10),
+            "max_neighbors": (1, 2, 3, 4, 300),
+            "dim": (4, 8, 16, 32, 64),
+        },
         "epochs=40",
     ),
     "dhne": Study(

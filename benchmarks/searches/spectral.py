@@ -44,6 +44,7 @@ def models(kind: str) -> Iterator[nf.Embedder]:
         yield from (nf.Spectral(matrix=form, power=1.0, regularization=share) for share in (0.0, 1.0))
         yield from (nf.Spectral(matrix=form, power=power) for power in (0.0, 0.5, 2.0))
     yield from (nf.Spectral(matrix="propagation", power=1.0, steps=steps) for steps in (4, 8, 32))
+    yield from (nf.Spectral(matrix="propagation", power=1.0, regularization=share) for share in (0.0, 0.5))
     yield from (nf.Spectral(power=1.0, tolerance=tolerance) for tolerance in (0.1, 0.001))
 
 

@@ -112,3 +112,13 @@ def test_a_flag_that_repeats_the_default_wins_too() -> None:
     Path("c.toml").write_text("dim = 2\nepochs = 1\nhidden = [6]\nbeta = 3.0\n")
     succeed("fit", "sdne", "edges.csv", "-o", "model", "--config", "c.toml", "--beta", "10", "-q")
     assert told("info", "model")["config"]["beta"] == 10
+
+
+def test_a_name_that_a_flag_had_before_is_not_suggested() -> None:
+    said = refuse("map", "m", "-o", "x.svg", "--label", "f")
+    assert "no such option '--label'" in said and "--labels" not in said and "See netfold map --help" in said
+
+
+def test_who_mistypes_a_verb_is_told_which_there_is() -> None:
+    assert "no such command 'neerest'; did you mean 'nearest'? See netfold --help" in refuse("neerest")
+    assert "no such option '--dimm'" in refuse("fit", "sdne", "edges.csv", "-o", "m", "--dimm", "3")

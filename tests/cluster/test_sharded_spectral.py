@@ -45,8 +45,8 @@ def vectors(folder: Path, size: int, **options: Any) -> Any:
 
 def solved(folder: Path, matrix: str, wide: int, exact: int, tolerance: float) -> tuple[Any, Any]:
     """Eigenvalues and this rank's rows of the eigenvectors, in float64."""
-    from netfold.cluster.columns import RankColumns
     from netfold.cluster.exchange import RankGraph
+    from netfold.cluster.network import RankColumns
     from netfold.cluster.ranks import start
     from netfold.io.parts import PartsFolder
     from netfold.models.spectral.sharded import ShardedSpectral
@@ -149,16 +149,16 @@ def test_vectors_do_not_depend_on_more_ranks(matrix: str, folder: Path) -> None:
 
 
 def test_propagation_is_what_it_says(graph: nf.Graph, folder: Path) -> None:
-    """Averages over neighbors around the mean by degree, at length 1, and white at last: by loops over dense rows."""
+    """Averages over a node and its neighbors, around their mean, at length 1, and white at last: dense rows."""
     model = nf.Spectral(dim=3, matrix="propagation", steps=4, device="cpu").fit(folder, progress=False)
     a = graph.adjacency.toarray().astype(np.float64)
     sums = a.sum(1)
     network = model.network_
     x = network.basis.double().numpy()
-    shift = (sums / sums.sum()) @ x
-    np.testing.assert_allclose(network.shift.numpy(), shift, atol=1e-6)
-    linked = sums > 0
-    rows = a[linked] / sums[linked, None] @ x - shift
+    linked, loop = sums > 0, 0.1 * sums.mean()
+    rows = (a @ x + loop * x)[linked] / (sums[linked] + loop)[:, None]
+    np.testing.assert_allclose(network.shift.numpy(), rows.mean(axis=0), atol=1e-6)
+    rows = rows - rows.mean(axis=0)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     moments = (rows @ network.turn.double().numpy()).T @ (rows @ network.turn.double().numpy()) / linked.sum()
     np.testing.assert_allclose(moments, np.eye(3) / 3, atol=1e-5)
@@ -219,7 +219,7 @@ def test_columns_are_orthonormal_where_they_nearly_depend() -> None:
 def near_columns() -> Any:
     from types import SimpleNamespace
 
-    from netfold.cluster.columns import RankColumns
+    from netfold.cluster.network import RankColumns
     from netfold.cluster.ranks import start
 
     ranks = start("cpu")

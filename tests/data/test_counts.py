@@ -9,7 +9,7 @@ import netfold as nf
 import zoo_hypergraphs
 from netfold.cli.info import _of_data
 from netfold.data.statistics import Summary, graph_counts, hypergraph_counts
-from netfold.show.report.facts import data_facts
+from netfold.show.report.sheets import data_facts
 from zoo import ZOO
 
 HYPERGRAPHS = {"tags": zoo_hypergraphs.tags, "facts": zoo_hypergraphs.facts, "papers": zoo_hypergraphs.papers}

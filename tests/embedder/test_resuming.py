@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,15 @@ def test_a_run_that_converged_stays_where_it_is(tmp_path: Path) -> None:
 # -------------------------------------------------------------------- interrupts
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT as a terminal sends it: a run of the tests in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_sigint_waits_for_the_end_of_the_epoch(tmp_path: Path) -> None:
     def hook(record: dict[str, float]) -> None:
         if record["epoch"] == 2:
@@ -220,6 +230,7 @@ def test_a_handler_of_sigterm_is_called_after_the_state_is_written(tmp_path: Pat
     assert_same(fit(), fit(tmp_path))
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_sigint_does_not_wait(tmp_path: Path) -> None:
     after: list[int] = []
 
@@ -234,6 +245,7 @@ def test_a_second_sigint_does_not_wait(tmp_path: Path) -> None:
     assert_same(fit(), fit(tmp_path))
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("epoch", [5, 6])
 def test_a_sigint_in_the_last_epoch_is_not_lost(epoch: int, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import sparse
 
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
-from netfold.evaluate import NodeSplit, label_propagation, local_average, split_nodes
-from netfold.evaluate.new_node_tasks import reached
+from netfold.evaluate import (
+    NodeSplit,
+    label_propagation,
+    local_average,
+    manifold_regression,
+    out_of_sample,
+    split_nodes,
+)
+from netfold.evaluate.new_node_tasks import _Regression, reached
 from weighted_graphs import random_graph, vectors_of
 
 Matrix = npt.NDArray[np.float64]
@@ -55,6 +63,44 @@ def test_label_propagation_against_the_dense_solution_and_its_fixed_point(direct
     every[known], every[new] = base.vectors, made
     for i in rows:  # a node is the mean of its neighbors
         np.testing.assert_allclose(every[i], sum(a[i, j] * every[j] for j in range(25)) / a[i].sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize(("ridge", "smooth"), [(1.0, 0.5), (0.1, 2.0), (10.0, 0.0)])
+def test_a_regression_is_least_where_a_loop_over_nodes_and_links_says(ridge: float, smooth: float) -> None:
+    split = split_nodes(random_graph(25, 3), 8, seed=3)
+    a, known = weights(split), split.whole.positions(split.known.nodes)
+    wanted = vectors_of(split.known, 3).vectors.astype(np.float64)
+    size = sum(sum(a[v, j] ** 2 for j in range(25)) for v in known) / len(known)
+    along = smooth * size / sum(a[v].sum() * (a[v] ** 2).sum() for v in range(25))
+
+    def cost(w: Matrix) -> float:
+        total = sum(float(np.square(wanted[i] - a[v] @ w).sum()) for i, v in enumerate(known)) / len(known)
+        total += ridge * size / 25 * float(np.square(w).sum())
+        for u in range(25):
+            for v in range(u):
+                total += along * a[u, v] * float(np.square(a[u] @ w - a[v] @ w).sum())
+        return total
+
+    laplacian = np.diag(a.sum(axis=1)) - a
+    matrix = a[known].T @ a[known] / len(known) + ridge * size / 25 * np.eye(25) + along * a @ laplacian @ a
+    best = np.linalg.solve(matrix, a[known].T @ wanted / len(known))
+    rng = np.random.default_rng(0)
+    assert all(cost(best) < cost(best + 1e-3 * rng.normal(size=best.shape)) for _ in range(20))
+    made = _Regression(sparse.csr_array(a)).fitted(known, wanted, ridge, smooth)
+    np.testing.assert_allclose(made, a @ best, rtol=1e-3, atol=1e-4)
+
+
+def test_mrg_places_a_node_by_whom_it_is_linked_with() -> None:
+    two = [(a, b) for group in (range(20), range(20, 40)) for a in group for b in group if a < b and (a + b) % 3]
+    split = split_nodes(Graph.from_edges([*two, (0, 20)]), 8, seed=1)
+    side = {node: 1.0 if node < 20 else -1.0 for node in split.whole.nodes}
+    base = Embedding(split.known.nodes, [[side[node], 7.0] for node in split.known.nodes])
+    made = manifold_regression(split, base)
+    assert all(made[node][0] * side[node] > 0.3 for node in made.nodes)
+    np.testing.assert_allclose(made.vectors[:, 1], 7, atol=1e-4)  # what all have in common
+    named = out_of_sample("MRG", split, base=base)
+    assert named.name == "MRG" and "MRG" not in named.baselines
+    assert named.figures == out_of_sample(lambda later: manifold_regression(later, base), split, base=base).figures
 
 
 def test_worked_out_by_hand() -> None:

@@ -62,13 +62,18 @@ def test_counts_of_tuples_against_loops_each_without_itself() -> None:
     types = dict(zip(known.nodes, known.type_codes.tolist(), strict=True))
     rows = coded(edges, known.nodes)
     times = np.array([edges.count(edge) for edge in edges])
-    columns, patterns = tuple_counts(known, rows, times)
+    columns, patterns = tuple_counts(known, rows, (rows, times))
     for row, edge in enumerate(edges):
         rest = [other for other in edges if other != edge]
         order = lambda a: (types[a], -known.degrees[known.nodes.positions([a])[0]])  # noqa: E731
         ordered = tuple(sorted(edge, key=order))
         assert sorted(columns[row]) == pytest.approx(sorted(naive_counts(rest, ordered, types)))
         assert patterns[row].tolist() == [types[a] for a in ordered]
+    made_of = np.roll(np.arange(len(rows)), 1)  # another hyperedge, with which a tuple shares some nodes
+    columns, _ = tuple_counts(known, rows, (rows[made_of], times[made_of]))
+    for row, edge in enumerate(edges):
+        rest = [other for other in edges if other != edges[made_of[row]]]
+        assert sorted(columns[row]) == pytest.approx(sorted(naive_counts(rest, edge, types)))
     columns, _ = tuple_counts(known, rows)
     for row, edge in enumerate(edges):
         assert columns[row] == pytest.approx(naive_counts(edges, edge, types))

@@ -13,8 +13,8 @@ from edge_files import same, write
 from netfold.data.graph import Graph
 from netfold.io import source as source_module
 from netfold.io.edges import read_edges
+from netfold.io.ends import Interner
 from netfold.io.fields import Layout, Roles, Rows, decimals, digits, fast_rows, plain_digits, slow_rows, words_of
-from netfold.io.interning import Interner
 from netfold.io.source import split_fields
 
 # -------------------------------------------------------------------- the whole way

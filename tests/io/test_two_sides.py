@@ -13,7 +13,7 @@ import netfold as nf
 from command import refuse, succeed
 from edge_files import write
 from netfold.data.graph import Graph
-from netfold.data.sides import _are_two_kinds
+from netfold.data.reading import _are_two_kinds
 from netfold.errors import InputError
 from netfold.io.edges import read_edges
 

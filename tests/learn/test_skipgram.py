@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -249,6 +250,39 @@ def test_slopes_are_those_of_autograd_to_the_bit(pairs):
     assert all(torch.equal(terms[name], slow[name]) for name in slow)
     for mine, theirs in zip((left, right), torch.autograd.grad(sum(slow.values()), (z, c)), strict=True):
         assert torch.equal(mine, theirs) and mine.abs().sum() > 0
+
+
+@pytest.mark.parametrize("length, ends", [(40, False), (7, False), (7, True)])
+def test_slopes_of_tables_are_those_of_autograd(length, ends):
+    graph = some_graph()
+    of = window_batches(
+        Links.from_scipy(graph), Noise.of(graph), p=1.0, q=1.0, walks=1, length=length, window=3, n_negatives=5,
+        batch_size=9,
+    )  # fmt: skip
+    batch = next(of(seeded()))
+    if ends:  # as in a directed graph
+        walks = batch.walks.clone()
+        walks[2, 3:], walks[5, 1:] = -1, -1
+        weights = contexts_module._against(
+            walks.clamp(min=0).flatten(), center_weights(walks, 3).flatten(), batch.against.drawn, 5
+        )
+        batch = dataclasses.replace(batch, walks=walks, against=weights)
+    z, c = (torch.randn(graph.shape[0], 5, generator=seeded(k), dtype=torch.float64).requires_grad_() for k in (0, 1))
+    slow = batch.terms(z[batch.nodes], c[batch.context_nodes])
+    terms, left, right = batch.table_slopes(z.detach(), c.detach())
+    for name in slow:
+        torch.testing.assert_close(terms[name], slow[name].detach(), rtol=1e-9, atol=1e-9)
+    whole = torch.autograd.grad(sum(slow.values()), (z, c))
+    for mine, at, theirs in zip((left, right), (batch.nodes, batch.context_nodes), whole, strict=True):
+        torch.testing.assert_close(torch.zeros_like(theirs).index_add_(0, at, mine), theirs, rtol=1e-9, atol=1e-9)
+        assert mine.abs().sum() > 0
+
+
+@pytest.mark.parametrize("n", [40, 100_000])
+def test_distinct_nodes_are_those_of_unique(n):
+    nodes = torch.randint(40, (6, 5), generator=seeded())
+    for mine, theirs in zip(contexts_module._distinct(nodes, n), torch.unique(nodes, return_inverse=True), strict=True):
+        assert torch.equal(mine, theirs)
 
 
 def test_places_by_a_table_are_those_by_a_search():

@@ -20,10 +20,11 @@ from lgp_processes import (
     random_process,
     sharings,
 )
+from netfold.learn.sparse_rows import SparseRows
 from netfold.models.lgp import solve
 from netfold.models.lgp.neighborhoods import Caps, read_around
 from netfold.models.lgp.posterior import Known, placed_at_once
-from netfold.models.lgp.solve import factorised, matrices_of, solved, solved_in_blocks
+from netfold.models.lgp.solve import factorised, matrices_of, solved, solved_in_blocks, summed_times
 
 
 @sharings
@@ -127,3 +128,24 @@ def test_all_known_nodes_are_placed_as_new_by_a_few_products(sharing):
         for k in range(diagonal.shape[1]):
             m = precision(matrix[np.ix_(order, order)], others, k, 1)
             assert diagonal[v, k].item() == pytest.approx(m[-1, -1].item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("of", [[0, 0, 1, 3], [0, 1, 2, 3], []])
+def test_sums_of_rows_times_a_matrix_by_a_naive_loop(of):
+    """Sums of no rows are 0, the last ones too; and what is asked of no row at all has slopes of 0."""
+    rng, count = np.random.default_rng(0), 5
+    dense_rows = rng.normal(size=(len(of), 6)) * (rng.random((len(of), 6)) < 0.6)
+    rows = SparseRows.from_scipy(sparse.csr_array(dense_rows), dtype=torch.float64)
+    weights, dense = (torch.from_numpy(rng.normal(size=x)).requires_grad_() for x in (len(of), (6, 2)))
+    got = summed_times(rows, torch.tensor(of, dtype=torch.int64), count, weights, dense)
+    expected = torch.zeros(count, 2, dtype=torch.float64) * dense.sum()
+    for r, i in enumerate(of):
+        own = torch.zeros(count, 1, dtype=torch.float64)
+        own[i] = 1
+        expected = expected + own * weights[r] * (torch.from_numpy(dense_rows[r]) @ dense)
+    torch.testing.assert_close(got, expected)
+    by = torch.from_numpy(rng.normal(size=(count, 2)))
+    slopes = torch.autograd.grad((got * by).sum(), (weights, dense))
+    wanted = torch.autograd.grad((expected * by).sum(), (weights, dense), allow_unused=True)
+    for one, other, x in zip(slopes, wanted, (weights, dense), strict=True):
+        torch.testing.assert_close(one, torch.zeros_like(x) if other is None else other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from scipy import sparse
 
@@ -77,6 +78,48 @@ def test_sampled_sums_are_right_in_expectation():
     for drawn, columns in ((one, slice(None)), (few, slice(DIM, DIM + 1))):  # d₂ and ζ see a link drawn twice over
         error = (drawn.mean(0) - wanted)[:, columns] / (drawn.std(0)[:, columns] / 15 + 1e-12)
         assert error.abs().max() < 4.5
+
+
+@pytest.mark.parametrize("caps", [Caps(), Caps(3, 2)])
+def test_nodes_that_are_new_each_alone_are_means_over_paths(caps):
+    matrix, process = random_graph(40, 0.3), random_process(40)
+    csr, new = sparse.csr_array(matrix), np.array([3, 7, 20, 8])
+    around = read_around(
+        csr, new, np.arange(4), caps, torch.Generator().manual_seed(0), dtype=torch.float64
+    )  # fmt: skip
+    assert around.alone
+
+    def slow() -> torch.Tensor:
+        """By the system of all groups."""
+        system = process.system(around)
+        return process.vectors(system.right() / system.diagonal())
+
+    gradients = []
+    for vectors in (process(around), slow()):
+        process.zero_grad()
+        (vectors * torch.arange(vectors.numel(), dtype=torch.float64).view_as(vectors)).sum().backward()
+        gradients.append([vectors.detach(), *(x.grad for x in process.parameters() if x.grad is not None)])
+    assert len(gradients[0]) == len(gradients[1]) == 5  # and those of h, a, eta and zeta
+    for fast, right in zip(*gradients, strict=True):  # rows of tables have sparse ones
+        torch.testing.assert_close(fast, right, rtol=1e-10, atol=1e-10)
+
+
+def test_a_node_that_is_new_alone_by_a_naive_loop():
+    matrix, process = random_graph(30, 0.3), random_process(30)
+    around = read_around(
+        sparse.csr_array(matrix), np.array([4, 11]), np.arange(2), Caps(), torch.Generator(), dtype=torch.float64
+    )
+    a, h = torch.sigmoid(process.kernel.raw_weights + 3)[:, 0].tolist(), process.latent.detach().numpy()
+    eta, zeta = process.kernel.eta.item(), process.kernel.zeta.item()
+    for row, v in enumerate((4, 11)):
+        top, bottom = np.zeros(DIM), 1.0
+        for u in range(30):
+            top, bottom = top + eta * matrix[v, u] * a[u] * h[u], bottom + eta * matrix[v, u] * a[u]
+            for t in (t for t in range(30) if t != v):
+                path = zeta * matrix[v, u] * a[u] ** 2 * matrix[u, t] * a[t]
+                top, bottom = top + path * h[t], bottom + path
+        want = process.vectors(torch.from_numpy(top / bottom)[None])[0]
+        torch.testing.assert_close(process(around)[row], want, rtol=1e-10, atol=1e-10)
 
 
 def test_links_among_new_nodes_stay_symmetric_whatever_is_drawn():

@@ -73,7 +73,7 @@ def test_lambda_weighs_the_regulariser():
 def test_both_kinds_of_vectors_come_together_as_the_recursion_is_solved():
     graph = karate()
     near = []
-    for epochs in (1, 300):
+    for epochs in (1, 200):
         table, made = (fit(graph, epochs=epochs, tolerance=0.0, rounds=r).embedding_.vectors for r in (0, 1))
         near.append(np.linalg.norm(table - made, axis=1).mean())
     assert near[1] < 0.3 * near[0]

@@ -121,9 +121,9 @@ def test_without_the_regulariser_the_trivial_solution_is_reached_and_with_it_not
     spreads = []
     for lambda_, normalized in ((0.0, False), (1.0, False), (0.0, True)):
         network = started(matrix, lambda_, Cell(normalized=normalized))
-        blocks = [Block([network.table], "adam", 0.003), Block(network.theta, "adam", 0.003)]
+        blocks = [Block([network.table], "adam", 0.005), Block(network.theta, "adam", 0.005)]
         given = all_batches(matrix, network)
-        train(network, lambda epoch, given=given: given, blocks, epochs=400, schedule="cosine")
+        train(network, lambda epoch, given=given: given, blocks, epochs=250, schedule="cosine")
         x = network.table.detach()
         spreads.append(float((x - x.mean(0)).norm(dim=1).mean()))
     assert spreads[0] < 0.01

@@ -95,11 +95,11 @@ def test_directed_graphs_have_left_and_right_vectors(matrix):
         np.testing.assert_allclose(lengths / lengths[0], np.sqrt(s[:4] / s[0]), rtol=1e-3)
 
 
-@forms
+@pytest.mark.parametrize("matrix", [*EIGEN, "propagation"])
 @pytest.mark.parametrize("graph", [zoo.karate, zoo.weighted, zoo.directed, zoo.scattered])
 def test_a_known_node_s_own_row_gives_its_vector_back(matrix, graph):
     known = graph()
-    model = fit(known, matrix=matrix, dim=4)
+    model = fit(known, matrix=matrix, dim=4, **({"regularization": 0.0} if matrix == "propagation" else {}))
     for node in [known.nodes[1], known.nodes[5]]:
         new = model.transform(zoo.grown(known, node))
         np.testing.assert_allclose(new["new"], model.embedding_[node], rtol=1e-4, atol=1e-5)
@@ -153,9 +153,9 @@ def test_a_new_node_without_links_is_refused():
         fit(zoo.karate()).transform(later)
 
 
-@pytest.mark.parametrize("matrix", ["adjacency", "ppmi", "normalized", "laplacian", "propagation"])
+@pytest.mark.parametrize("matrix", ["adjacency", "ppmi", "normalized", "laplacian", "propagation", "prone"])
 def test_a_factor_on_all_weights_changes_nothing(matrix):
-    """But for log, whose point that is, and ProNE's filter, which adds self-loops of weight 1."""
+    """But for log, whose point that is."""
     graph = zoo.weighted()
     heavy = nf.Graph(graph.adjacency * np.float32(1024), graph.nodes, directed=False)
     once, again = (fit(g, matrix=matrix, dim=3).embedding_.vectors for g in (graph, heavy))
@@ -171,20 +171,46 @@ def test_dimensions_beyond_the_rank_are_zero():
 # -------------------------------------------------------------------- forms without eigenvectors of their matrix
 
 
-def test_propagation_is_averages_around_the_mean():
+@pytest.mark.parametrize("share", [0.0, 0.1, 2.0])
+def test_propagation_is_averages_around_the_mean(share):
     graph = zoo.weighted()
-    model = fit(graph, matrix="propagation", steps=3)
+    with_one_more = sparse.block_diag([graph.adjacency, sparse.csr_array((1, 1))], format="csr")
+    graph = nf.Graph(with_one_more, [*graph.nodes, "alone"], directed=False)
+    model = fit(graph, matrix="propagation", steps=3, regularization=share)
     a = dense(graph)
     d = a.sum(axis=1)
+    loop, linked = share * d.mean(), np.flatnonzero(d > 0)
     x = torch.randn(len(a), 6, generator=model._generator(0)).double().numpy()
     for _ in range(3):
-        y = np.array([sum(a[i, j] * x[j] for j in range(len(a))) / d[i] for i in range(len(a))])
-        y -= sum(d[i] * x[i] for i in range(len(a))) / d.sum()
-        x = y / np.linalg.norm(y, axis=1, keepdims=True)
-    got = model.embedding_.vectors.astype(np.float64)
+        y = [(sum(a[i, j] * x[j] for j in range(len(a))) + loop * x[i]) / (d[i] + loop) for i in linked]
+        y = np.array(y) - np.mean(y, axis=0)
+        x[linked] = y / np.linalg.norm(y, axis=1, keepdims=True)
+    x, got = x[linked], model.embedding_.vectors[linked].astype(np.float64)
     np.testing.assert_allclose(got @ np.linalg.pinv(got), x @ np.linalg.pinv(x), atol=1e-4)
     gram = got.T @ got / len(got)
     np.testing.assert_allclose(gram, np.eye(6) / 6, atol=1e-4)
+
+
+@pytest.mark.parametrize("matrix", ["propagation", "prone"])
+@pytest.mark.parametrize("graph", [zoo.karate, zoo.weighted, zoo.scattered])
+def test_a_known_node_is_part_of_its_own_average_and_a_new_one_is_not(matrix, graph):
+    known = graph()
+    model = fit(known, matrix=matrix, dim=4)
+    a = dense(known)
+    basis = model.network_.basis.double().numpy()
+    loop = 0.1 * a.sum(axis=1).mean() if matrix == "propagation" else a[a > 0].mean()
+    for i in (1, 5):
+        others = sum(a[i, j] * basis[j] for j in range(len(a)))
+        pair = [(others + loop * basis[i]) / (a[i].sum() + loop), others / a[i].sum()]
+        if matrix == "propagation":
+            pair = [x - model.network_.shift.double().numpy() for x in pair]
+        pair = [x / np.linalg.norm(x) for x in pair]
+        if matrix == "propagation":
+            pair = [x @ model.network_.turn.double().numpy() for x in pair]
+        new = model.transform(zoo.grown(known, known.nodes[i]))["new"]
+        for got, expected in zip((model.embedding_[known.nodes[i]], new), pair, strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-4)
+        assert not np.allclose(*pair, atol=1e-3)
 
 
 def test_the_seed_matters_where_vectors_start_at_random():
@@ -206,10 +232,11 @@ def test_the_log_matrix_of_prone_is_that_of_a_loop():
     np.testing.assert_allclose(spectral._log_matrix(sparse.csr_array(a)).toarray(), expected, atol=1e-12)
 
 
-def test_the_filter_of_prone_is_the_polynomial_of_the_dense_laplacian():
+@pytest.mark.parametrize("loop", [0.5, 1.0])
+def test_the_filter_of_prone_is_the_polynomial_of_the_dense_laplacian(loop):
     a = dense(zoo.karate())
     n, d = len(a), a.sum(axis=1)
-    laplacian = np.eye(n) - (a + np.eye(n)) / (d + 1)[:, None]
+    laplacian = np.eye(n) - (a + loop * np.eye(n)) / (d + loop)[:, None]
     inner = 0.5 * (laplacian - 0.2 * np.eye(n)) @ (laplacian - 0.2 * np.eye(n)) - np.eye(n)
     chebyshev = [np.eye(n), inner]
     while len(chebyshev) < 10:
@@ -217,7 +244,7 @@ def test_the_filter_of_prone_is_the_polynomial_of_the_dense_laplacian():
     kernel = sum((1 if k == 0 else 2) * (-1) ** k * iv(k, 0.5) * t for k, t in enumerate(chebyshev))
     x = np.random.default_rng(0).normal(size=(n, 3))
     walk = SparseRows.from_scipy(sparse.csr_array(a / d[:, None]), dtype=torch.float64)
-    got = spectral._gaussian(walk, torch.from_numpy(d)[:, None], torch.from_numpy(x))
+    got = spectral._gaussian(walk, torch.from_numpy(d)[:, None], loop, torch.from_numpy(x))
     np.testing.assert_allclose(got.numpy(), kernel @ x, atol=1e-10)
 
 
@@ -259,6 +286,45 @@ def test_one_step_is_ppmi_and_more_steps_are_their_own_eigenvectors():
     np.testing.assert_allclose(np.abs(found.T @ wanted), np.abs(wanted.T @ wanted), atol=1e-3)
     assert not np.allclose(found, fit(graph, matrix="ppmi", dim=5, power=1.0).embedding_.vectors, atol=1e-2)
     assert not model.network_._made, "what was made for the fit is gone"
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_the_matrix_of_grarep_is_that_of_a_loop_over_its_entries(steps, monkeypatch):
+    monkeypatch.setattr(spectral, "_BLOCK", 100)
+    weights = dense(zoo.karate())
+    n, walk = len(weights), weights / weights.sum(axis=1)[:, None]
+    reached = np.linalg.matrix_power(walk, steps)
+    expected = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if reached[i, j] > 0:
+                expected[i, j] = max(0.0, np.log(reached[i, j] / sum(reached[k, j] for k in range(n))) - np.log(1 / n))
+    result = spectral.step_information(sparse.csr_array(weights), steps)
+    np.testing.assert_allclose(result.toarray(), expected, atol=1e-12)
+
+
+def test_grarep_has_a_block_for_each_step_and_is_saved(tmp_path):
+    graph = zoo.karate()
+    model = fit(graph, matrix="grarep", window=3, dim=32)
+    links, start = sparse.csr_array(dense(graph)), 0
+    for k, wide in ((1, 11), (2, 10), (3, 11)):
+        u, s, _ = np.linalg.svd(spectral.step_information(links, k).toarray())
+        wanted = u[:, :wide] * np.sqrt(s[:wide])
+        wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+        own = model.embedding_.vectors[:, start : start + wide].astype(np.float64)
+        np.testing.assert_allclose(own @ own.T, wanted @ wanted.T, atol=1e-3)
+        start += wide
+    model.save(tmp_path / "model")
+    again = nf.load(tmp_path / "model")
+    assert np.array_equal(again.embedding_.vectors, model.embedding_.vectors)
+    a, b = graph.nodes[0], graph.nodes[1]
+    new = again.transform(nf.Graph.from_edges([("new", a), ("new", b)]))
+    np.testing.assert_allclose(new["new"], (model.embedding_[a] + model.embedding_[b]) / 2, atol=1e-6)
+    assert "neighbors of neighbors" in model._unspread()
+    padded = nf.Graph.from_scipy(np.pad(dense(graph), (0, 1)))
+    alone = fit(padded, matrix="grarep", window=2, dim=8).embedding_.vectors
+    np.testing.assert_allclose(alone[-1], alone[:-1].mean(axis=0), atol=1e-6)
+    assert fit(graph, matrix="grarep", window=5, dim=2).embedding_.dim == 2
 
 
 def test_with_a_window_new_nodes_are_where_their_neighbors_are(tmp_path):

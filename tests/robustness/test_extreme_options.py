@@ -14,6 +14,8 @@ from netfold.embedder.options import Option, options
 
 SMALL = {"dim": 4, "epochs": 2, "samples": 64}
 FIXED = (*SMALL, "device")
+LARGER = {"dhne": {"batch_size": 8}}
+"""Batches of more than one tuple, which is what DHNE takes of so few; unless the size of batches is what is tried."""
 COMBINATIONS = 8
 FLOATS = (0.0, 1e-30, 0.5, 0.999, 1.0, 2.5, 100.0, 1e10, 1e30)
 INTEGERS = (0, 1, 2, 7)
@@ -49,7 +51,7 @@ def extremes(o: Option) -> list[Any]:
 
 def outcome(cls: Any, chosen: dict[str, Any]) -> str:
     names = {o.name for o in options(cls)} - ({"dim"} if cls.extends else set())
-    settings = {k: v for k, v in SMALL.items() if k in names} | chosen
+    settings = {k: v for k, v in SMALL.items() if k in names} | LARGER.get(cls.__name__.lower(), {}) | chosen
     try:
         model = cls(**settings)
         graph = data(cls.reads)
@@ -92,6 +94,7 @@ def test_extremes_together(name: str) -> None:
         ("dhne", "row_damping", 1e10),
         ("dhne", "replaced", 1e38),
         ("sdne", "nu", 1e300),
+        ("sdne", "attribute_weight", 1e30),
         ("node2vec", "q", 1e-300),
     ],
 )

@@ -18,8 +18,8 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.io.classes import read_classes
 from netfold.io.edges import read_edges
+from netfold.io.ends import Interner
 from netfold.io.hif import read_hif
-from netfold.io.interning import Interner
 from refusals import refused
 
 # -------------------------------------------------------------------- time
@@ -59,7 +59,7 @@ def test_a_flood_of_long_names_whose_words_are_exchanged() -> None:
 
 
 def test_numbers_do_not_depend_on_the_secret() -> None:
-    code = "import numpy as np; from netfold.io.interning import Interner; t = Interner();"
+    code = "import numpy as np; from netfold.io.ends import Interner; t = Interner();"
     code += "k = np.random.default_rng(0).integers(0, 500, (3000, 2)).astype(np.uint64);"
     code += "print(t.intern(k).tolist(), t.keys().tolist())"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -15,7 +15,7 @@ import netfold as nf
 from dhne_networks import epoch_of, mixed, prepared
 from netfold.data.columns import Roles, edge_roles
 from netfold.evaluate.ranking import Ranking
-from netfold.io.interning import Interner
+from netfold.io.ends import Interner
 from netfold.io.layout import likely_delimiter
 from netfold.learn.layers import xavier_
 from netfold.learn.sparse_rows import SparseRows

@@ -12,9 +12,8 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.show.report.document import Blocks
-from netfold.show.report.facts import node_line, node_lines
 from netfold.show.report.points import packed_vectors
-from netfold.show.report.sheets import Classes, NodeNumbers, degrees_of, sheet_columns
+from netfold.show.report.sheets import Classes, NodeNumbers, degrees_of, node_line, node_lines, sheet_columns
 from report_pages import HOSTILE, KINDS, gaussians, hypergraph, in_page, points, rng
 from zoo import scattered
 

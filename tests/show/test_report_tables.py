@@ -12,7 +12,7 @@ import netfold as nf
 from netfold import evaluate
 from netfold.data.embedding import Embedding
 from netfold.embedder.trials import Trial, Trials
-from netfold.show.report.facts import cost, data_facts, losses, parameters
+from netfold.show.report.sheets import cost, data_facts, losses, parameters
 from netfold.show.report.tables import class_tasks, graph_tasks, task_table, trial_tables, tuple_tasks
 from report_pages import hypergraph, points, rng
 from zoo import karate, scattered

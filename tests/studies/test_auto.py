@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,12 +68,17 @@ def test_a_hypergraph_is_raced_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_costs_a_second_is_raced_on_hyperedges_too() -> None:
-    """Spectral, of the pairs of nodes that share hyperedges: tuples are scored by the cosines of their pairs."""
+    """Spectral, of the pairs of nodes that share hyperedges: tuples are scored by the cosines of their pairs; and DHNE
+    without epochs, which adds how often they meet."""
     rng = np.random.default_rng(0)
     some = {tuple(int(20 * k + 10 * (g % 2) + rng.integers(10)) for k in range(3)) for g in range(160)}
     whole = nf.Hypergraph.from_tuples(sorted(some), {i: "abc"[i // 20] for i in range(60)})
     best = auto(whole, "tuples", budget="2 trials", progress=False)
-    assert type(best) is nf.Spectral and len(best.embedding_) == whole.n_nodes
+    assert {x.candidate.split("(")[0]: x.figure is not None for x in best.trials_.rows[:2]} == {
+        "Spectral": True,
+        "DHNE": True,
+    }
+    assert best.epochs == 0 and len(best.embedding_) == whole.n_nodes
     split = nf.evaluate.split_hyperedges(whole, 0.2, seed=1)
     value = nf.evaluate.held_out_hyperedges(best, split, baselines=False).figures["AUC"]
     assert best.trials_.value is not None and best.trials_.value > 0.6 and value > 0.6
@@ -96,9 +102,10 @@ def test_a_bipartite_graph_is_a_graph() -> None:
 
 def test_ten_nodes_have_an_answer() -> None:
     ring = nf.Graph.from_edges([(i, (i + k) % 10) for i in range(10) for k in (1, 2)])
-    for task in ("link", "classify"):
+    for task in ("link", "classify", "cluster"):
         best = auto(ring, task, classes={i: i // 5 for i in range(10)}, budget="2 trials", progress=False)
-        assert len(best.embedding_) == 10
+        assert len(best.embedding_) == 10 and best.trials_.value is not None and 0 <= best.trials_.value <= 1
+        assert best.trials_.deviation is None, "two that are asked do not say how sure that is"
 
 
 # -------------------------------------------------------------------- who wins
@@ -206,6 +213,86 @@ def test_how_often_the_winner_can_be_asked_is_by_what_it_cost_itself() -> None:
     assert race._asks(run) == pytest.approx(0.95 * 100 / 4, rel=0.01), "all of it is twice as large"
 
 
+def clock_at(budget: str) -> tuple[racing.BudgetClock, list[float]]:
+    """A clock, and what it shows."""
+    clock, now = racing.BudgetClock(Budget.of(budget)), [0.0]
+    clock._start, clock._now = 0.0, lambda: now[0]  # type: ignore[method-assign]
+    return clock, now
+
+
+def test_the_winner_is_asked_while_there_is_time_for_one_turn_like_the_last() -> None:
+    race = racing.Race.__new__(racing.Race)
+    race._clock, now = clock_at("100s")
+    race._within_part, race._part_size = False, 120
+
+    def measure(model: Any, score: Any) -> Measurement:
+        now[0] += 30
+        return Measurement(0.5, np.full(10, 0.5))
+
+    run = racing.Trying(racing.Candidate(nf.Spectral(), 0, ""), None, 120)
+    turns = [racing.Part(f"turn {k}", GRAPH, measure) for k in range(10)]
+    assert len(race._outer(turns, run, nf.Spectral())) == 3
+    assert len(race._outer(turns, run, nf.Spectral())) == 1, "one in any case, where it was planned"
+
+
+def test_where_no_fit_more_can_be_paid_no_figure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, CHEAP)
+    monkeypatch.setattr(racing, "_MARGIN", 0.0)
+    monkeypatch.setattr(racing, "_OVER", -1.0)
+    best = auto(GRAPH, "link", budget="20s", progress=False)
+    assert best.trials_.value is None and len(best.trials_.lines()) == 1
+    assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
+
+
+def test_what_has_no_epochs_begins_with_all_that_is_asked() -> None:
+    """And what is trained with a part of it."""
+    race = racing.Race.__new__(racing.Race)
+    race._asked: Any = SimpleNamespace(whole=SimpleNamespace(n_nodes=50_000))  # type: ignore[misc]
+    race._part_size, race._candidates, race._clock, race._interrupted = 50_000, [], clock_at("60cpu")[0], False
+    assert [race._nodes_on(0, trained) for trained in (False, True)] == [50_000, 10_000]
+    assert [race._nodes_on(2, trained) for trained in (False, True)] == [50_000, 50_000]
+
+
+@pytest.mark.parametrize(("each", "sizes"), [(0.2, [15, 120]), (2.0, [15])])
+def test_a_costly_probe_is_not_repeated(each: float, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    race = racing.Race.__new__(racing.Race)
+    race._clock, now = clock_at("10cpu")
+    race._data, race._whole, race._seed = GRAPH, 480, 0
+    probed = []
+
+    def probe(model: Any, data: Any, clock: Any) -> racing.FitCost:
+        now[0] += each
+        probed.append(data.n_nodes)
+        return racing.FitCost(data.n_nodes, data.n_edges, each, 0.0, 1)
+
+    monkeypatch.setattr(racing, "probe_cost", probe)
+    candidate = racing.Candidate(nf.SDNE(), 0, "")
+    race._probe(candidate)
+    assert probed == sizes and candidate.cost is not None and candidate.cost.nodes == sizes[-1]
+
+
+def test_what_is_fitted_over_another_model_is_probed_at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that one is fitted before its first epoch, and nothing stops it there."""
+    probed: list[str] = []
+
+    def probe(self: Any, candidate: racing.Candidate) -> None:
+        probed.append(type(candidate.model).__name__)
+        candidate.cost = racing.FitCost(120, GRAPH.n_edges, 1000.0, 0.0, 1)
+
+    monkeypatch.setattr(racing.Race, "_probe", probe)
+    only(monkeypatch, COSTLY, Entrant("depthlgp", {}, "", ()))
+    best = auto(GRAPH, "new-nodes", budget="3cpu", progress=False)
+    assert probed == ["DepthLGP"] and isinstance(best, nf.SDNE)
+
+
+def test_a_fit_of_unknown_cost_leaves_others_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Entrant("sdne", {"epochs": 1_000_000, "dim": 4, "hidden": (), "tolerance": 0.0}, "", ())
+    only(monkeypatch, CHEAP, long, COSTLY)
+    best = auto(GRAPH, "classify", classes=BLOCKS, budget="3cpu", progress=False)
+    tried = {x.candidate.split(",")[0]: x.epochs for x in best.trials_.rows if x.candidate.startswith("SDNE")}
+    assert set(tried) == {"SDNE(dim=4", "SDNE(dim=8"} and all(tried.values())
+
+
 def test_what_has_no_epochs_gets_seconds_or_a_third() -> None:
     shares = {}
     for budget in ("5cpu", "10cpu", "15s", "60cpu", "300s", "20 trials"):
@@ -299,7 +386,7 @@ def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_graph_that_is_too_large_for_the_budget_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "_SMALL", 100)
-    monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(100, 60.0, 1.0, 1))
+    monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(100, 100, 60.0, 1.0, 1))
     with pytest.raises(InputError, match=r"a budget of 10 s is too little for Graph\(120 nodes.*is estimated to take"):
         auto(GRAPH, "link", budget="10s", progress=False)
 
@@ -308,7 +395,9 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the graph of 120 nodes be a large one, of which a fit is estimated to take 4 of 20 seconds."""
     monkeypatch.setattr(starting, "_SMALL", 100)
     monkeypatch.setattr(starting, "_LEAST", 50)
-    monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(120, 4.0, 0.0, 1))
+    monkeypatch.setattr(
+        starting, "probe_cost", lambda model, data, clock: racing.FitCost(120, GRAPH.n_edges, 4.0, 0.0, 1)
+    )
 
 
 @pytest.mark.parametrize("task", ["link", "classify", "new-nodes"])
@@ -333,7 +422,8 @@ def test_the_figure_is_of_all_of_the_graph_where_that_can_be_paid(task: str, mon
     assert {x.nodes for x in best.trials_.rows} == {50, 120}, "on a part first"
     assert "within a part" not in best.trials_.on and best.trials_.value is not None
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
-    monkeypatch.setattr(racing, "_MARGIN", 0.0)  # nothing can be paid
+    monkeypatch.setattr(racing, "_MARGIN", 0.0)
+    monkeypatch.setattr(racing, "_OVER", -1.0)  # nothing can be paid
     best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
     assert ("within a part of 50 nodes" in best.trials_.on) == (task != "classify"), "classes need no fit of their own"
 
@@ -346,7 +436,7 @@ def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: p
 
     def costly(self: Any, run: Any, *args: Any) -> Any:
         fitted = fit(self, run, *args)
-        run.candidate.cost = racing.FitCost(60, 30.0 if fitted.dim == 16 else 0.1, 0.0, 1)
+        run.candidate.cost = racing.FitCost(60, GRAPH.n_edges, 30.0 if fitted.dim == 16 else 0.1, 0.0, 1)
         return fitted
 
     monkeypatch.setattr(racing.Race, "_fit", costly)
@@ -357,12 +447,13 @@ def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: p
 
 
 def test_a_node_costs_more_where_there_are_more_of_them() -> None:
-    cost = racing.FitCost(10_000, 1.0, 0.5, 100)
-    assert cost.of(0, 10_000) == (1.0, 100) and cost.of(2, 5_000) == (1.0, 50)
-    assert cost.of(0, 200_000)[0] == pytest.approx(20 * 20**0.3)
-    assert cost.of(1, 10_000_000) == (1000 * (3 * 1.0 + 0.5), 100_000), "but no more than three times as much"
-    some = racing.FitCost(100, 1.0, 0.5, 100, fixed=0.4)
-    assert some.of(2, 100)[0] == pytest.approx(2.0) and some.of(2, 50)[0] == pytest.approx(0.4 + 0.3 + 0.5)
+    cost = racing.FitCost(10_000, 100, 1.0, 0.5, 100)
+    assert cost.of(0, 10_000, 100) == (1.0, 100) and cost.of(2, 5_000, 50) == (1.0, 50)
+    assert cost.of(0, 200_000, 2000)[0] == pytest.approx(20 * 20**0.3)
+    assert cost.of(0, 100_000, 4000)[0] == pytest.approx(20 * 20**0.3), "four times the degrees, twice the cost"
+    assert cost.of(1, 10_000_000, 100_000) == (1000 * (3 * 1.0 + 0.5), 100_000), "but no more than three times as much"
+    some = racing.FitCost(100, 100, 1.0, 0.5, 100, fixed=0.4)
+    assert some.of(2, 100, 100)[0] == pytest.approx(2.0) and some.of(2, 50, 50)[0] == pytest.approx(0.4 + 0.3 + 0.5)
 
 
 @pytest.mark.slow
@@ -500,3 +591,13 @@ def test_two_side_by_side_must_be_better_than_one(monkeypatch: pytest.MonkeyPatc
     assert isinstance(best, nf.Node2Vec) and "level with Joined(" in best.trials_.reason
     values["Joined"] = 0.9
     assert isinstance(auto(GRAPH, budget="20cpu", progress=False), nf.Joined)
+
+
+def test_near_is_raced_by_few_steps_first_and_a_solved_decoder_before_other_training() -> None:
+    some = entrants("reconstruction", Facts(1000, 4000, two_steps=1e4))
+    assert some[0].settings == {"matrix": "propagation", "steps": 4, "regularization": 0.5}
+    trained = [x for x in some if x.model not in ("spectral", "node2vec")]
+    assert trained[0].settings["decoder"] == "solve" and {} in [x.settings for x in trained], (
+        "what is recommended, once"
+    )
+    assert len({(x.model, repr(x.settings)) for x in some}) == len(some)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["torch", "torch.distributed", "netfold.models.sdne.sharded"])
+_PRELOADED = "torch torch.distributed pytest netfold.cli netfold.models.sdne.sharded netfold.models.depthlgp.sharded"
+_CONTEXT.set_forkserver_preload(_PRELOADED.split())  # what each rank would import for itself otherwise
 
 
 def free_port() -> int:

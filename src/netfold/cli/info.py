@@ -208,4 +208,6 @@ def _words(value: Any) -> str:
     if isinstance(value, dict):
         nested = any(isinstance(v, dict) for v in value.values())
         return ("; " if nested else ", ").join(f"{printable(k)} {_words(v)}" for k, v in value.items())
-    return ", ".join(spelled(x) for x in value) if isinstance(value, list) else printable(value)
+    if isinstance(value, list):
+        return ", ".join(f'"{x}"' if "," in x else x for x in map(spelled, value))
+    return printable(value)

@@ -190,6 +190,11 @@ def _verdict(e: Exception) -> tuple[int, str]:
 
 
 def _usage(e: click.UsageError) -> str:
+    if isinstance(e, click.NoSuchOption) and e.possibilities and e.ctx is not None:  # old names are not suggested
+        hidden = {x for p in e.ctx.command.params if getattr(p, "hidden", False) for x in p.opts}
+        e.possibilities[:] = [x for x in e.possibilities if x not in hidden]
     said = e.format_message().rstrip(".")
-    said = said[:1].lower() + said[1:]
-    return f"{said}; see {e.ctx.command_path} --help" if e.ctx is not None else said
+    said = said[:1].lower() + said[1:].replace(". Did you mean ", "; did you mean ").replace(". (Did you", " (did you")
+    if e.ctx is None:
+        return said
+    return f"{said}{' See' if said.endswith('?') else '; see'} {e.ctx.command_path} --help"

@@ -41,7 +41,15 @@ __all__ = ["main"]
 
 
 class Program(click.Group):
-    """A group that ends every run, however it went, with the exit code and the one sentence that `outcome` gives it."""
+    """A group that ends every run, however it went, with the exit code and the one sentence that `outcome` gives it.
+
+    Its help says of each verb what it does in a whole sentence, which click would cut.
+    """
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, verb.get_short_help_str(limit=1000)) for name, verb in sorted(self.commands.items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> Any:
         argv = list(sys.argv[1:] if args is None else args)

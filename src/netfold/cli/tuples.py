@@ -101,7 +101,7 @@ class TupleFile:
     def refusal_at(self, row: int, problem: str) -> InputError:
         """The error to raise about a tuple, with its line."""
         from netfold.io.hyperedges import opened_file
-        from netfold.io.roles import Columns
+        from netfold.io.layout import Columns
 
         columns = Columns.of(self._given.get("columns"), self._given.get("header", True))
         return opened_file(self._path, columns, self._given.get("delimiter")).refusal_at(row, problem)

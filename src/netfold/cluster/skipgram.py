@@ -20,9 +20,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
-from netfold.cluster.network import RankNetwork
+from netfold.cluster.network import RankColumns, RankNetwork
 from netfold.cluster.walks import Floats, Ints, RankLinks, RankNoise, part_masses
 from netfold.learn.draws import uniform_at
 from netfold.learn.skipgram import (

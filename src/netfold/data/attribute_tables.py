@@ -35,6 +35,9 @@ FEATURE_COLUMNS = frozenset(("feature", "features", "word", "words", "term", "to
 _FEATURES = 1 << 24
 """Features of a long table, at most: names of them alone are gigabytes."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
+_CODE = re.compile(r"0[0-9]+")
+"""A number that begins with 0 is a code, as 01067 of Dresden: without the 0 it is another."""
 _INFINITE = frozenset(("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"))
 """Numbers in name, which `_numbers` refuses; in small letters."""
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none"))
@@ -269,9 +272,15 @@ def _is_vector(cell: Any) -> bool:
 def _kind_of_texts(name: str, cells: Sequence[str | None], nodes: Sequence[Any]) -> str:
     texts = [x for x in cells if x is not None]
     odd = [i for i, x in enumerate(cells) if x is not None and not _is_number(x.strip())]
-    if not odd:
+    if odd and all(_DECIMAL_COMMA.fullmatch(str(cells[i]).strip()) for i in odd):
+        raise InputError(
+            f"the attribute {printable(name)} has decimal commas ({_short(str(cells[odd[0]]))} for {nodes[odd[0]]!r}); "
+            f"numbers have a point, as 0.5; or call the column {name}:category"
+        )
+    codes = any(_CODE.fullmatch(x.strip()) for x in texts)
+    if not odd and not codes:
         return "number"
-    if len(odd) < _ODD * len(texts):
+    if not codes and len(odd) < _ODD * len(texts):
         node, cell = nodes[odd[0]], str(cells[odd[0]])
         raise InputError(
             f"the attribute {printable(name)} is a number for {len(texts) - len(odd):,} of {len(texts):,} nodes, and "

@@ -243,7 +243,11 @@ def edge_roles(
         raise ValueError("weight= names a column, and weighted=False (--unweighted) passes it over; leave one out")
     if names is None:
         return table.unnamed_roles(places, weighted)
-    return table.named_roles(places, weighted)
+    roles = table.named_roles(places, weighted)
+    for role, place in zip(ROLES, roles, strict=True):
+        if place is not None and role not in places:
+            table.check_alone(role, place)
+    return roles
 
 
 class _Table:
@@ -277,13 +281,24 @@ class _Table:
                     f"(--{role} 1 is the first, in Python {role}=0), or say header=True (--header)"
                 )
             exact = [i for i, name in enumerate(self.names) if name == column]
-            place = next(iter(exact or [i for i, name in enumerate(self.plain) if name == _plain(column)]), None)
-            if place is None:
+            places = exact or [i for i, name in enumerate(self.plain) if name == _plain(column)]
+            if not places:
                 raise ValueError(f"there is no column {column!r} for {role}; there are {', '.join(self.names)}")
-            return place
+            self.check_alone(role, places[0])
+            return places[0]
         if not 0 <= column < self.width:
             raise ValueError(f"there is no column {column + 1} for {role}; there are {self.width}")
         return column
+
+    def check_alone(self, role: str, place: int) -> None:
+        """Refuse to guess which of several columns of one name is meant."""
+        alike = [i for i, name in enumerate(self.names or ()) if name and name == (self.names or ())[place]]
+        if len(alike) > 1:
+            where = " and ".join(str(i + 1) for i in alike)
+            raise ValueError(
+                f"columns {where} are both called {(self.names or ())[place]!r}; say which is the {role} by its place "
+                f"(--{role} {alike[0] + 1}, in Python {role}={alike[0]}), or rename one"
+            )
 
     def named_roles(self, places: dict[str, int], weighted: bool | None) -> Roles:
         source, target = self._ends(places)

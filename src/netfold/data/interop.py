@@ -105,9 +105,11 @@ def _of_frame(frame: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeT
     """Edges in a table with named columns; names that count from 0 are none."""
     keys = list(frame.columns)
     names = None if keys == list(range(len(keys))) else [str(key) for key in keys]
-    rows = list(zip(*(map(_cell, np.asarray(frame[key])[:_SAMPLE]) for key in keys), strict=True))
+    alike = len(set(keys)) < len(keys)  # a name is then that of several columns, and the place tells them apart
+    columns = [frame.iloc[:, i] if alike else frame[key] for i, key in enumerate(keys)]
+    rows = list(zip(*(map(_cell, np.asarray(column)[:_SAMPLE]) for column in columns), strict=True))
     roles = _roles(names, rows, len(keys), chosen, weighted)
-    parts = {i: np.asarray(frame[keys[i]]) for i in roles[:4] if i is not None}
+    parts = {i: np.asarray(columns[i]) for i in roles[:4] if i is not None}
     for i in roles[:2]:
         _check_whole(parts[i], keys[i])
     reading = Reading.of(names, roles, len(keys))

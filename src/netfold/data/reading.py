@@ -1,15 +1,20 @@
-"""`Reading`: what was read of a table, in one line."""
+"""`Reading`: what was read of a table, in one line; and the two columns of one as two sides, users and items."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from netfold.data.columns import ROLES, Roles
+from netfold.data.nodes import Nodes
 from netfold.data.text import counted, enumerated
 
-__all__ = ["HyperedgeReading", "Reading"]
+__all__ = ["HyperedgeReading", "Reading", "apart", "missing_names", "shared_nodes"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ amount; line 1 is a header
     """Whether the two columns were read as two sides, each node called after its column (user:1)."""
     shared: int = 0
     """Nodes that both columns name and that are one node each, where the columns look like two sides."""
+    missing: tuple[str, ...] = ()
+    """Names of nodes that in many tables stand for a value that is missing: NA, null."""
     direction_lost: bool = False
     """Whether the file says that its edges have a direction (KONECT's asym), and they were read without."""
 
@@ -77,6 +84,10 @@ amount; line 1 is a header
         parts = [self._columns(), self._rows()]
         if self.shared:
             parts.append(self.sides_said)
+        if self.missing:
+            names = enumerated(map(repr, self.missing))
+            what = f"a node is called {names}" if len(self.missing) == 1 else f"nodes are called {names}"
+            parts.append(f"{what}: where that is a missing value, leave those rows out")
         if self.direction_lost:
             parts.append(self.direction_said)
         if self.unused:
@@ -123,7 +134,10 @@ amount; line 1 is a header
             "repeated": self.repeated, "summed": self.summed, "dropped": self.dropped, "header": self.header,
             "undecided": self.undecided, "files": self.files, "format": self.format,
         }  # fmt: skip
-        seldom = {"bipartite": self.bipartite, "shared": self.shared, "direction_lost": self.direction_lost}
+        seldom = {
+            "bipartite": self.bipartite, "shared": self.shared, "missing": list(self.missing),
+            "direction_lost": self.direction_lost,
+        }  # fmt: skip
         return facts | {name: value for name, value in seldom.items() if value}
 
     @staticmethod
@@ -136,6 +150,7 @@ amount; line 1 is a header
             values["header"] = None if facts["header"] is None else bool(facts["header"])
             values |= {"format": str(facts["format"]), "bipartite": bool(facts.get("bipartite", False))}
             values |= {"shared": int(facts.get("shared", 0)), "direction_lost": bool(facts.get("direction_lost"))}
+            values["missing"] = tuple(map(str, facts.get("missing", ())))
             reading = Reading(roles, tuple(map(str, facts["passed_over"])), **values)
             str(reading)
         except (KeyError, TypeError, AttributeError) as e:
@@ -175,3 +190,100 @@ class HyperedgeReading:
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "time": self.time, "files": self.files,
         }  # fmt: skip
+
+
+_Column = npt.NDArray[Any]
+_WORDS = re.compile(r"[^\W\d_]+")
+_ONE_KIND = frozenset(
+    ("source", "target", "src", "dst", "dest", "from", "to", "start", "end", "head", "tail", "subject", "object",
+     "origin", "destination", "sender", "receiver", "recipient", "parent", "child", "friend", "neighbor", "neighbour",
+     "buyer", "seller", "payer", "payee", "lender", "borrower", "voter", "rater", "ratee", "u", "v", "s", "t", "i", "j",
+     "a", "b", "x", "y", "one", "two", "first", "second", "left", "right", "node", "vertex", "entity", "column", "row",
+     "col")
+)  # fmt: skip
+"""Words that say which end of an edge a node is, not of what kind."""
+_IDS = frozenset(("id", "ids", "idx", "index", "no", "num", "key"))
+_ALIKE = 3
+"""Letters that two words begin with in common where they are of one kind: citing and cited."""
+
+
+_MISSING = ("NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
+"""What a missing value is called in many tables, and a node in few."""
+
+
+def missing_names(nodes: Nodes) -> tuple[str, ...]:
+    """The nodes that are called as missing values are; no table of all names is made for it.
+
+    >>> missing_names(Nodes.of(["Ann", "null", "NA"]))
+    ('NA', 'null')
+    """
+    if nodes.kind != "text":
+        return ()
+    offsets, letters = nodes.arrays()["offsets"], nodes.arrays()["bytes"]
+    lengths = np.diff(offsets)
+    by_length = {n: offsets[:-1][lengths == n] for n in {len(word) for word in _MISSING}}
+    found = []
+    for word in _MISSING:
+        starts = by_length[len(word)]
+        for i, letter in enumerate(word.encode()):
+            starts = starts[letters[starts + i] == letter]
+        if len(starts):
+            found.append(word)
+    return tuple(found)
+
+
+def shared_nodes(names: Sequence[str], nodes: Nodes, u: Sequence[_Column], v: Sequence[_Column]) -> int:
+    """How many nodes both columns name, where what they are called and hold looks like two kinds; 0 otherwise.
+
+    It does where the names of the columns have no word in common, say no direction, and each column holds the integers
+    from about 0 or 1 on, most of them. `u` and `v` are the positions of the ends, in pieces.
+
+    >>> nodes = Nodes.of([1, 2, 3, 4])
+    >>> u, v = [np.array([0, 1, 0])], [np.array([0, 1, 2])]
+    >>> shared_nodes(["user", "movie"], nodes, u, v), shared_nodes(["user_a", "user_b"], nodes, u, v)
+    (2, 0)
+    """
+    if nodes.kind != "int" or not _are_two_kinds(*names):
+        return 0
+    there = _present(u, len(nodes)), _present(v, len(nodes))
+    ids = nodes.arrays()["ints"]
+    if not all(_counts_up(ids[column]) for column in there):
+        return 0
+    return int(np.count_nonzero(there[0] & there[1]))
+
+
+def apart(
+    names: Sequence[str], nodes: Nodes, u: Sequence[_Column], v: Sequence[_Column]
+) -> tuple[Nodes, list[_Column], list[_Column]]:
+    """The same edges between two sets of nodes, each called after its column: user:1 and item:1.
+
+    >>> nodes, u, v = apart(["user", "item"], Nodes.of([1, 2]), [np.array([0, 1])], [np.array([0, 0])])
+    >>> list(nodes), u[0].tolist(), v[0].tolist()
+    (['user:1', 'user:2', 'item:1'], [0, 1], [2, 2])
+    """
+    left, right = _present(u, len(nodes)), _present(v, len(nodes))
+    called: list[str] = []
+    ranks: list[npt.NDArray[np.int32]] = []
+    for name, there in zip(names, (left, right), strict=True):
+        ranks.append((np.cumsum(there) - 1 + len(called)).astype(np.int32))
+        called += [f"{name}:{node}" for node in nodes.take(np.flatnonzero(there))]
+    return Nodes.of(called), [ranks[0][x] for x in u], [ranks[1][x] for x in v]
+
+
+def _present(columns: Sequence[_Column], n: int) -> npt.NDArray[np.bool_]:
+    present = np.zeros(n, bool)
+    for column in columns:
+        present[column] = True
+    return present
+
+
+def _counts_up(ids: npt.NDArray[np.int64]) -> bool:
+    """Whether ascending integers are most of those from about 0 or 1 to the last."""
+    return len(ids) > 1 and 0 <= ids[0] <= 1 + len(ids) // 10 and len(ids) >= int(ids[-1]) // 2
+
+
+def _are_two_kinds(one: str, other: str) -> bool:
+    words = [set(_WORDS.findall(name.casefold())) - _IDS for name in (one, other)]
+    if not all(words) or any(x & _ONE_KIND for x in words):
+        return False
+    return not any(a[:_ALIKE] == b[:_ALIKE] for a in words[0] for b in words[1])

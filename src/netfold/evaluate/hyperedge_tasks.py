@@ -16,7 +16,7 @@ from netfold.data.checks import Floats, check_at_least_one, check_choice, is_bet
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
-from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, sampled_negatives
+from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, negatives_drawn_for, sampled_negatives
 from netfold.evaluate.result import CpuSeconds, Result, embedding_of, facts_in_words, name_of
 from netfold.evaluate.scores import separation
 from netfold.evaluate.task import AGGREGATES, SAMPLERS
@@ -166,7 +166,9 @@ def cosine_scores(rows: Codes, vectors: npt.ArrayLike, aggregate: str = "mean") 
     return least if aggregate == "min" else total / count
 
 
-def cheap_scorers(known: Hypergraph, *, negatives: str = "replaced", seed: int = 0) -> dict[str, TupleScores]:
+def cheap_scorers(
+    known: Hypergraph, *, negatives: str = "replaced", seed: int = 0, unseen: bool = True
+) -> dict[str, TupleScores]:
     """Σ log(1 + count) over the pairs of a tuple, in how many hyperedges two nodes are together; Σ log(1 + degree)
     over its nodes, in how many hyperedges each is; and `counts_regression` of both."""
     together = _entries(known.adjacency())
@@ -182,11 +184,11 @@ def cheap_scorers(known: Hypergraph, *, negatives: str = "replaced", seed: int =
         total: Floats = np.where(rows >= 0, degrees[rows], 0).sum(axis=1)
         return total
 
-    learned = counts_regression(known, negatives, seed)
+    learned = counts_regression(known, negatives, seed, unseen=unseen)
     return {"pair co-occurrence": cooccurrence, "log degrees": sizes, "pair counts and degrees": learned}
 
 
-_MOST_LEARNED = 50_000
+_MOST_LEARNED = 20_000
 """Hyperedges that the regression learns from."""
 _FEWEST_LEARNED = 50
 """Tuples of a pattern of types, below which it is learned together with the others."""
@@ -195,12 +197,13 @@ _MOST_MULTIPLIED = 10
 """Columns, as those of a tuple of four, up to which products of two of them are columns too."""
 
 
-def counts_regression(known: Hypergraph, negatives: str, seed: int) -> TupleScores:
+def counts_regression(known: Hypergraph, negatives: str, seed: int, *, unseen: bool = True) -> TupleScores:
     """Logistic regression on log(1 + count) of each pair, log(1 + degree) of each node (`tuple_counts`), and products.
 
-    It learns from the known hyperedges, each without itself in the counts, against five tuples for each that are none,
-    drawn as those asked about are. Each pattern of types has its own; those of few tuples share one of the least count,
-    the mean count and the mean degree.
+    It learns from the known hyperedges against five tuples for each that are none, drawn as those asked about are.
+    Where hyperedges that are `unseen` will be asked about, one is left out of its own counts and of those of what was
+    drawn for it: to count it for the latter alone would teach that pairs which meet are a bad sign. Each pattern of
+    types has its own; those of few tuples share one of the least count, the mean count and the mean degree.
     """
 
     @cache  # learned when a tuple is to be scored
@@ -209,10 +212,10 @@ def counts_regression(known: Hypergraph, negatives: str, seed: int) -> TupleScor
         chosen = np.random.default_rng(seed).permutation(len(right))[:_MOST_LEARNED]
         right, times = right[chosen], times[chosen]
         truth = TupleIndex(coded_edges(known), known.n_nodes, Order(known))
-        wrong = sampled_negatives(negatives, right, known, truth, _PER_POSITIVE, seed)
+        wrong, owner = negatives_drawn_for(negatives, right, known, truth, _PER_POSITIVE, seed)
         rows, labels = np.concatenate([right, wrong]), np.repeat([True, False], [len(right), len(wrong)])
-        without = np.concatenate([times, np.zeros(len(wrong), np.int64)])
-        columns, patterns = tuple_counts(known, rows, without)
+        made_of = np.concatenate([np.arange(len(right)), owner])
+        columns, patterns = tuple_counts(known, rows, (right[made_of], times[made_of]) if unseen else None)
         own = {
             pattern: _logistic(columns[at], labels[at])
             for pattern, at in _by_pattern(patterns)
@@ -235,24 +238,28 @@ def counts_regression(known: Hypergraph, negatives: str, seed: int) -> TupleScor
     return scores
 
 
-def tuple_counts(known: Hypergraph, rows: Codes, without: Codes | None = None) -> tuple[Floats, Codes]:
+def tuple_counts(known: Hypergraph, rows: Codes, without: tuple[Codes, Codes] | None = None) -> tuple[Floats, Codes]:
     """log(1 + count) of each two nodes of tuples and log(1 + degree) of each, and the tuples' types: m x f, m x w.
 
-    The nodes of a tuple stand in the order of their types and then of their degrees, the largest first. `without` says
-    how many hyperedges are these very tuples, and are not to be counted. Where a tuple is shorter, 0 (types: -1).
+    The nodes of a tuple stand in the order of their types and then of their degrees, the largest first. `without`: of
+    each tuple a hyperedge (m x w) that is not counted, and how often it is there (m). Where a tuple is shorter, 0
+    (types: -1).
     """
     width, degrees = rows.shape[1], known.degrees
     types = np.where(rows >= 0, known.type_codes[rows], len(known.types))
     order = np.lexsort((-degrees[rows], types), axis=1)
     rows, types = np.take_along_axis(rows, order, axis=1), np.take_along_axis(types, order, axis=1)
-    less = np.zeros(len(rows)) if without is None else without
+    less = np.zeros(rows.shape)
+    if without is not None:
+        less += (rows[:, :, None] == without[0][:, None, :]).any(axis=2) * without[1][:, None]
     together = _entries(known.adjacency())
     pairs = list(combinations(range(width), 2))
     columns = np.zeros((len(rows), len(pairs) + width))
     for c, (a, b) in enumerate(pairs):
         at = np.flatnonzero(rows[:, b] >= 0)  # b is the later one
-        columns[at, c] = np.log1p(np.maximum(together(rows[at, a], rows[at, b]) - less[at], 0))
-    columns[:, len(pairs) :] = np.where(rows >= 0, np.log1p(np.maximum(degrees[rows] - less[:, None], 0)), 0)
+        left = together(rows[at, a], rows[at, b]) - np.minimum(less[at, a], less[at, b])
+        columns[at, c] = np.log1p(np.maximum(left, 0))
+    columns[:, len(pairs) :] = np.where(rows >= 0, np.log1p(np.maximum(degrees[rows] - less, 0)), 0)
     return columns, np.where(rows >= 0, types, -1)
 
 
@@ -281,14 +288,26 @@ def _few_numbers(columns: Floats, patterns: Codes) -> Floats:
 
 def _logistic(x: Floats, y: npt.NDArray[np.bool_]) -> Callable[[Floats], Floats]:
     """The log-odds that logistic regression gives to others: of columns of deviation 1 and, of up to 10, products."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+    import torch
 
-    degree = 2 if x.shape[1] <= _MOST_MULTIPLIED else 1
-    steps = (StandardScaler(), PolynomialFeatures(degree, include_bias=False), StandardScaler())
-    model = make_pipeline(*steps, LogisticRegression(max_iter=1000)).fit(x, y)
-    return lambda others: np.asarray(model.decision_function(others), np.float64)
+    from netfold.learn.solvers import logistic_regression
+
+    def wide(columns: Floats) -> Floats:
+        some = columns.shape[1] if columns.shape[1] <= _MOST_MULTIPLIED else 0
+        i, j = np.triu_indices(some)
+        return np.hstack([columns, columns[:, i] * columns[:, j]])
+
+    first = _standardized(x)
+    second = _standardized(wide(first(x)))
+    columns = torch.from_numpy(second(wide(first(x))))
+    weights, bias = logistic_regression(columns, torch.from_numpy(y), ridge=1.0)
+    return lambda others: np.asarray(second(wide(first(others))) @ weights.numpy() + float(bias), np.float64)
+
+
+def _standardized(x: Floats) -> Callable[[Floats], Floats]:
+    """What brings these columns to mean 0 and deviation 1, those that do not vary to 0."""
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    return lambda others: (others - mean) / np.where(deviation > 0, deviation, 1)
 
 
 def _entries(matrix: sparse.csr_array) -> Callable[[Codes, Codes], Floats]:
@@ -380,7 +399,8 @@ def hyperedges(
     truth = TupleIndex(stacked(known_rows, test_rows), known.n_nodes, order)
     wrong, chosen = _negatives(negatives, positives, known, truth, per_positive, seed)
     drawn = negatives if isinstance(negatives, str) and negatives != "all" else "replaced"
-    cheap = cheap_scorers(known, negatives=drawn, seed=seed) if baselines else {}
+    unseen = duplicates == "drop"
+    cheap = cheap_scorers(known, negatives=drawn, seed=seed, unseen=unseen) if baselines else {}
     protocol = {"positives": len(positives), "negatives": chosen, "count of negatives": len(wrong)}
     protocol |= {f"in the training data ({duplicates})": int(seen.sum())}
     protocol |= {f"repeated in the test data ({duplicates})": int((~first & ~seen).sum())}

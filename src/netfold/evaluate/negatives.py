@@ -19,7 +19,15 @@ from netfold.evaluate.result import facts_in_words
 from netfold.evaluate.task import NEGATIVES
 from netfold.evaluate.tuples import Codes, Order, TupleIndex
 
-__all__ = ["SAMPLER_WORDS", "Negatives", "all_negatives", "sample_negatives", "sampled_negatives", "sides_in_words"]
+__all__ = [
+    "SAMPLER_WORDS",
+    "Negatives",
+    "all_negatives",
+    "negatives_drawn_for",
+    "sample_negatives",
+    "sampled_negatives",
+    "sides_in_words",
+]
 
 
 _ALL = 50_000_000
@@ -225,6 +233,13 @@ def sampled_negatives(
     "replaced": one position, or two in a tenth of the cases, gets a random node of its type; "uniform": every position
     does. A tuple that will not do is drawn anew, whole; one that will not in 100 rounds is left out.
     """
+    return negatives_drawn_for(kind, positives, known, truth, per_positive, seed)[0]
+
+
+def negatives_drawn_for(
+    kind: str, positives: Codes, known: Hypergraph, truth: TupleIndex, per_positive: int, seed: int
+) -> tuple[Codes, npt.NDArray[np.int64]]:
+    """As `sampled_negatives`, and for which of the positives each was drawn."""
     rng, types = np.random.default_rng(seed), _Types(known)
     models = np.repeat(positives, per_positive, axis=0)
     negatives, left = np.full_like(models, -1), np.arange(len(models))
@@ -235,7 +250,7 @@ def sampled_negatives(
         negatives[left[good]], left = drawn[good], left[~good]
         if not len(left):
             break
-    return np.delete(negatives, left, axis=0)
+    return np.delete(negatives, left, axis=0), np.delete(np.arange(len(models)) // per_positive, left)
 
 
 def all_negatives(positives: Codes, known: Hypergraph, truth: TupleIndex) -> Codes:

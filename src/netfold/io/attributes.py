@@ -12,7 +12,7 @@ from netfold.data.attribute_tables import FEATURE_COLUMNS, NODE_COLUMNS, Attribu
 from netfold.data.columns import header_verdict
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
-from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, split_fields
+from netfold.io.source import check_no_note, chunks, data_lines, excerpt, file_kind, is_integer, refusal, split_fields
 
 __all__ = ["attribute_file", "read_attributes"]
 
@@ -85,6 +85,8 @@ def _text_rows(path: Path, kind: str) -> Iterator[_Row]:
     delimiter, width, count = b"", 0, 0
     for start, text in chunks(path, kind):
         for line, row in data_lines(start, text):
+            if not count:
+                check_no_note(path, line, row)
             delimiter = delimiter or next((x for x in _DELIMITERS if x in row.strip()), b",")
             try:
                 fields = split_fields(row, delimiter)

@@ -10,7 +10,7 @@ from typing import Any
 from netfold.data.columns import header_verdict
 from netfold.data.nodes import Nodes
 from netfold.errors import InputError
-from netfold.io.source import chunks, data_lines, excerpt, file_kind, is_integer, refusal, split_fields
+from netfold.io.source import check_no_note, chunks, data_lines, excerpt, file_kind, is_integer, refusal, split_fields
 
 __all__ = ["read_classes"]
 
@@ -78,6 +78,8 @@ def _lines(path: Path) -> list[_Line]:
     delimiter = b""
     for start, text in chunks(path, kind):
         for line, row in data_lines(start, text):
+            if not lines:
+                check_no_note(path, line, row)
             delimiter = delimiter or next((x for x in _DELIMITERS if x in row.strip()), b",")
             lines.append((line, _fields(path, line, row, delimiter, len(lines[0][1]) if lines else 0)))
         if len(lines) > _MOST:

@@ -316,6 +316,12 @@ def opened(path: Path, kind: str) -> Iterator[tuple[Any, str]]:
         connection.close()
 
 
+def problem_in_words(e: Exception) -> str:
+    """What went wrong where duckdb writes or sorts: its first line, or that of a full disk, which comes as json."""
+    full = "No space left on device"
+    return full if full in str(e) else str(e).strip().split("\n")[0][:300].rstrip(".")
+
+
 def _explained(path: Path, kind: str, message: str) -> Exception:
     at = re.search(r"on Line: (\d+)", message)
     line = int(at[1]) if at else None

@@ -24,8 +24,7 @@ from netfold.errors import InputError
 from netfold.io.duckdb import INTEGERS, opened, parquet_sample, quoted
 from netfold.io.ends import TextEnds
 from netfold.io.fields import PAD, Layout, Rows, cut_tidied, digit_grid, field_grid, separated_lines
-from netfold.io.layout import checked_delimiter, fields_of, likely_delimiter, sample
-from netfold.io.roles import Columns, Role
+from netfold.io.layout import Columns, Role, checked_delimiter, fields_of, likely_delimiter, sample
 from netfold.io.source import LineError, chunks, data_lines, excerpt, file_kind, is_integer, refusal
 
 __all__ = [
@@ -432,5 +431,6 @@ def _without_loops(file: HyperedgeFile, rows: Ints, skip: bool) -> Ints:
     if skip:
         return rows[~loops]
     at = int(np.argmax(loops))
-    problem = "the hyperedge names a node twice; name each once, or leave such hyperedges out with skip_loops=True"
+    leave = "leave such hyperedges out with skip_loops=True (--skip-loops)"
+    problem = f"the hyperedge names a node twice; name each once, or {leave}"
     raise file.refusal_at(at, problem)

@@ -34,7 +34,7 @@ from netfold.data.edges import LARGEST, in_float32
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading
 from netfold.errors import InputError
-from netfold.io.duckdb import ParquetTable, duckdb_module, open_table, quoted
+from netfold.io.duckdb import ParquetTable, duckdb_module, open_table, problem_in_words, quoted
 from netfold.io.edges import EdgeParquet, EdgeText, TableFile, files_named, table_files
 from netfold.io.ends import IntegerEnds, NotIntegersError
 from netfold.io.files import check_writable, locked_file, staged_folder
@@ -228,10 +228,10 @@ class _Work:
         except duckdb.OutOfMemoryException as e:
             more = "give more --memory, or fewer threads"
             raise InputError(
-                f"{_first_line(e)}: the memory of {self._limit:,} bytes is too little here; {more}"
+                f"{problem_in_words(e)}: the memory of {self._limit:,} bytes is too little here; {more}"
             ) from None
         except duckdb.Error as e:
-            raise InputError(f"the edges cannot be prepared: {_first_line(e)}") from None
+            raise InputError(f"the edges cannot be prepared: {problem_in_words(e)}") from None
         finally:
             connection.close()
 
@@ -534,7 +534,3 @@ def _escaped(path: Path) -> str:
 def _listed(paths: Sequence[Path]) -> str:
     """Files to be read; in brackets, what would match any name stands for itself."""
     return "[" + ", ".join("'" + re.sub(r"([*?\[])", r"[\1]", _escaped(path)) + "'" for path in paths) + "]"
-
-
-def _first_line(e: Exception) -> str:
-    return str(e).strip().split("\n")[0][:300].rstrip(".")

@@ -204,6 +204,16 @@ def data_lines(line: int, text: bytes) -> Iterator[tuple[int, bytes]]:
             yield i, row
 
 
+_NOTE = re.compile(rb'\s*"?sep=.?"?\s*', re.IGNORECASE)
+"""What a spreadsheet program writes above a table, for itself."""
+
+
+def check_no_note(path: Path, line: int, row: bytes) -> None:
+    """Refuse the first line of a file where it is no row."""
+    if _NOTE.fullmatch(row):
+        raise refusal(path, f"{excerpt(row.strip())} is a note for a spreadsheet program, not a row; delete it", line)
+
+
 def split_fields(row: bytes, delimiter: bytes) -> list[bytes]:
     """The fields of one line, without the blanks and quotes around them; a ValueError for a quote left open.
 

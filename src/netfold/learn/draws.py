@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -76,10 +77,12 @@ class Chances:
     def __init__(self, sums: Tensor):
         self.sums, self._guide = sums, None
         if not sums.is_cuda and 1 < len(sums) <= _GUIDED:
-            steps = 1 << (len(sums).bit_length() - 1)  # a power of two, so that a number times it is exact
+            steps = 2 << (len(sums).bit_length() - 1)  # a power of two, so that a number times it is exact
             guide = torch.searchsorted(sums, torch.arange(steps + 1, dtype=torch.float64) / steps, right=True)
             if int(guide.diff().max()) <= _CROWD:
-                self._guide = guide
+                self._guide = guide.clamp_(max=len(sums) - 1).numpy()
+                self._ends = sums.numpy().copy()
+                self._ends[-1] = 1  # whatever rounding made of it: no number lies beyond
 
     def at(self, drawn: Tensor) -> Tensor:
         """The places that numbers in [0, 1) stand for, in float64.
@@ -88,17 +91,15 @@ class Chances:
         >>> chances.at(torch.tensor([0.1, 0.25, 0.9], dtype=torch.float64)).tolist()
         [0, 1, 2]
         """
-        last = len(self.sums) - 1
         if self._guide is None:
-            return torch.searchsorted(self.sums, drawn, right=True).clamp_(max=last)
-        places = self._guide.index_select(0, (drawn * (len(self._guide) - 1)).long()).clamp_(max=last)
-        left = torch.arange(len(places))
-        while len(left):
-            here = places.index_select(0, left)
-            beyond = (self.sums.index_select(0, here) <= drawn.index_select(0, left)) & (here < last)
-            left = left[beyond]
-            places[left] += 1
-        return places
+            return torch.searchsorted(self.sums, drawn, right=True).clamp_(max=len(self.sums) - 1)
+        sums, numbers = self._ends, drawn.numpy()
+        places = self._guide.take((numbers * (len(self._guide) - 1)).astype(np.int64))
+        beyond = np.flatnonzero(sums.take(places) <= numbers)
+        while len(beyond):
+            places[beyond] += 1
+            beyond = beyond[sums.take(places.take(beyond)) <= numbers.take(beyond)]
+        return torch.from_numpy(places)
 
 
 def permutation(n: int, generator: torch.Generator, device: torch.device | str, *, large: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""Linear algebra over tensors: conjugate gradients, subspace iteration for singular and eigenvectors, and ridges.
+"""Linear algebra over tensors: conjugate gradients, subspace iteration for singular and eigenvectors, regressions.
 
 `leading_eigenpairs` goes on until its residuals say that it has converged; `truncated_svd` and `leading_eigenvectors`
 go a fixed number of rounds, which is enough for where training begins.
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
+from torch.nn import functional
 
 from netfold.data.checks import unique_values
 from netfold.learn.draws import TABLE, normal
@@ -26,6 +27,7 @@ __all__ = [
     "descended",
     "leading_eigenpairs",
     "leading_eigenvectors",
+    "logistic_regression",
     "normals",
     "orthonormal",
     "ridge_columns",
@@ -149,7 +151,7 @@ class ColumnBlocks:
     """Blocks of columns of length n, as one process has them: all of their rows.
 
     What a solver asks of them beside products by its matrix. Where the rows are spread over processes, a subclass adds
-    up what each has (`netfold.cluster.columns`).
+    up what each has (`netfold.cluster.network`).
     """
 
     def __init__(self, n: int, generator: torch.Generator | None, like: Tensor):
@@ -513,7 +515,41 @@ def descended(gradient: Callable[[Tensor], Tensor], start: Tensor, reach: float,
     return x
 
 
-# -------------------------------------------------------------------- ridge regressions that share a Gram matrix
+# -------------------------------------------------------------------- regressions
+_NEWTON = 50
+"""Steps of Newton's method, at most; some ten are usual."""
+
+
+def logistic_regression(x: Tensor, truth: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
+    """The w (d) and b of least Σ log(1 + e^-s(x_i · w + b)) + ridge/2 ‖w‖², s = ±1 by truth (m): Newton, in float64.
+
+    A step is halved until it lowers the objective, which is convex. O(m d²) a step; both truths must occur.
+    """
+    wide = torch.cat([x.double(), x.new_ones(len(x), 1, dtype=torch.float64)], dim=1)
+    y, penalty = truth.double(), torch.full((wide.shape[1],), ridge, dtype=torch.float64, device=x.device)
+    penalty[-1] = 0
+
+    def objective(w: Tensor) -> Tensor:
+        logits = wide @ w
+        return functional.binary_cross_entropy_with_logits(logits, y, reduction="sum") + (penalty * w * w).sum() / 2
+
+    w = torch.zeros_like(penalty)
+    w[-1] = torch.logit(y.mean())
+    value = objective(w)
+    for _ in range(_NEWTON):
+        chance = torch.sigmoid(wide @ w)
+        slope = wide.t() @ (chance - y) + penalty * w
+        curve = (wide * (chance * (1 - chance))[:, None]).t() @ wide
+        curve.diagonal().add_(penalty + 1e-9 * curve.diagonal().mean())  # where columns are copies of others
+        step = torch.linalg.solve(curve, slope)
+        size = 1.0
+        while size > 1e-6 and not objective(w - size * step) <= value:
+            size /= 2
+        w = w - size * step if size > 1e-6 else w
+        before, value = value, objective(w)
+        if not before - value > 1e-12 * before:
+            break
+    return w[:-1].to(x.dtype), w[-1].to(x.dtype)
 
 
 def ridge_columns(hidden: Tensor, columns: sparse.csc_array, beta: float, ridge: float) -> tuple[Tensor, Tensor]:

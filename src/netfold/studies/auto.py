@@ -113,7 +113,7 @@ def _size(some: list[Candidate], data: Any, clock: BudgetClock, ample: float) ->
         return n
     cheapest = some[0]
     cheapest.cost = probe_cost(cheapest.model, stand_in(data, min(_PROBED, n // 2), 0), clock)
-    needed = cheapest.cost.of(min(1, cheapest.model.epochs), n)[0]
+    needed = cheapest.cost.of(min(1, cheapest.model.epochs), n, data.n_edges)[0]
     if needed > clock.left():
         raise InputError(
             f"a budget of {clock.budget} is too little for {data!r}: the cheapest model, {cheapest.name}, is estimated "

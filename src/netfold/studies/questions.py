@@ -422,7 +422,8 @@ def _ask_clusters(model: Any, known: NodeClasses, split: Split, place: Ints) -> 
     clusters = cluster_codes(normalized(_vectors(model, known)[tested], "rows"), min(len(known.names), len(tested)), 0)
     plain = in_groups(lambda rows: agreement(codes[rows], clusters[rows])["NMI"], place)
     k = len(plain.without)
-    return Measurement(k * plain.figure - (k - 1) * float(plain.without.mean()), plain.without) if k > 1 else plain
+    many = k * plain.figure - (k - 1) * float(plain.without.mean()) if k > 1 else plain.figure
+    return Measurement(many if k >= _FEWER else plain.figure, plain.without)
 
 
 def _vectors(model: Any, known: NodeClasses) -> Floats:

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from netfold.data.text import printable
@@ -37,8 +37,8 @@ _EPOCHS = (1 / 9, 1 / 3, 1.0)
 _FOLDS = {True: (1, 3, FOLDS), False: (1, 2, FOLDS)}
 """On how many inner parts it is measured; fewer where each needs a fit of its own."""
 _FIRST_PART, _LARGER = 10_000, 4
-"""Nodes of the part of the graph that it is fitted to on the first level, at most; how many times as many on the next.
-On the last one it is fitted to everything."""
+"""Nodes of the part of the graph that a trained one is fitted to on the first level, at most; how many times as many on
+the next. On the last one it is fitted to everything."""
 _RACE, _SHARES = {True: 0.85, False: 0.75}, (0.55, 0.85, 1.0)
 """The share of the budget that the race may have, less where each part needs a fit of its own: the rest is for the fits
 that say the figure; and of that, the share that may be spent when a level ends."""
@@ -49,22 +49,22 @@ _ALMOST = 2.0
 """A graph of so many times the nodes of a level is not made smaller for it."""
 WARM_UP = 60
 """Nodes of a fit that is not counted, as the first one loads what the others find loaded."""
-_PROBED, _SMALL = 2400, 200_000
-"""Nodes of the small graph like this one that says what a fit will cost; nodes and edges up to which a first fit is
-short enough to be tried without asking."""
+_PROBED, _SMALL = 2400, {True: 2000, False: 20_000}
+"""Nodes of the small graph like this one that says what a fit will cost; nodes and edges, for each second of a budget,
+up to which a first fit, trained or not, is short enough to be tried without asking."""
 _GROWTH, _MOST_GROWTH = 0.3, 3.0
 """What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:
 Spectral's forms took 2.5 to 2.9 times as much a node at 200,000 as at 10,000 nodes of the same degrees."""
 _SECOND, _SECONDS = 1.0, 5.0
 """CPU seconds below which nothing is costly; of what has no epochs, nothing below the second."""
 _FEW = 10
-"""Things asked, with fewer of which a perfect figure says little."""
+"""Things asked, with fewer of which a perfect figure says little, and nobody knows how sure any figure is."""
 _MARGIN, _LITTLE = 0.95, 0.02
 """Of what is left, how much may be planned with; the share of a budget that a trained one may spend on more parts."""
 _OVER = 0.1
 """The share of a budget by which the last fits may go beyond it, so that the best need not be left for another."""
 _FIRST = 0.05
-"""The share of a budget that a first fit of unknown cost must be given."""
+"""The share of a budget that a first fit of unknown cost must be given, and that one to a small graph may take."""
 SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 """Tasks in which the score of pairs is chosen with the model."""
 
@@ -74,18 +74,20 @@ SCORED = ("link-prediction", "reconstruction", "out-of-sample")
 
 @dataclass(frozen=True)
 class FitCost:
-    """What a fit cost, of so many nodes: before and after its epochs, one epoch, memory, and what one of hardly any
-    nodes costs."""
+    """What a fit cost, of so many nodes and edges: before and after its epochs, one epoch, memory, and what one of
+    hardly any nodes costs."""
 
     nodes: int
+    edges: int
     rest: float
     epoch: float
     bytes: float
     fixed: float = 0.0
 
-    def of(self, epochs: int, nodes: int) -> tuple[float, float]:
-        """The seconds and bytes of another fit: linear in nodes of given degrees, but for caches, and in epochs."""
-        factor = nodes / max(self.nodes, 1)
+    def of(self, epochs: int, nodes: int, edges: float) -> tuple[float, float]:
+        """The seconds and bytes of another fit: linear in epochs and, but for caches, in nodes of given degrees; where
+        degrees are others, as in a part of a graph, half way (by the geometric mean) to linear in edges."""
+        factor = (nodes / max(self.nodes, 1) * edges / max(self.edges, 1)) ** 0.5
         slower = min(max(factor, 1.0) ** _GROWTH, _MOST_GROWTH)
         return self.fixed + factor * (slower * (self.rest - self.fixed) + epochs * self.epoch), factor * self.bytes
 
@@ -163,7 +165,7 @@ def probe_cost(model: Embedder, data: Any, clock: BudgetClock) -> FitCost:
         spent = clock.spent() - start
     epochs = sum(record["seconds"] for record in copy.history_) if model.epochs else 0.0
     rest = max(0.0, spent - epochs)
-    return FitCost(data.n_nodes, rest, min(epochs, spent), meter.bytes, min(least, rest / 2))
+    return FitCost(data.n_nodes, data.n_edges, rest, min(epochs, spent), meter.bytes, min(least, rest / 2))
 
 
 @dataclass
@@ -251,13 +253,13 @@ class Race:
         """Some on their way through the levels; those whose turn never came."""
         never: list[Candidate] = []
         for level in range(len(_EPOCHS)):
-            waiting, nodes = [], self._nodes_on(level)
+            waiting, nodes = [], {which: self._nodes_on(level, which) for which in (False, True)}
             for candidate in alive:
                 begun = any(x.runs for x in self._candidates)
                 if begun and min(self._left_on(level), self._share() - self._unknown(candidate)) <= 0:
                     waiting.append(candidate)
                 elif candidate.why == "":
-                    self._try(candidate, level, nodes)
+                    self._try(candidate, level, nodes[candidate.trained])
             never = [x for x in waiting if not x.runs]  # their turn comes on the next level, if anything is left then
             self._drop_all([x for x in waiting if x.runs], level)
             alive = self._survivors(alive)
@@ -299,24 +301,25 @@ class Race:
                 folds, epochs = 1, self._affordable(candidate, level, nodes, 1)
             if isinstance(epochs, str):
                 return self._drop(candidate, level, epochs)
-            self._measure(candidate, epochs, nodes, folds)
+            self._measure(candidate, epochs, nodes, folds, level)
         except (InputError, TrainingError, MemoryError, RuntimeError) as e:
             if not isinstance(e, (InputError, TrainingError)) and not is_out_of_memory(e):
                 raise
             why = "there is not enough memory" if is_out_of_memory(e) else " ".join(str(e).split())
             self._drop(candidate, level, why)
 
-    def _nodes_on(self, level: int) -> int:
+    def _nodes_on(self, level: int, trained: bool) -> int:
         """Of the part of the graph that a level is of: everything in the end; as before, where fits of the leader and
-        of another to more of it cannot be paid."""
+        of another to more of it cannot be paid. What has no epochs is cheap enough to begin with all that is asked:
+        which form is best, and in how many dimensions, a small part often says wrong."""
         most = self._asked.whole.n_nodes
-        first = min(self._part_size, _FIRST_PART)
+        first = min(self._part_size, _FIRST_PART) if trained else self._part_size
         wanted = most if level == len(_EPOCHS) - 1 else round(first * _LARGER**level)
         wanted = most if most <= _ALMOST * wanted else wanted
         leader = self._leader()
         if leader is None or leader.nodes >= wanted or not self._clock.timed or leader.candidate.cost is None:
             return wanted
-        two = 2 * (leader.candidate.cost.of(leader.epochs or 0, wanted)[0] + self._asking)
+        two = 2 * (self._seconds(leader.candidate, leader.epochs, wanted) + self._asking)
         grows = two <= self._left_on(level) and two + self._leaders_fits() <= _MARGIN * self._clock.left()
         return wanted if grows else leader.nodes
 
@@ -330,36 +333,51 @@ class Race:
         if candidate.trained and not self._trained:
             self._trained = True
             fit_with_base(with_epochs(candidate.model, 1), stand_in(self._data, WARM_UP, self._seed))
-        large = self._clock.timed and self._whole + self._data.n_edges > _SMALL
+        small = _SMALL[candidate.trained] * self._clock.budget.amount
+        small = 0.0 if candidate.model.extends else small  # the model below it is fitted before its first epoch
+        large = self._clock.timed and self._whole + self._data.n_edges > small
         if candidate.cost is None and (large or math.isfinite(self._memory)):
-            size = min(_PROBED, self._whole // 4)  # a probe is to cost less than what it says the cost of
-            candidate.cost = probe_cost(candidate.model, stand_in(self._data, size, self._seed), self._clock)
+            self._probe(candidate)
         if candidate.cost is None:
             return wanted
-        held = candidate.cost.of(wanted, self._whole)[1]
+        held = candidate.cost.of(wanted, self._whole, self._data.n_edges)[1]
         if held > self._memory:
             return f"about {gib(held)} estimated, more than is allowed"
         if not self._clock.timed or self._pays(candidate, wanted, nodes, level, folds):
             return wanted
-        if self._leader() is None and self._last_fits(candidate.cost.of(1, self._whole)[0], nodes) < self._clock.left():
+        if self._leader() is None and self._last_fits(self._seconds(candidate, 1), nodes) < self._clock.left():
             return 1  # some answer is better than none
         least = 1 if not candidate.runs else math.ceil(1.5 * before)
         while candidate.trained and wanted > least:
             wanted = max(least, wanted * 2 // 3)
             if self._pays(candidate, wanted, nodes, level, folds):
                 return wanted
-        trial, left = candidate.cost.of(wanted, nodes)[0], max(self._clock.left(), 0)
-        last = self._last_fits(candidate.cost.of(wanted, self._whole)[0], nodes)
+        trial, left = self._seconds(candidate, wanted, nodes), max(self._clock.left(), 0)
+        last = self._last_fits(self._seconds(candidate, wanted), nodes)
         words = f"{in_words(trial)} a fit" if trial + last <= left else f"{in_words(last)} to be fitted to everything"
         return f"about {words} estimated, {in_words(left)} left"
 
+    def _probe(self, candidate: Candidate) -> None:
+        """Estimate what a fit costs by one to a small graph; and to a larger one, unless that one was costly itself."""
+        size, start = min(_PROBED, self._whole // 4), self._clock.spent()  # to cost less than what it says the cost of
+        for nodes in (size // 8, size):
+            if nodes == size and self._clock.timed and self._clock.spent() - start > _FIRST * self._clock.budget.amount:
+                return
+            candidate.cost = probe_cost(candidate.model, stand_in(self._data, nodes, self._seed), self._clock)
+
     def _pays(self, candidate: Candidate, epochs: int, nodes: int, level: int, folds: int) -> bool:
         """Whether a trial, and then the last fits of whoever leads, are within the budget by the estimate."""
-        assert candidate.cost is not None
         fits = 1 if self._asked.fits_whole else folds
-        trial = fits * candidate.cost.of(epochs, nodes)[0] + folds * self._asking
-        last = max(self._last_fits(candidate.cost.of(epochs, self._whole)[0], nodes), self._leaders_fits())
+        trial = fits * self._seconds(candidate, epochs, nodes) + folds * self._asking
+        last = max(self._last_fits(self._seconds(candidate, epochs), nodes), self._leaders_fits())
         return trial <= self._left_on(level) and trial + last <= _MARGIN * self._clock.left()
+
+    def _seconds(self, candidate: Candidate, epochs: int | None, nodes: int | None = None) -> float:
+        """What a fit is estimated to take: of everything, or of a part with as large a share of the edges as of the
+        nodes; nothing where nobody knows."""
+        nodes = self._whole if nodes is None else nodes
+        edges = self._data.n_edges * min(1.0, nodes / max(self._whole, 1))
+        return 0.0 if candidate.cost is None else candidate.cost.of(epochs or 0, nodes, edges)[0]
 
     def _last_fits(self, seconds: float, nodes: int) -> float:
         """Of the outer part and of everything; one where models are fitted to everything, none where one was."""
@@ -375,7 +393,8 @@ class Race:
 
     # ---------------------------------------------------------------- a trial
 
-    def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int) -> None:
+    def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int, level: int) -> None:
+        """On parts; a fit ends where its level ends, so that one whose cost nobody knew leaves others their turn."""
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else Trying(candidate, epochs, nodes)
         measured, spent = 0, 0.0
@@ -386,7 +405,7 @@ class Race:
             if part.key in run.parts or (run.parts and share <= 0):
                 continue
             begun = self._clock.spent()  # after the part was made, which all are asked of
-            fitted = run.fitted or self._fit(run, part.graph, begun + share)
+            fitted = run.fitted or self._fit(run, part.graph, begun + min(share, self._left_on(level)))
             start = self._clock.spent()
             run.parts[part.key] = part.measure(fitted, run.score or None)
             self._asking = run.asking = self._clock.spent() - start if self._clock.timed else 0.0
@@ -440,7 +459,8 @@ class Race:
         epochs, unit = len(copy.history_) if candidate.trained else 0, meter.seconds
         unit = cpu if self._clock.budget.unit == "cpu" else unit
         inside = sum(x["seconds"] for x in copy.history_[:epochs]) * unit / max(meter.seconds, 1e-9)
-        candidate.cost = FitCost(graph.n_nodes, max(0.0, unit - inside), inside / max(epochs, 1), meter.bytes)
+        rest, epoch = max(0.0, unit - inside), inside / max(epochs, 1)
+        candidate.cost = FitCost(graph.n_nodes, graph.n_edges, rest, epoch, meter.bytes)
         run.epochs = (epochs if cut else run.epochs) if candidate.trained else None
         run.cpu, run.bytes = cpu, meter.bytes
         return copy
@@ -511,28 +531,31 @@ class Race:
             return []
         model = joined([runs[0].model, other.model])
         candidate = Candidate(model, len(self._candidates), f"joined {len(self._candidates)}")
-        costs = [run.candidate.cost.of(run.epochs or 0, self._whole) for run in (runs[0], other) if run.candidate.cost]
-        candidate.cost = FitCost(self._whole, sum(x for x, _ in costs), 0.0, sum(x for _, x in costs))
+        of = (self._whole, self._data.n_edges)
+        costs = [run.candidate.cost.of(run.epochs or 0, *of) for run in (runs[0], other) if run.candidate.cost]
+        candidate.cost = FitCost(*of, sum(x for x, _ in costs), 0.0, sum(x for _, x in costs))
         self._candidates.append(candidate)
         return [candidate]
 
     # ---------------------------------------------------------------- the end
 
     def finish(self) -> Embedder:
-        """The winner, measured on what chose nothing, and fitted to everything."""
+        """The winner, fitted to everything, and then measured on what chose nothing, as far as that can be paid: what
+        a fit to everything takes is known by then."""
         run, reason = self._winner()
         model = run.fitted if run.fitted and run.nodes >= self._whole else None
+        one_fit = self._asked.fits_whole and self._asked.whole is self._data
+        if model is None:
+            run, model = self._last(run, self._data, 1.0 if one_fit else 0.5)
         parts: list[Part] = []
-        if self._asked.fits_whole and self._asked.whole is self._data:
-            model = model or self._last(run, self._data, 1.0)
+        if one_fit:
             parts = self._asked.turns(self._asks(run)) or [self._asked.outer(self._whole)]
         elif self._asked.fits_whole or not self._interrupted:
             parts = self._outer_parts(run)
-        values = self._outer(parts, run, model)
-        model = model or self._last(run, self._data, 1.0)
+        values = self._outer(parts, run, model if one_fit else None)
         if self._asked.task.name in SCORED and run.score:
             model.pair_score_ = run.score
-        model.trials_ = self._trials(run, reason, parts, values)
+        model.trials_ = self._trials(run, reason, values)
         return model
 
     def _asks(self, run: Trying) -> float:
@@ -543,35 +566,44 @@ class Race:
 
     def _outer_parts(self, run: Trying) -> list[Part]:
         """What chose nothing, in as many turns as fits can be paid, so that each lacks little of the data; at once,
-        where one can be paid; and within a part of the data where none."""
-        whole, cost = self._asked.whole, run.candidate.cost
-        if whole is not self._data:
+        where one can be paid; within a part of the data where none, or else not at all."""
+        if self._asked.whole is not self._data:
             self._within_part = True
             return [self._asked.outer(self._part_size)]
         fits = 1.0 if run.candidate.trained else math.inf
-        if self._clock.timed and cost is not None:
-            each = cost.of(run.epochs or 0, self._whole)[0] + self._asking
-            fits = _MARGIN * self._clock.left() / max(each, 1e-9) - 1  # the last one is of everything
+        if self._clock.timed:
+            each = max(self._seconds(run.candidate, run.epochs) + run.asking, 1e-9)
+            over = self._clock.left() + _OVER * self._clock.budget.amount
+            fits = max(_MARGIN * self._clock.left() / each, float(over >= each))
         self._within_part = fits < 1 and bool(self._part_share)
-        turns = [] if self._within_part else self._asked.turns(max(fits, 1.0))
-        return turns or [self._asked.outer(self._part_size if self._within_part else self._whole)]
+        turns = self._asked.turns(fits) if fits >= 1 else []
+        rest = [self._part_size] if self._within_part else [self._whole] if fits >= 1 else []
+        return turns or [self._asked.outer(nodes) for nodes in rest]
 
     def _outer(self, parts: list[Part], run: Trying, model: Embedder | None) -> dict[str, Measurement]:
-        """The figure on each, after a fit to the rest of the data or, where all are fitted, of the model that is."""
-        values = {}
+        """The figure on each, after a fit to the rest of the data or, where all are fitted, of the model that is; as
+        long as there is time for one more like the last."""
+        values: dict[str, Measurement] = {}
+        took = 0.0
         for place, part in enumerate(parts):
+            if self._clock.timed and values and took > self._clock.left():
+                break
+            start = self._clock.spent()
             fitted = model or (run.fitted if run.nodes >= self._part_size else None)
-            share = self._part_share if self._within_part else 1 / (1 + len(parts) - place)
+            share = self._part_share if self._within_part else 1 / (len(parts) - place)
             try:
-                values[part.key] = part.measure(fitted or self._last(run, part.graph, share), run.score or None)
+                fitted = fitted or self._last(run, part.graph, share)[1]
+                values[part.key] = part.measure(fitted, run.score or None)
             except InputError:  # too little is held out to say anything
                 continue
+            took = self._clock.spent() - start
         return values
 
-    def _last(self, run: Trying, graph: Any, share: float) -> Embedder:
-        """A fit with the winner's epochs, which ends where the share of what is left ends, or is all that is left."""
+    def _last(self, run: Trying, graph: Any, share: float) -> tuple[Trying, Embedder]:
+        """A fit with the winner's epochs, which ends where the share of what is left ends; with those it came to."""
         limit = self._clock.spent() + share * max(self._clock.left(), 0.0)
-        return self._fit(Trying(run.candidate, run.epochs, run.nodes), graph, math.inf if self._interrupted else limit)
+        last = replace(run)
+        return last, self._fit(last, graph, math.inf if self._interrupted else limit)
 
     def _winner(self) -> tuple[Trying, str]:
         """The best, or the cheapest that is level with it; and why, in words."""
@@ -607,11 +639,8 @@ class Race:
         return some if some or not runs else [min(runs, key=lambda run: prices[id(run)])]
 
     def _finish_cost(self, run: Trying) -> float:
-        cost = run.candidate.cost
-        if cost is None:
-            return 0.0
-        asking = 0.0 if self._asked.fits_whole else self._asking
-        return self._last_fits(cost.of(run.epochs or 0, self._whole)[0], run.nodes) + asking
+        asking = 0.0 if self._asked.fits_whole or run.candidate.cost is None else self._asking
+        return self._last_fits(self._seconds(run.candidate, run.epochs), run.nodes) + asking
 
     def _price(self, run: Trying) -> float:
         """What a run cost, in seconds; where trials count, in what does not depend on the machine: epochs."""
@@ -638,13 +667,14 @@ class Race:
         first = next((x.why for x in self._candidates if x.why), "no candidate could be measured")
         return f"nothing could be fitted within {self._clock.budget}: {self._candidates[0].name}: {first}"
 
-    def _trials(self, run: Trying, reason: str, parts: list[Part], values: dict[str, Measurement]) -> Trials:
+    def _trials(self, run: Trying, reason: str, values: dict[str, Measurement]) -> Trials:
         sign = -1 if self._asked.smaller else 1
         measured, error = figure_of(values) if values else (math.nan, math.nan)
         figure = sign * measured if math.isfinite(measured) else None
-        deviation = error if math.isfinite(error) and not self._within_part else None  # of a part it is not that of all
+        sure = not self._within_part and sum(len(x.without) for x in values.values()) >= _FEW  # as all of them are
+        deviation = error if math.isfinite(error) and sure else None
         spent = round(self._clock.spent(), 3)
-        within = f", in {len(parts)} turns" if len(parts) > 1 else ""
+        within = f", in {len(values)} turns" if len(values) > 1 else ""
         if self._within_part:
             within = f", within a part of {self._part_size:,} nodes"
         return Trials(

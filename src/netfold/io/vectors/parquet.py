@@ -13,6 +13,7 @@ import numpy.typing as npt
 from netfold.data.nodes import Nodes
 from netfold.data.text import as_typed
 from netfold.errors import InputError
+from netfold.io.duckdb import problem_in_words
 from netfold.io.files import staged_file
 from netfold.io.vectors.contents import Stored, column_names, fingerprint, verified
 
@@ -53,7 +54,7 @@ def write_parquet(path: Path, stored: Stored, *, force: bool, lists: bool = Fals
         except duckdb.OutOfMemoryException:
             raise MemoryError from None
         except duckdb.Error as e:  # a full disk, most of all
-            raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
+            raise InputError(f"{path} cannot be written: {problem_in_words(e)}") from None
 
 
 def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -65,7 +66,7 @@ def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
         try:
             connection.execute(f"COPY (SELECT * FROM columns_given) TO {_quoted(part)} (FORMAT parquet)")
         except duckdb.Error as e:  # a full disk, most of all
-            raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
+            raise InputError(f"{path} cannot be written: {problem_in_words(e)}") from None
 
 
 def write_places(
@@ -86,7 +87,7 @@ def write_places(
                 f"COPY (SELECT {node} AS node, x, y, {near} FROM places) TO {_quoted(part)} (FORMAT parquet)"
             )
         except duckdb.Error as e:  # a full disk, most of all
-            raise InputError(f"{path} cannot be written: {str(e).splitlines()[0]}") from None
+            raise InputError(f"{path} cannot be written: {problem_in_words(e)}") from None
 
 
 def _plain_column(values: Sequence[Any]) -> npt.NDArray[Any]:

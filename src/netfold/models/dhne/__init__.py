@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from netfold.data.text import type_in_words
 from netfold.embedder.embedder import Embedder, device_named
@@ -91,7 +91,7 @@ class _Counted(Input["Hypergraph"]):
         sizes = {"n_nodes": self.graph.n_nodes, "n_hyperedges": self.graph.n_edges}
         facts = {"fingerprint": self.graph.fingerprint, **sizes, **self.schema.facts()}
         if self.pairs:
-            facts["pairs"] = sum(counts.nnz for counts in self.counts) // 2
+            facts |= {"pairs": sum(counts.nnz for counts in self.counts) // 2, "cosines": True}
         if self.attributes is None:
             return facts
         block, members = self.attributes.block, self.places.members
@@ -170,7 +170,8 @@ class DHNE(Embedder["DHNENetwork"]):
     counts: bool = option(
         False,
         "whether the similarity reads beside vectors in how many hyperedges the nodes of a tuple are, two by two and "
-        "each, as logistic regression on counts does; not the chapter's",
+        "each, and how near they are by eigenvectors; it begins where logistic regression on these ends, and with "
+        "epochs=0 stays there, its vectors being those eigenvectors; not the chapter's",
     )
     activation: str = option(
         "tanh", "σ of the encoder and of L; the chapter prints sigmoid", choices=("tanh", "sigmoid")
@@ -212,7 +213,7 @@ class DHNE(Embedder["DHNENetwork"]):
     hold_out: bool = option(
         True,
         "whether the encoder sees rows of A without the hyperedges of the step (a tenth of all at most), as it "
-        "will see those of hyperedges that are not known yet",
+        "will see those of hyperedges that are not known yet; counts likewise",
     )
     repeated: str = option(
         "each",
@@ -337,7 +338,7 @@ class DHNE(Embedder["DHNENetwork"]):
 
         from netfold.learn.starts import large_on
         from netfold.learn.training import Block
-        from netfold.models.dhne.batches import Drawing, batches, source, tuple_steps
+        from netfold.models.dhne.batches import Drawing, batches, source, start_by_counts, tuple_steps
 
         with large_on(device, data.graph.n_nodes):
             network = self._network(data.facts)
@@ -349,21 +350,25 @@ class DHNE(Embedder["DHNENetwork"]):
         typical = [coder.typical_squares(seen) for coder, (_, seen) in zip(coders, scaled, strict=True)]
         if not resumed:
             network.start(self._generator(0), typical)
-        network.measure_counts(_among_all(data.graph, data.places))
+        network.measure_counts(_among_all(data.graph, data.places), self._generator(2))
         if data.attributes is not None:
             data.attributes.fill(network)
             network.measure_attributes(data.attributes.block, data.places.members, typical)
         network.to(device)
+        made_of = source(
+            data.graph,
+            data.places,
+            data.counts,
+            network,
+            Drawing(self.negatives, self.replaced, self.hold_out),
+            block=data.block,
+            scaled=scaled,
+            generator=self._generator(3),
+        )
+        if not resumed:
+            start_by_counts(made_of, network, self.n_negatives, self._generator(4))
         of = batches(
-            source(
-                data.graph,
-                data.places,
-                data.counts,
-                network,
-                Drawing(self.negatives, self.replaced, self.hold_out),
-                block=data.block,
-                scaled=scaled,
-            ),
+            made_of,
             self.batch_size,
             per_positive=self.n_negatives,
             hidden=[network.similarity(i).width for i in range(len(network.schema.forms))],
@@ -412,6 +417,7 @@ class DHNE(Embedder["DHNENetwork"]):
             nu=sized["nu"],
             products=self.products,
             pairs=_pairs_of(facts) if self.counts else None,
+            cosines=facts.get("cosines") is True,
             **more,
         )
         if "attributes" in facts:
@@ -423,16 +429,36 @@ class DHNE(Embedder["DHNENetwork"]):
 
         from netfold.data.embedding import Embedding
 
+        if self._is_regression:
+            from netfold.models.dhne.counts import unit_vectors
+
+            near = unit_vectors(data.graph.adjacency(), self._generator(5), self.dim)
+            return Embedding(data.graph.nodes, near.numpy())
         vectors = np.empty((data.graph.n_nodes, self.dim), np.float32)
         for t, counts in enumerate(data.counts):
             members = data.places.members[t]
             vectors[members] = self.network_.embed(counts, t, self.network_.attributes_of(data.block, members, t))
         return Embedding(data.graph.nodes, vectors)
 
-    def _extend(self, data: _Counted, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
-        from netfold.data.embedding import Embedding
-        from netfold.models.dhne.scores import new_vectors
+    @property
+    def _is_regression(self) -> bool:
+        """Whether nothing is trained: the encoders are as they were drawn, and vectors are eigenvectors (`counts`)."""
+        return self.counts and self.epochs == 0
 
+    def _extend(self, data: _Counted, new: npt.NDArray[np.int64], known: npt.NDArray[np.int64]) -> Embedding:
+        import numpy as np
+
+        from netfold.data.embedding import Embedding
+        from netfold.embedder.placing import mean_of_neighbors
+        from netfold.embedder.problem import check_placed
+        from netfold.models.dhne.scores import new_vectors, rows_over_known
+
+        if self._is_regression:
+            rows = rows_over_known(data.graph, new, known, len(self.embedding_))
+            met = np.diff(rows.indptr) > 0
+            lack = "in no hyperedge with a known node"
+            check_placed("DHNE", data.graph.nodes, new[~met], lack=lack, by="hyperedges")
+            return Embedding(data.graph.nodes.take(new), mean_of_neighbors(rows, self.embedding_))
         return Embedding(data.graph.nodes.take(new), new_vectors(data.graph, self.network_, new, known, data.block))
 
     # ---------------------------------------------------------------- new nodes
@@ -447,6 +473,8 @@ class DHNE(Embedder["DHNENetwork"]):
         from netfold.data.embedding import Embedding
         from netfold.models.dhne.scores import new_vectors
 
+        if self._is_regression:
+            return self._extend(cast("_Counted", data), rows, known)
         graph = data.graph
         start = new_vectors(graph, self.network_, rows, known, data.block)
         return Embedding(graph.nodes.take(rows), self._refined(graph, rows, known, start, data.block_of(rows)))
@@ -488,13 +516,13 @@ class DHNE(Embedder["DHNENetwork"]):
 
     def _judged(self, data: Input[Any]) -> dict[str, float]:
         """By each way, how often hidden tuples of some known nodes, placed by the others, score above tuples that are
-        none; nothing where nodes with enough tuples are few."""
+        none; nothing where nodes with enough tuples are few, or vectors were not trained."""
         import numpy as np
 
         from netfold.models.dhne.scores import half_hidden, new_vectors
 
         graph = data.graph
-        judges = half_hidden(graph, self.network_, np.random.default_rng([self.seed, 20]))
+        judges = half_hidden(graph, self.network_, np.random.default_rng([self.seed, 20])) if self.history_ else None
         if judges is None:
             return {}
         seen, new, asked = judges

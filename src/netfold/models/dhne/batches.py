@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
@@ -16,11 +15,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from netfold.data.checks import Ints
-from netfold.data.hypergraph import Hypergraph
+from netfold.data.hypergraph import Hypergraph, co_occurrences
 from netfold.data.scaling import Block
 from netfold.learn.draws import permutation
 from netfold.learn.skipgram import is_large
 from netfold.learn.sparse_rows import PIECE, SomeRows, SparseRows, dropped, generator_on
+from netfold.models.dhne.counts import LeftOut, unit_vectors
 from netfold.models.dhne.network import Autoencoder, DHNENetwork, TypeAttributes
 from netfold.models.dhne.tuples import Form, Places, TupleNegatives, TupleSet, TypeNoise, possible_tuples
 
@@ -36,6 +36,7 @@ __all__ = [
     "co_occurrences_on",
     "counts_by_type",
     "source",
+    "start_by_counts",
     "tuple_rows",
     "tuple_steps",
 ]
@@ -46,6 +47,10 @@ _DRAWN, _MANY_DRAWN = 1 << 18, 1 << 21
 """About how many tuples are drawn at a time, and of a large hypergraph: a GPU is waited for at each time."""
 _MOST_HELD_OUT = 0.1
 """The share of all hyperedges that the encoder does without, at most."""
+_FOLDS = 5
+"""Of hyperedges: one, and what is drawn for it, is looked at by eigenvectors of the other folds."""
+_MOST_LEARNED, _LEAST_RIDGE = 20_000, 0.1
+"""Hyperedges that the start by counts learns from, and its least nu: counts may tell all tuples apart."""
 _MOST_PAIRS = 1 << 29
 """How many pairs of nodes that share a hyperedge a GPU sorts at once."""
 POWER = 0.75
@@ -103,21 +108,9 @@ class Tuples:
     form: Form
     rows: Tensor
     negatives: TupleNegatives
-    columns: Callable[[Tensor, Tensor | None], Tensor] | None = None
-    """Of tuples (m x N), and of how many hyperedges they are (m, to be left out): logarithms of counts, m x width."""
-
-    def columns_of(self, positives: Tensor, chosen: Tensor, others: Tensor) -> Tensor | None:
-        """Of some hyperedges, which are at the places `chosen`, and then of tuples that are none."""
-        if self.columns is None:
-            return None
-        return torch.cat([self.columns(positives, self.times[chosen]), self.columns(others, None)])
-
-    @cached_property
-    def times(self) -> Tensor:
-        """m: how often each hyperedge is there."""
-        code, times = torch.unique(self.rows, dim=0, return_inverse=True, return_counts=True)[1:]
-        often: Tensor = times[code].float()
-        return often
+    columns: Callable[[Tensor, Tensor], Tensor] | None = None
+    """What counts say of tuples (m x N), each without the hyperedge at this place (m) of `rows` where those are held
+    out: m x width."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -192,8 +185,12 @@ def source(
     dtype: torch.dtype = torch.float32,
     block: Block | None = None,
     scaled: Sequence[tuple[sparse.csr_array, sparse.csr_array]] | None = None,
+    generator: torch.Generator | None = None,
 ) -> Source:
-    """What batches are made of, on the network's device; `scaled` are the rows `both` ways, where they are known."""
+    """What batches are made of, on the network's device; `scaled` are the rows `both` ways, where they are known.
+
+    `generator` draws the folds of hyperedges, where similarities read counts.
+    """
     coders = [network.autoencoder(t) for t in range(len(counts))]
     scaled = scaled or [coder.both(of_type) for coder, of_type in zip(coders, counts, strict=True)]
     written, seen = ([pair[i] for pair in scaled] for i in range(2))
@@ -202,11 +199,27 @@ def source(
     return Source(
         rows,
         [r.with_values(v) for r, v in zip(rows, values, strict=True)],
-        _tuples(hypergraph, places, network, drawing),
+        _tuples(hypergraph, places, network, drawing, generator or torch.Generator()),
         HeldOut(counts, scaled, coders, places, network.device, dtype) if drawing.hold_out else None,
         [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
         in_place=network.device.type == "cuda" and is_large(hypergraph.n_nodes),
     )
+
+
+def start_by_counts(source: Source, network: DHNENetwork, per_positive: int, generator: torch.Generator) -> None:
+    """Begin with logistic regression on counts, where similarities read them: the least L_1 + nu L_reg with w = v = 0.
+
+    Of a kind with more hyperedges than 20,000 so many of them are asked about, drawn at random, and nu is smaller
+    in the same measure.
+    """
+    for i, tuples in enumerate(source.tuples):
+        if tuples.columns is not None and len(tuples.rows):
+            chosen = permutation(len(tuples.rows), generator, source.device, large=False)[:_MOST_LEARNED]
+            question = _with_negatives(tuples, [chosen], per_positive, generator, source.dtype)[0]
+            assert question.columns is not None
+            share = len(chosen) / len(tuples.rows)
+            ridge = max(network.nu, _LEAST_RIDGE) * share
+            network.similarity(i).start_by_counts(question.columns, question.truth, ridge)
 
 
 def tuple_steps(tuples: int, batch_size: int | None) -> int:
@@ -216,30 +229,53 @@ def tuple_steps(tuples: int, batch_size: int | None) -> int:
     return min(_STEPS, max(_FEWEST, tuples // _LEAST), tuples)
 
 
-def _tuples(hypergraph: Hypergraph, places: Places, network: DHNENetwork, drawing: Drawing) -> list[Tuples]:
+def _tuples(
+    hypergraph: Hypergraph, places: Places, network: DHNENetwork, drawing: Drawing, generator: torch.Generator
+) -> list[Tuples]:
     schema, device = places.schema, network.device
     weights = [torch.from_numpy(hypergraph.degrees[members] ** POWER).to(device) for members in places.members]
     drawn = [TypeNoise(len(w), w if drawing.negatives == "degree" else None) for w in weights]
     of_forms = []
     members = [torch.from_numpy(x).to(device) for x in places.members]
-    for i, (form, rows) in enumerate(zip(schema.forms, places.tuples(hypergraph), strict=True)):
+    for form, rows in zip(schema.forms, places.tuples(hypergraph), strict=True):
         known = TupleSet(torch.from_numpy(rows).to(device), [schema.counts[t] for t in form.types], form.alike)
         possible = possible_tuples(form, schema.counts)
         negatives = TupleNegatives(form, known, [drawn[t] for t in form.types], drawing.replaced, possible)
-        columns = _columns(network, i, members) if network.pair_counts is not None else None
-        of_forms.append(Tuples(form, known.rows, negatives, columns))
-    return of_forms
+        of_forms.append(Tuples(form, known.rows, negatives))
+    if network.pair_counts is None:
+        return of_forms
+    left_out = _left_out(of_forms, network, members, generator) if drawing.hold_out else None
+
+    def columns(i: int) -> Callable[[Tensor, Tensor], Tensor]:
+        def of(some: Tensor, of_which: Tensor) -> Tensor:
+            everywhere = _everywhere(some, of_forms[i].form, members)
+            return network.count_columns(i, everywhere, None if left_out is None else left_out(i, of_which))
+
+        return of
+
+    return [dataclasses.replace(tuples, columns=columns(i)) for i, tuples in enumerate(of_forms)]
 
 
-def _columns(network: DHNENetwork, i: int, members: Sequence[Tensor]) -> Callable[[Tensor, Tensor | None], Tensor]:
-    """What makes columns of counts of tuples of the i-th form, given as places among the nodes of their types."""
-    types = network.schema.forms[i].types
+def _left_out(
+    of_forms: Sequence[Tuples], network: DHNENetwork, members: Sequence[Tensor], generator: torch.Generator
+) -> Callable[[int, Tensor], LeftOut]:
+    """What is left out for some hyperedges of the i-th form: they themselves and, of eigenvectors, their folds."""
+    rows, times, folds = [], [], []
+    for tuples in of_forms:
+        rows.append(_everywhere(tuples.rows, tuples.form, members))
+        code, often = torch.unique(rows[-1], dim=0, return_inverse=True, return_counts=True)[1:]
+        times.append(often[code].float())
+        drawn = torch.randint(_FOLDS, often.shape, generator=generator).to(code.device)
+        folds.append(drawn[code])  # copies go together
+    others = [[x[fold != k].numpy(force=True) for x, fold in zip(rows, folds, strict=True)] for k in range(_FOLDS)]
+    n, device = len(network.type_codes), network.device
+    vectors = torch.stack([unit_vectors(co_occurrences(x, n), generator) for x in others]).to(device)
+    return lambda i, at: LeftOut(rows[i][at], times[i][at], vectors, folds[i][at])
 
-    def of(rows: Tensor, times: Tensor | None) -> Tensor:
-        everywhere = torch.stack([members[t][rows[:, a]] for a, t in enumerate(types)], dim=1)
-        return network.count_columns(i, everywhere, times)
 
-    return of
+def _everywhere(rows: Tensor, form: Form, members: Sequence[Tensor]) -> Tensor:
+    """Tuples (m x N) of places among the nodes of their types, as places among all nodes."""
+    return torch.stack([members[t][rows[:, a]] for a, t in enumerate(form.types)], dim=1)
 
 
 class HeldOut:
@@ -370,16 +406,22 @@ def _with_negatives(
     tuples: Tuples, mine: Sequence[Tensor], per_positive: int, generator: torch.Generator, dtype: torch.dtype
 ) -> list[_Question]:
     """For each of some steps, its hyperedges and then tuples that are none, and which is which; and their columns."""
-    positives = tuples.rows.index_select(0, torch.cat(list(mine)))
+    chosen = torch.cat(list(mine))
+    positives = tuples.rows.index_select(0, chosen)
     others, owner = tuples.negatives.draw(positives, per_positive, generator)
     ends = torch.tensor([len(part) for part in mine]).cumsum(0)
     cuts = torch.searchsorted(owner, ends.to(owner.device)).cpu()
-    parts = zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), mine, strict=True)
-    return [
-        _Question(
-            torch.cat([first, rest]), _truth(first, rest, dtype), tuples.columns_of(first, chosen, rest), len(first)
+    parts = list(zip(torch.tensor_split(positives, ends[:-1]), torch.tensor_split(others, cuts[:-1]), strict=True))
+    columns: Sequence[Tensor | None] = [None] * len(parts)
+    if tuples.columns is not None:
+        of_both = (
+            torch.tensor_split(tuples.columns(positives, chosen), ends[:-1]),
+            torch.tensor_split(tuples.columns(others, chosen[owner]), cuts[:-1]),
         )
-        for first, rest, chosen in parts
+        columns = [torch.cat(both) for both in zip(*of_both, strict=True)]
+    return [
+        _Question(torch.cat([first, rest]), _truth(first, rest, dtype), own, len(first))
+        for (first, rest), own in zip(parts, columns, strict=True)
     ]
 
 

@@ -14,13 +14,15 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from netfold.data.checks import Ints
+from netfold.data.hypergraph import co_occurrences
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
 from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, pass_back, rows_times, xavier_
 from netfold.learn.optimizers import grad_of
+from netfold.learn.solvers import logistic_regression
 from netfold.learn.sparse_rows import DenseBeside, SomeRows, SparseRows
-from netfold.models.dhne.counts import PairCounts, TupleCounts
+from netfold.models.dhne.counts import COSINE_DIM, LeftOut, PairCounts, TupleCounts, unit_vectors
 from netfold.models.dhne.tuples import Form, Places, Schema
 
 if TYPE_CHECKING:
@@ -207,8 +209,9 @@ class Similarity(nn.Module):
     """
 
     def __init__(
-        self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0, *, counts: bool = False
-    ):
+        self, form: Form, dim: int, hidden: int | None, activation: str, products: int = 0,
+        *, counts: bool = False, cosines: bool = True,
+    ):  # fmt: skip
         super().__init__()
         self.form, self._slope, self._gain = form, _SLOPES[activation], GAINS[activation]
         width = hidden or dim * len(form.types)
@@ -219,7 +222,7 @@ class Similarity(nn.Module):
         some = form.group_types if products else ()
         self.factors = nn.ParameterList(nn.Parameter(torch.zeros(dim, products)) for _ in some)
         self.mix = nn.Parameter(torch.zeros(products, 1)) if products else None
-        self.counts = TupleCounts(form) if counts else None
+        self.counts = TupleCounts(form, cosines=cosines) if counts else None
 
     @torch.no_grad()
     def start(self, generator: torch.Generator) -> None:
@@ -232,6 +235,19 @@ class Similarity(nn.Module):
             xavier_(factor, generator)
         if self.mix is not None:
             xavier_(self.mix, generator)
+
+    @torch.no_grad()
+    def start_by_counts(self, columns: Tensor, truth: Tensor, ridge: float) -> None:
+        """Begin with what counts alone say: u and c by logistic regression, w and v 0.
+
+        `columns` (m x width) are those of hyperedges and of tuples that are none, `truth` says which is which.
+        """
+        assert self.counts is not None
+        self.counts.measure(columns[truth > 0])
+        if 0 < float(truth.sum()) < len(truth):
+            self.counts.weight[:, 0], self.last_bias[0] = logistic_regression(self.counts.scaled(columns), truth, ridge)
+            for weight in (self.last, *([] if self.mix is None else [self.mix])):
+                weight.zero_()
 
     @property
     def width(self) -> int:
@@ -323,11 +339,13 @@ class DHNENetwork(nn.Module):
         nu: float = 0.0,
         products: int = 0,
         pairs: int | None = None,
+        cosines: bool = True,
         attribute_columns: Sequence[Sequence[int]] = (),
         attribute_widths: Sequence[int] = (),
         attribute_weight: float = 0.0,
     ):
-        """`pairs`: of how many pairs of nodes there are counts, where similarities read them; `attribute_columns`:
+        """`pairs`: of how many pairs of nodes there are counts, where similarities read them, `cosines`: whether they
+        read those too (files of before do not); `attribute_columns`:
         which attributes each type has; `attribute_widths`: how many numbers each of them is."""
         super().__init__()
         self.schema, self.dim, self.alpha, self.nu = schema, dim, alpha, nu
@@ -341,10 +359,13 @@ class DHNENetwork(nn.Module):
             for t in range(len(schema.types))
         )
         self.similarities = nn.ModuleList(
-            Similarity(form, dim, hidden, activation, products, counts=pairs is not None) for form in schema.forms
+            Similarity(form, dim, hidden, activation, products, counts=pairs is not None, cosines=cosines)
+            for form in schema.forms
         )
         self.register_buffer("type_codes", torch.zeros(sum(schema.counts), dtype=torch.int64))
-        self.pair_counts = None if pairs is None else PairCounts(sum(schema.counts), pairs)
+        self.pair_counts = None
+        if pairs is not None:
+            self.pair_counts = PairCounts(sum(schema.counts), pairs, COSINE_DIM if cosines else 0)
 
     def start(self, generator: torch.Generator, row_squares: Sequence[float]) -> None:
         """A random start, for rows whose squares sum to `row_squares`, by type."""
@@ -385,24 +406,20 @@ class DHNENetwork(nn.Module):
             raise RuntimeError(f"its types have {counts} nodes, and {self.schema.counts} by its description")
         return keys
 
-    def measure_counts(self, tuples: Sequence[Ints]) -> None:
+    def measure_counts(self, tuples: Sequence[Ints], generator: torch.Generator) -> None:
         """Count the hyperedges of each form, m x N as places among all nodes, where similarities read counts."""
         if self.pair_counts is None:
             return
         self.pair_counts.count(tuples)
-        for i, rows in enumerate(tuples):
-            own = self.similarity(i).counts
-            assert own is not None
-            _, code, times = np.unique(np.sort(rows, axis=1), axis=0, return_inverse=True, return_counts=True)
-            own.measure(own.columns(self.pair_counts, torch.from_numpy(rows), torch.from_numpy(times[code.ravel()])))
+        self.pair_counts.vectors = unit_vectors(co_occurrences(tuples, len(self.type_codes)), generator)
 
     def count_columns(
-        self, form: int, rows: Tensor, times: Tensor | None = None, counts: PairCounts | None = None
+        self, form: int, rows: Tensor, without: LeftOut | None = None, counts: PairCounts | None = None
     ) -> Tensor:
         """Columns of counts of tuples, m x N as places among all nodes, of these counts or else its own."""
         own, known = self.similarity(form).counts, counts or self.pair_counts
         assert own is not None and known is not None
-        return own.columns(known, rows, times)
+        return own.columns(known, rows, without)
 
     def autoencoder(self, t: int) -> Autoencoder:
         """That of a type."""

@@ -102,6 +102,12 @@ class Surroundings:
         """Whether every group is one node, so that M_** is a diagonal matrix."""
         return self.largest <= 1
 
+    @property
+    def steps(self) -> Tensor:
+        """r: where groups are of one node, what a row of `rows` tells of the new node v: v one step away, m + v two."""
+        new = torch.arange(self.size, device=self.new.device)
+        return torch.cat([new, self.size + new.repeat_interleave(self.links.crow.diff())])
+
 
 def walked_roots(links: Links, count: int, roots: int, generator: torch.Generator) -> tuple[Ints, Ints]:
     """The first `roots` nodes that each of `count` random walks meets: the nodes, and the walk of each.
@@ -225,7 +231,7 @@ def surroundings(
     others = ~_among(own, (beside // n)[onward.at] * n + onward.to)
     onward = onward.where(others & (onward.to < (n if n_known is None else n_known)))
     between = _links(first.where(inside), outward._replace(to=len(new) + place), new, group, len(beside))
-    known, columns = np.unique(np.concatenate([outward.to, onward.to]), return_inverse=True)
+    known, columns = _numbered(np.concatenate([outward.to, onward.to]), n)
     at, values = np.concatenate([outward.at, len(new) + onward.at]), np.concatenate([outward.values, onward.values])
     rows = _csr(_Entries(at, columns, values), (between.shape[1], len(known)))
     place, largest = _filled_up(group)
@@ -238,6 +244,16 @@ def surroundings(
         torch.from_numpy(place).to(device),
         largest,
     )
+
+
+def _numbered(nodes: Ints, n: int) -> tuple[Ints, Ints]:
+    """Which of n nodes are there, in order, and the place of each among these; many are counted and not sorted."""
+    if 4 * len(nodes) < n:
+        return np.unique(nodes, return_inverse=True)
+    there = np.zeros(n, np.bool_)
+    there[nodes] = True
+    place = np.cumsum(there) - 1
+    return np.flatnonzero(there), place[nodes]
 
 
 def _filled_up(group: Ints) -> tuple[Ints, int]:

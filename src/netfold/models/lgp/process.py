@@ -19,7 +19,7 @@ from netfold.errors import InputError
 from netfold.learn.layers import take_rows, xavier_
 from netfold.learn.sparse_rows import PIECE
 from netfold.models.lgp.neighborhoods import Surroundings
-from netfold.models.lgp.solve import System, solved, solved_in_blocks, times
+from netfold.models.lgp.solve import System, solved, solved_in_blocks, summed_times, times
 
 __all__ = ["Kernel", "Process", "Residual", "Spread", "StoredGraph"]
 
@@ -293,9 +293,8 @@ class Process(nn.Module):
 
     def system(self, around: Surroundings, read: tuple[Tensor, Tensor] | None = None) -> System:
         """The equations of the nodes that count as new; `read`: h and raw weights of the known ones, if they are."""
-        if read is None:
-            read = take_rows(self.latent, around.known), take_rows(self.kernel.raw_weights, around.known)
-        latent, weights = read[0], self.kernel.weights(read[1])
+        latent, raw = self._read(around) if read is None else read
+        weights = self.kernel.weights(raw)
         ones = weights.new_ones(around.size, weights.shape[1])
         return System(
             around.links,
@@ -306,6 +305,10 @@ class Process(nn.Module):
             self.kernel.zeta,
         )
 
+    def _read(self, around: Surroundings) -> tuple[Tensor, Tensor]:
+        """h and raw weights of the known nodes."""
+        return take_rows(self.latent, around.known), take_rows(self.kernel.raw_weights, around.known)
+
     def vectors(self, latent: Tensor) -> Tensor:
         """f of nodes with these latent states, less the mean as they are here: mean + scale g(latent)."""
         moved: Tensor = self.g(latent)
@@ -313,6 +316,8 @@ class Process(nn.Module):
 
     def forward(self, around: Surroundings, read: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """f of the nodes that count as new, by those around them: m x d."""
+        if around.alone and self.kernel.raw_weights.shape[1] == 1:
+            return self.vectors(self._each_alone(around, read))
         system = self.system(around, read)
         if not around.alone:
             in_blocks = system.pull.is_cuda and around.largest <= _LARGEST_BLOCK and self.kernel.widest() == 1
@@ -320,3 +325,17 @@ class Process(nn.Module):
             return self.vectors(latent)
         wide = system.precise()
         return self.vectors((wide.right() / wide.diagonal()).to(system.pull.dtype))
+
+    def _each_alone(self, around: Surroundings, read: tuple[Tensor, Tensor] | None) -> Tensor:
+        """The same of latent states, where M_** is diagonal: means of h over neighbors and over theirs, weighed.
+
+        z_v = (eta Σ_u w_vu a_u h_u + zeta Σ_u w_vu a_u² Σ_t w_ut a_t h_t) / (1 + the same sums without h), t ≠ v: sums
+        over paths, so that nothing is made for each node beside one, of which there are many times as many.
+        """
+        latent, raw = self._read(around) if read is None else read
+        weights, m, eta, zeta = self.kernel.weights(raw), around.size, self.kernel.eta, self.kernel.zeta
+        beside = around.links.values * weights.index_select(0, around.beside).square()[:, 0]
+        both = torch.cat([weights * latent, weights], dim=1)
+        sums = summed_times(around.rows, around.steps, 2 * m, torch.cat([beside.new_ones(m), beside]), both)
+        pull, mass = sums[:, :-1], sums[:, -1:]
+        return (eta * pull[:m] + zeta * pull[m:]) / (1 + eta * mass[:m] + zeta * mass[m:])

@@ -17,6 +17,7 @@ import torch
 from scipy import sparse
 from scipy.sparse.linalg import splu
 from torch import Tensor
+from torch.nn import functional
 
 from netfold.errors import TrainingError
 from netfold.learn.solvers import conjugate_gradients
@@ -30,6 +31,7 @@ __all__ = [
     "precision",
     "solved",
     "solved_in_blocks",
+    "summed_times",
     "times",
     "transposed_times",
 ]
@@ -45,6 +47,40 @@ def transposed_times(rows: SparseRows, dense: Tensor) -> Tensor:
     """Xᵀ D: (n x m) times (m x h)."""
     product: Tensor = _TransposedTimes.apply(rows, dense)  # type: ignore[no-untyped-call]
     return product
+
+
+def summed_times(rows: SparseRows, of: Tensor, count: int, weights: Tensor, dense: Tensor) -> Tensor:
+    """Σ_{r: of_r = i} w_r X_r D for i below `count`, of X (r x n) and D (n x h): count x h; X D is never made whole.
+
+    `of` (r) is in increasing order; a sum of no rows is 0. Gradients pass to the weights (r) and to D.
+    """
+    product: Tensor = _SummedTimes.apply(rows, of, count, weights, dense)  # type: ignore[no-untyped-call]
+    return product
+
+
+class _SummedTimes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: SparseRows, of: Tensor, count: int, weights: Tensor, dense: Tensor) -> Tensor:
+        ends = functional.pad(torch.bincount(of, minlength=count).cumsum(0), (1, 0))
+        starts, at, entries = rows.by_column
+        ctx.rows, ctx.of = rows, of
+        ctx.sums = replace(
+            rows,
+            crow=rows.crow.index_select(0, ends),
+            values=rows.values * weights.repeat_interleave(rows.crow.diff(), output_size=len(rows.values)),
+            by_column=(starts, of.int().index_select(0, at), entries),
+        )
+        ctx.save_for_backward(dense)
+        product: Tensor = ctx.sums.matmul(dense)
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (dense,), grad = ctx.saved_tensors, grad.contiguous()
+        of_weights = grad.new_empty(len(ctx.of))
+        for part, image in ctx.rows.matmul_parts(dense):
+            of_weights[part] = (image * grad.index_select(0, ctx.of[part])).sum(1)
+        return None, None, None, of_weights, ctx.sums.transposed_matmul(grad)
 
 
 class _Times(torch.autograd.Function):

@@ -38,10 +38,12 @@ class Node2VecNetwork(nn.Module):
         nodes, drawn = batch.nodes, batch.context_nodes
         if not torch.is_grad_enabled():
             return batch.terms(self.vectors[nodes], self.contexts[drawn])
-        vectors, contexts = (
-            x.detach().index_select(0, at) for x, at in ((self.vectors, nodes), (self.contexts, drawn))
-        )
-        terms, left, right = batch.terms_and_slopes(vectors, contexts)
+        vectors, contexts = self.vectors.detach(), self.contexts.detach()
+        if batch.against.in_turn and not self.vectors.is_cuda:
+            terms, left, right = batch.table_slopes(vectors, contexts)
+        else:
+            rows = vectors.index_select(0, nodes), contexts.index_select(0, drawn)
+            terms, left, right = batch.terms_and_slopes(*rows)
         add_rows_grad(self.vectors, nodes, left)
         add_rows_grad(self.contexts, drawn, right)
         return terms

@@ -107,6 +107,7 @@ class SDNE(Embedder["SDNENetwork"]):
         "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
         "(the same mean square length), at 0 attributes are not read",
         at_least=0,
+        below=1e10,
     )
     attribute_beta: float = option(
         3.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1

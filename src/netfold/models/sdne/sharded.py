@@ -20,9 +20,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
-from netfold.cluster.network import RankNetwork
+from netfold.cluster.network import RankColumns, RankNetwork
 from netfold.learn import losses
 from netfold.learn.layers import pass_back, xavier_
 from netfold.models.sdne.batches import Damping, in_units

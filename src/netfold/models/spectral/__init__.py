@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from netfold.data.scaling import Block
     from netfold.embedder.problem import Problem
     from netfold.learn.progress import Progress
-    from netfold.models.spectral.network import AttributeBasis, Settings, SpectralNetwork
+    from netfold.models.spectral.network import AttributeBasis, Settings, SpectralNetwork, StepBlocks
 
 __all__ = ["Spectral"]
 
+_OF_LINKS = ("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone", "grarep")
 _OF_ATTRIBUTES = ("attributes", "smoothed")
 """Matrices that need attributes of nodes; the others read links alone."""
 _WITH_DIRECTIONS = ("adjacency", "log", "normalized")
@@ -60,17 +61,21 @@ class _Linked(Input):
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
-class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
+class Spectral(Computed["SpectralNetwork | AttributeBasis | StepBlocks"]):
     """Vectors that cost seconds: the leading eigenvectors of a matrix M of the graph, each times |λ|^power.
 
     The matrix is the adjacency A, its logarithm, positive pointwise mutual information, the normalised adjacency
     N = D^-½ A D^-½, or the random walk D⁻¹A of the Laplacian I - D⁻¹A; degrees D are regularised. Eigenvalues of both
-    signs count. Two forms take no eigenvectors of N: "propagation" averages random vectors over neighbors again and
-    again (as Cleora does), "prone" smooths an SVD by a Gaussian filter of the Laplacian (as ProNE does).
+    signs count. Two forms take no eigenvectors of N: "propagation" averages random vectors over links again and
+    again (as Cleora does), "prone" smooths an SVD by a Gaussian filter of the Laplacian (as ProNE does). "grarep" has a
+    block of columns for each number of steps up to `window`: of the SVD of how much likelier than by chance a walk ends
+    there (as GraRep does).
 
     A node's vector is its row of M times a small table, m_i U Λ⁻¹ |Λ|^power, which is that of the eigenvectors where
-    they are exact; a new node's row gives it its vector likewise (Nyström). Where the matrix knows directions, directed
-    graphs have left and right vectors, half of the dimensions each. Nodes without links get the mean vector.
+    they are exact; a new node's row gives it its vector likewise (Nyström). In the two forms a known node is part of
+    its own average; a new one, which has no vector yet, gets that of its neighbors alone. Where the matrix knows
+    directions, directed graphs have left and right vectors, half of the dimensions each. Nodes without links get the
+    mean vector.
 
     Two forms are of what is known about nodes: "smoothed" averages attributes over a node and its neighbors, `powers`
     times, and "attributes" sets them beside the links; a node's vector is its row U Σ^power of the SVD of that.
@@ -92,9 +97,10 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         "laplacian",
         "adjacency (A), log (log(1 + A)), ppmi (how much likelier a link is than by chance: the logarithm, "
         "where above 0), normalized (D^-½ A D^-½), laplacian (the smoothest vectors of I - D⁻¹A, whose "
-        "coordinates are the random walk's), propagation (averages over neighbors, `steps` times), prone, or, of a "
-        "graph with attributes X, attributes (D^-½ A D^-½ with γ X beside it) or smoothed (PᵏX, averages of it)",
-        choices=("adjacency", "log", "ppmi", "normalized", "laplacian", "propagation", "prone", *_OF_ATTRIBUTES),
+        "coordinates are the random walk's), propagation (averages over neighbors, `steps` times), prone, grarep (a "
+        "block for each number of steps up to `window`), or, of a graph with attributes X, attributes (D^-½ A D^-½ "
+        "with γ X beside it) or smoothed (PᵏX, averages of it)",
+        choices=(*_OF_LINKS, *_OF_ATTRIBUTES),
     )
     power: float = option(
         2.0,
@@ -104,18 +110,18 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     regularization: float = option(
         0.1,
         "added to every degree, as a share of the mean degree: keeps eigenvectors from settling on a few nodes at the "
-        "rim of a sparse graph; for normalized and laplacian",
+        "rim of a sparse graph; for normalized, laplacian and propagation, where it is the weight of a node itself",
         at_least=0,
     )
-    steps: int = option(16, "averages over neighbors, for propagation", at_least=1)
+    steps: int = option(16, "averages over a node and its neighbors, for propagation: fewer for nearness", at_least=1)
     powers: int = option(2, "k: averages of attributes over neighbors, for smoothed", at_least=0, below=33)
     attribute_weight: float = option(
         0.5, "γ, for attributes: their part in a row (mean square length), that of links being 1", above=0
     )
     window: int = option(
         1,
-        "steps of a random walk within which two nodes are seen together, for ppmi: NetMF's T; above 1 entries are as "
-        "many as nodes that likely walks reach, and new nodes get the mean of their neighbors",
+        "steps of a random walk within which two nodes are seen together, for ppmi: NetMF's T, and for grarep; above 1 "
+        "entries are as many as nodes that likely walks reach, and new nodes get the mean of their neighbors",
         at_least=1,
     )
     tolerance: float = option(
@@ -139,12 +145,18 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
             )
         return _Linked(read.graph, self._two_sided(read.graph.directed), attributes=read.attributes)
 
+    def _walks(self) -> bool:
+        """Whether it follows walks further than the links of a node."""
+        return self.matrix == "grarep" or (self.matrix == "ppmi" and self.window > 1)
+
     def _two_sided(self, directed: bool) -> bool:
         return directed and self.matrix in _WITH_DIRECTIONS
 
-    def _network(self, facts: dict[str, Any]) -> SpectralNetwork | AttributeBasis:
-        from netfold.models.spectral.network import AttributeBasis, SpectralNetwork
+    def _network(self, facts: dict[str, Any]) -> SpectralNetwork | AttributeBasis | StepBlocks:
+        from netfold.models.spectral.network import AttributeBasis, SpectralNetwork, StepBlocks
 
+        if self.matrix == "grarep":
+            return StepBlocks(facts["n_nodes"], self.dim)
         if self._reads_attributes():
             from netfold.embedder.attributes import scaling_tables, width_of
 
@@ -171,11 +183,14 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         )
 
     def _compute(
-        self, network: SpectralNetwork | AttributeBasis, data: _Linked, progress: Progress
+        self, network: SpectralNetwork | AttributeBasis | StepBlocks, data: _Linked, progress: Progress
     ) -> list[dict[str, float]]:
-        from netfold.models.spectral.network import AttributeBasis
+        from netfold.models.spectral.network import AttributeBasis, StepBlocks
 
         records, settings = self._settings(progress)
+        if isinstance(network, StepBlocks):
+            network.solve(data.links, self.window, settings)
+            return records
         if isinstance(network, AttributeBasis):
             assert data.attributes is not None
             data.attributes.fill(network)
@@ -215,7 +230,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
             return "of a directed graph it reads links in both directions, and a part has those that leave its nodes"
         if self._reads_attributes():
             return "attributes are read with the whole graph"
-        if self.matrix == "ppmi" and self.window > 1:
+        if self._walks():
             return "window above 1 needs the neighbors of neighbors, which other ranks have"
         return "the SVD of ProNE's matrix is not spread" if self.matrix == "prone" else ""
 
@@ -265,10 +280,13 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
     def _vectors(
         self, sides: list[sparse.csr_array], block: Block | None, *, known: bool = False
     ) -> npt.NDArray[np.float32]:
-        from netfold.models.spectral.network import AttributeBasis
+        from netfold.models.spectral.network import AttributeBasis, StepBlocks
 
+        if isinstance(self.network_, StepBlocks):
+            stored: npt.NDArray[np.float32] = self.network_.array("vectors")
+            return stored
         if not isinstance(self.network_, AttributeBasis):
-            return self.network_.embed(sides)
+            return self.network_.embed(sides, known=known)
         assert block is not None
         return self.network_.embed(sides[0], block, known=known)
 
@@ -280,7 +298,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis"]):
         sides = [over_known(rows[new], known, len(self.embedding_)) for rows in data.sides]
         isolated = np.all([np.diff(rows.indptr) == 0 for rows in sides], axis=0)
         check_placed("Spectral", data.graph.nodes, new[isolated & ~data.has_attributes(new)])
-        if self.matrix == "ppmi" and self.window > 1:  # whose rows say more than the links of a node do
+        if self._walks():  # whose rows say more than the links of a node do
             from netfold.embedder.placing import mean_of_neighbors
 
             return Embedding(data.graph.nodes.take(new), mean_of_neighbors(sides[0], self.embedding_))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,10 @@ from netfold.learn.layers import Tables
 from netfold.learn.solvers import ColumnBlocks, Eigenpairs, leading_eigenpairs, normals, signs, truncated_svd
 from netfold.learn.sparse_rows import SparseRows, cached_parts, parts, product_in_chunks
 
-__all__ = ["AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "centered", "walk_information", "whitening"]
+__all__ = [
+    "AttributeBasis", "LinkSums", "Settings", "SpectralNetwork", "StepBlocks", "centered", "own_share",
+    "step_information", "walk_information", "whitening",
+]  # fmt: skip
 
 _CHUNK = 1 << 16
 """Rows that are placed at a time."""
@@ -133,9 +137,12 @@ class SpectralNetwork(Tables):
 
     # ---------------------------------------------------------------- vectors
 
-    def embed(self, sides: Sequence[sparse.csr_array]) -> npt.NDArray[np.float32]:
-        """The vectors of nodes with these rows of links, m x n for each side: m x d."""
-        vectors = self._placed(sides)
+    def embed(self, sides: Sequence[sparse.csr_array], *, known: bool) -> npt.NDArray[np.float32]:
+        """The vectors of nodes with these rows of links, m x n for each side: m x d.
+
+        `known`: the nodes are the n known ones, all of them.
+        """
+        vectors = self._placed(sides, known=known)
         for rows, columns in zip(sides, self._columns, strict=True):
             none = torch.from_numpy(np.diff(rows.indptr) == 0).to(vectors.device)
             vectors[none, columns] = self.mean[columns]
@@ -143,14 +150,17 @@ class SpectralNetwork(Tables):
         placed: npt.NDArray[np.float32] = vectors.numpy(force=True)
         return placed
 
-    def _placed(self, sides: Sequence[sparse.csr_array]) -> Tensor:
+    def _placed(self, sides: Sequence[sparse.csr_array], *, known: bool) -> Tensor:
         """The same with zeros where there are no links, where the table is."""
-        blocks = [self._through(self.weighed(rows, side), side) for side, rows in enumerate(sides)]
+        blocks = [self._through(rows, side, known=known) for side, rows in enumerate(sides)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
 
-    def _through(self, matrix: sparse.csr_array, side: int) -> Tensor:
+    def _through(self, rows: sparse.csr_array, side: int, *, known: bool) -> Tensor:
         basis = self.basis[:, self._columns[side]].contiguous()
-        vectors = product_in_chunks(matrix, _CHUNK, basis, device=basis.device)
+        vectors = product_in_chunks(self.weighed(rows, side), _CHUNK, basis, device=basis.device)
+        if known and self._matrix in ("propagation", "prone"):  # a new node has no vector of its own yet
+            loop = self._added if self._matrix == "propagation" else rows.data.mean()
+            vectors.lerp_(basis, own_share(self.get_buffer("sums0"), loop))
         if self._matrix == "propagation":
             return centered(vectors, self.shift) @ self.turn
         return functional.normalize(vectors, dim=1) if self._matrix == "prone" else vectors
@@ -187,7 +197,7 @@ class SpectralNetwork(Tables):
 
     def _finish(self, sides: Sequence[sparse.csr_array]) -> None:
         """Bring vectors to a mean square length of 1, and find the mean vector, of nodes that have links."""
-        vectors = self._placed(sides)
+        vectors = self._placed(sides, known=True)
         for rows, columns in zip(sides, self._columns, strict=True):
             linked, own = torch.from_numpy(np.diff(rows.indptr) > 0).to(vectors.device), vectors[:, columns]
             total = own.new_zeros(own.shape[1], dtype=torch.float64)
@@ -262,39 +272,43 @@ class SpectralNetwork(Tables):
     def _propagate(self, walk: SparseRows, settings: Settings) -> None:
         """All but the last of so many averages of random vectors, each around its mean and at length 1.
 
-        The mean is that which averages leave as it is, by degree: without it they would end at one vector for all. What
-        they end at is whitened, so that all directions tell alike.
+        An average is over a node's neighbors and, with the weight that regularises degrees, the node itself. The mean
+        is that of the averages of all nodes that have links: without it they would end at one vector for all, and by
+        degree it would be that of a few hubs. What they end at is whitened, so that all directions tell alike.
         """
         n, dim = self.basis.shape
         x = normals((n, dim), settings.generator, self.basis)
         walk = walk.with_values(walk.values.float())
         degrees = self.get_buffer("sums0")
-        weights = (degrees / degrees.sum()).float()
+        own, linked = own_share(degrees, self._added), degrees > 0
+        each = torch.where(linked, 1 / (degrees + self._added), 0.0)[:, None] / linked.sum()
+        weights = degrees * walk.matmul(each.float())[:, 0] + self._added * each[:, 0]  # of nodes in that mean: A = Aᵀ
+        weights = weights.float()
         for _ in range(settings.steps):
             self.basis.copy_(x)
             self.shift.copy_(weights @ x)
             for part, average in walk.matmul_parts(self.basis):
-                x[part] = centered(average, self.shift)
-        linked = x[degrees > 0]
-        self.turn.copy_(whitening(_gram(linked) / len(linked)))
+                x[part] = centered(average.lerp_(self.basis[part], own[part]), self.shift)
+        x = x[linked]
+        self.turn.copy_(whitening(_gram(x) / len(x)))
 
     def _prone(self, walk: SparseRows, links: sparse.csr_array, settings: Settings) -> None:
         """An SVD of ProNE's log matrix, smoothed by its filter; and rotated, as after the average over neighbors.
 
-        The SVD is ProNE's own, of five rounds: on Cora, classes got worse with more.
+        The SVD is that of ProNE's code, of five rounds and a product: with more, classes that few are known of get
+        better on Cora, and the links of every graph are given back worse.
         """
-        logs = sparse.csr_array(_log_matrix(links).T)
-        logs.sort_indices()
-        rows = SparseRows.from_scipy(logs, dtype=walk.values.dtype, device=walk.values.device)
+        rows = SparseRows.from_scipy(_log_matrix(links), dtype=walk.values.dtype, device=walk.values.device)
         rank = min(self.basis.shape)
-        values, vectors = truncated_svd(rows, rank, settings.generator, rounds=_SVD_ROUNDS)
-        lengths = signs(vectors) * values.sqrt()
+        values, right = truncated_svd(rows, rank, settings.generator, rounds=_SVD_ROUNDS)
+        vectors = rows.matmul(right)  # U S of the matrix U S Vᵀ
+        lengths = signs(vectors) * _factors(values, 0.5)
         for part in cached_parts(vectors, rank):
             vectors[part] = functional.normalize(vectors[part] * lengths, dim=1)
-        sums = torch.from_numpy(links.sum(axis=1)).to(vectors)[:, None]
-        smooth = _gaussian(walk, sums, vectors)
+        sums, loop = torch.from_numpy(links.sum(axis=1)).to(vectors)[:, None], float(links.data.mean())
+        smooth = _gaussian(walk, sums, loop, vectors)
         torch.sub(vectors, smooth, out=smooth)
-        self._write(smooth @ _half_whitening(walk.matmul(smooth).mul_(sums)), 0)
+        self._write(smooth @ _half_whitening(walk.matmul(smooth).mul_(sums).add_(smooth, alpha=loop)), 0)
 
 
 class AttributeBasis(Tables):
@@ -440,6 +454,33 @@ class AttributeBasis(Tables):
         return forth
 
 
+class StepBlocks(Tables):
+    """GraRep's vectors (n x d): a block of columns for each number of steps k, the SVD's U √Σ of Xᵏ, at length 1.
+
+    Xᵏ is `step_information`. A node without links has the mean of the others.
+    """
+
+    vectors: Tensor
+
+    def __init__(self, n: int, dim: int):
+        super().__init__({"vectors": ((n, dim), torch.float32)})
+
+    def solve(self, links: sparse.csr_array, steps: int, settings: Settings) -> None:
+        """Compute all blocks, their columns shared out evenly, by so many rounds of a randomised SVD as ProNE's."""
+        n, dim = self.vectors.shape
+        bounds = np.linspace(0, dim, min(steps, dim) + 1).round().astype(int)
+        linked = torch.from_numpy(np.diff(links.indptr) > 0).to(self.vectors.device)
+        for k, (first, last) in enumerate(itertools.pairwise(bounds), 1):
+            matrix = sparse.csr_array(step_information(links, k).T)  # whose right singular vectors are U
+            matrix.sort_indices()
+            dtype = torch.float64 if n <= _EXACT else torch.float32
+            rows = SparseRows.from_scipy(matrix, dtype=dtype, device=self.vectors.device)
+            values, left = truncated_svd(rows, min(n, last - first), settings.generator, rounds=_SVD_ROUNDS)
+            block = functional.normalize(left * (signs(left) * values.sqrt()), dim=1).to(self.vectors)
+            block[~linked] = block[linked].mean(0)
+            self.vectors[:, first : first + block.shape[1]] = block
+
+
 def _data(values: Any) -> Any:
     return values if isinstance(values, np.ndarray) else values.data
 
@@ -448,18 +489,41 @@ def walk_information(links: sparse.csr_array, window: int) -> sparse.csr_array:
     """NetMF's matrix: log max(1, vol / T Σ_{r=1..T} (D⁻¹A)^r D⁻¹) of a graph with symmetric links A: n x n, sparse.
 
     How much likelier a walk is at j within T steps of i than by chance: the positive pointwise mutual information of
-    what walks see together. Made some rows at a time; entries of 0 are not kept.
+    what walks see together.
     """
     sums = np.asarray(links.sum(axis=1), np.float64)
-    safe = np.where(sums > 0, sums, 1)
-    walk = sparse.csr_array(sparse.diags_array(1 / safe) @ links)
+    return _positive_logs(links, window, sums.sum() / window, sums, together=True)
+
+
+def step_information(links: sparse.csr_array, steps: int) -> sparse.csr_array:
+    """GraRep's matrix: log max(1, n P_ij / Σ_l P_lj) of P = (D⁻¹A)^steps: n x n, sparse.
+
+    How much likelier a walk is at j after so many steps from i than from any node.
+    """
+    sums = np.asarray(links.sum(axis=1), np.float64)
+    walk, reached = _walk(links, sums), np.ones(links.shape[0])
+    for _ in range(steps):
+        reached = np.asarray(walk.T @ reached)
+    return _positive_logs(links, steps, float(links.shape[0]), reached, together=False)
+
+
+def _walk(links: sparse.csr_array, sums: npt.NDArray[np.float64]) -> sparse.csr_array:
+    return sparse.csr_array(sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ links)
+
+
+def _positive_logs(
+    links: sparse.csr_array, window: int, top: float, chances: npt.NDArray[np.float64], *, together: bool
+) -> sparse.csr_array:
+    """log max(1, top p_ij / chance_j), p_ij being where walks are after so many steps or (`together`) after each, added
+    up: n x n. Made some rows at a time; entries of 0 are not kept."""
+    walk, safe = _walk(links, np.asarray(links.sum(axis=1), np.float64)), np.where(chances > 0, chances, 1)
     n, blocks, held = links.shape[0], [], 0
     for part in parts(n, max(1, _BLOCK // max(n, 1))):
         seen = step = walk[part]
         for _ in range(window - 1):
             step = step @ walk
-            seen = seen + step
-        values = seen.data * (sums.sum() / window) / safe[seen.indices]
+            seen = seen + step if together else step
+        values = seen.data * top / safe[seen.indices]
         kept = sparse.csr_array((np.log(np.maximum(values, 1)), seen.indices, seen.indptr), shape=seen.shape)
         kept.eliminate_zeros()
         held += kept.nnz
@@ -478,6 +542,14 @@ def _factors(values: Tensor, power: float) -> Tensor:
     small = values.abs() <= 1e-6 * values.abs().max()
     safe = torch.where(small, torch.ones_like(values), values)
     return torch.where(small, torch.zeros_like(values), safe.abs().pow(power) / safe)
+
+
+def own_share(sums: Tensor, loop: float) -> Tensor:
+    """The part of a node itself in an average over it and its neighbors, a loop having this weight: n x 1, float32.
+
+    It is 0 for a node without links.
+    """
+    return torch.where(sums > 0, loop / (sums + loop), 0.0).float()[:, None]
 
 
 def centered(x: Tensor, shift: Tensor) -> Tensor:
@@ -521,18 +593,19 @@ def _log_matrix(links: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((logs, links.indices, links.indptr), shape=links.shape)
 
 
-def _gaussian(walk: SparseRows, sums: Tensor, x: Tensor) -> Tensor:
+def _gaussian(walk: SparseRows, sums: Tensor, loop: float, x: Tensor) -> Tensor:
     """ProNE's filter of x (n x d): Σ_k (-1)^k c_k I_k(θ) T_k(½ M² - 1) x with M = L - μ and c_0 = 1, else 2.
 
-    L = 1 - (D + 1)⁻¹(A + 1) is the Laplacian of the walk with a self-loop at every node, I_k are Bessel functions.
+    L = 1 - (D + w)⁻¹(A + w) is the Laplacian of the walk with a self-loop of weight w at every node, I_k are Bessel
+    functions.
     """
     from scipy.special import iv
 
     sums = sums.squeeze(1)
-    scale = (sums / (sums + 1)).repeat_interleave(walk.crow.diff())
-    near, own = walk.with_values(walk.values * scale.to(walk.values)), ((1 - _MU) - 1 / (sums + 1))[:, None]
+    scale = (sums / (sums + loop)).repeat_interleave(walk.crow.diff())
+    near, own = walk.with_values(walk.values * scale.to(walk.values)), ((1 - _MU) - loop / (sums + loop))[:, None]
 
-    def shifted(y: Tensor) -> Iterator[tuple[slice, Tensor]]:  # M y = (1 - μ - 1 / (D + 1)) y - A y / (D + 1)
+    def shifted(y: Tensor) -> Iterator[tuple[slice, Tensor]]:  # M y = (1 - μ - w / (D + w)) y - A y / (D + w)
         for part, average in near.matmul_parts(y):
             yield part, torch.addcmul(average.neg_(), own[part], y[part], out=average)
 

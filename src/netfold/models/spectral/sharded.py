@@ -16,10 +16,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.cluster.columns import RankColumns
 from netfold.cluster.exchange import RankGraph, RankRows, row_sums
-from netfold.cluster.network import RankNetwork
-from netfold.models.spectral.network import LinkSums, Settings, SpectralNetwork, centered, whitening
+from netfold.cluster.network import RankColumns, RankNetwork
+from netfold.models.spectral.network import LinkSums, Settings, SpectralNetwork, centered, own_share, whitening
 
 __all__ = ["ShardedSpectral"]
 
@@ -83,14 +82,15 @@ class ShardedSpectral(RankNetwork):
         """As `SpectralNetwork._propagate`; the mean and the moments are of all ranks."""
         own, degrees = self.own, self.own.get_buffer("sums0")
         x = columns.random(own.basis.shape[1])
-        weights = (degrees / self._sums.total).to(x)
+        share, linked = own_share(degrees, self._added).to(x), degrees > 0
+        count = self._ranks.sum_(linked.sum(dtype=torch.float64)[None])
         for _ in range(steps):
             own.basis.copy_(x)
-            own.shift.copy_(self._ranks.sum_(weights @ x))
-            x = centered(self._product(x), own.shift.to(x))
-        linked = x[degrees > 0].double()
-        count = self._ranks.sum_(torch.tensor([len(linked)], dtype=torch.float64, device=x.device))
-        own.turn.copy_(whitening(self._ranks.sum_(linked.T @ linked) / count))
+            averages = self._product(x).lerp(x, share)
+            own.shift.copy_(self._ranks.sum_(averages[linked].double().sum(0)) / count)
+            x = centered(averages, own.shift.to(x))
+        x = x[linked].double()
+        own.turn.copy_(whitening(self._ranks.sum_(x.T @ x) / count))
 
     def _finish(self) -> None:
         """As `SpectralNetwork._finish`: a mean square length of 1, and the mean vector, of nodes that have links."""
@@ -110,6 +110,7 @@ class ShardedSpectral(RankNetwork):
         """The vectors of the own nodes, with zeros where there are no links: m x d."""
         vectors = self._product(self.own.basis.to(self._like)).float()
         if self._matrix == "propagation":
+            vectors.lerp_(self.own.basis, own_share(self.own.get_buffer("sums0"), self._added))
             return centered(vectors, self.own.shift) @ self.own.turn
         return vectors
 

@@ -15,8 +15,7 @@ from netfold.data.graph import Graph
 from netfold.data.groups import NodeGroups
 from netfold.data.nodes import Nodes
 from netfold.evaluate.centralities import core_numbers
-from netfold.show.report.facts import node_line
-from netfold.show.report.sheets import Classes, NodeNumbers
+from netfold.show.report.sheets import Classes, NodeNumbers, node_line
 
 __all__ = ["clustering_coefficients", "described_groups", "linked_rows", "region_names"]
 

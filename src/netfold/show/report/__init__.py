@@ -28,9 +28,8 @@ from netfold.data.text import counted, printable
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.report.document import Blocks, html_page
-from netfold.show.report.facts import data_facts
 from netfold.show.report.points import METHODS
-from netfold.show.report.sheets import packed_sheet
+from netfold.show.report.sheets import data_facts, packed_sheet
 from netfold.show.report.tables import tables_of, trial_tables
 
 __all__ = ["METHODS", "Page", "Sheet", "write"]

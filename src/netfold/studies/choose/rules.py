@@ -216,7 +216,8 @@ RULES = (
         "link", lambda x: x.two_steps <= _MANY_PATHS and x.nodes <= _LARGE, "paths of two steps can be listed",
         "sdne", {**_LINKS, "epochs": 300},
         "SDNE's decoder, made to write shared neighbors too, ranks links that are not there yet",
-        "Adamic-Adar costs a second and is as good or better where most links are known; evaluate with --score decoder",
+        "Adamic-Adar where most links are known, and personalised PageRank where fewer are, cost seconds and are as "
+        "good or better; evaluate with --score decoder",
         (
             Evidence("sdne-grqc-removed", "MAP", "SDNE, 20% removed"),
             Evidence("sdne-grqc-removed", "MAP", "SDNE, 60% removed"),
@@ -258,7 +259,7 @@ RULES = (
         "roles", lambda x: x.nodes >= _SMALL, "1,000 nodes or more",
         "drne", {"dim": 192, **_ROLES},
         "DRNE gives nodes that play alike parts alike vectors, however far apart they are",
-        "with few known classes five numbers about degrees do as well: compare before you pay for it",
+        "with few known classes five numbers about degrees (DegreeFeatures) do as well: compare before you pay for it",
         (Evidence("drne-usa", "accuracy@10%", "DRNE"), Evidence("drne-usa", "accuracy@80%", "DRNE")),
         ("sdne",),
     ),
@@ -266,7 +267,7 @@ RULES = (
         "roles", lambda x: True, "fewer than 1,000 nodes",
         "drne", {"dim": 36, **_ROLES},
         "DRNE gives nodes that play alike parts alike vectors; few nodes allow few numbers",
-        "on small graphs five numbers about degrees did better than DRNE: compare",
+        "on small graphs GraphWave and five numbers about degrees did better than DRNE, in no time: compare first",
         (Evidence("drne-jazz", "closeness MSE/mean", "DRNE"), Evidence("drne-europe", "accuracy@10%", "DRNE")),
         ("sdne",),
         measured=False,
@@ -407,24 +408,33 @@ SPACE = (
         Entrant(
             "spectral", {"matrix": form, "dim": 32}, "soon done too", (*_PLACES, *_LATER), lambda x: x.nodes > _HUGE
         )
-        for form in ("prone", "laplacian")
+        for form in ("prone", "laplacian", "normalized")
     ),
     Entrant("degreefeatures", {}, "degrees, and those of neighbors, say which part a node plays", _ALIKE),
+    Entrant(
+        "spectral", {"matrix": "propagation", "steps": 4, "regularization": 0.5},
+        "few steps, and a node counts as its own neighbor: neighbors stay apart from those two steps away",
+        ("reconstruction",),
+    ),
     Entrant("spectral", {"matrix": "propagation"}, "random vectors, propagated along links", (*_PLACES, *_TUPLES)),
+    Entrant(
+        "dhne", {"counts": True, "repeated": "once", "epochs": 0},
+        "logistic regression on counts of pairs, degrees and cosines of eigenvectors", _TUPLES,
+    ),
     Entrant("spectral", {"matrix": "prone"}, "a few rounds of smoothing after a factorisation", (*_PLACES, *_LATER)),
     Entrant(
         "spectral", {"matrix": "laplacian"}, "the smoothest vectors on the graph", (*_PLACES, *_LATER, *_TUPLES)
     ),
     Entrant(
         "spectral", {"matrix": "normalized"}, "those, and the roughest: eigenvectors of the normalised adjacency",
-        (*_PLACES, *_LATER, *_TUPLES),
+        (*_PLACES, *_LATER),
     ),
     Entrant(
         "spectral", {"matrix": "laplacian", "dim": 32}, "fewer numbers say less, and guess more",
-        ("link-prediction", "clustering", "out-of-sample", *_TUPLES), lambda x: 64 < x.nodes <= _HUGE,
+        ("link-prediction", "clustering", "out-of-sample"), lambda x: 64 < x.nodes <= _HUGE,
     ),
     Entrant("spectral", {"matrix": "adjacency"}, "the SVD of the adjacency itself", (*_PLACES, *_ALIKE, *_LATER)),
-    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", (*_PLACES, *_TUPLES)),
+    Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
     Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant(
         "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",
@@ -440,6 +450,11 @@ SPACE = (
         "sdne", {**_CLASSES, "dropout": 0.2, "epochs": 400}, "damped hubs, which were best on BlogCatalog",
         ("classification",), lambda x: x.nodes <= _LARGE,
     ),
+    Entrant(
+        "sdne", {"decoder": "solve", "attribute_weight": 0.0, "epochs": 20},
+        "a decoder that is solved for writes who is linked", ("reconstruction",), lambda x: x.nodes <= _LARGE,
+    ),
+    Entrant("depthlgp", {}, "its defaults", _LATER),
     Entrant("dvne", {}, "its defaults", ("link-prediction", "noise-robustness", *_SURE, *_LATER)),
     Entrant("node2vec", {"held_out": 0.0}, "trained on all links", _PLACES),
     Entrant("sdne", {}, "its defaults", (*_PLACES, *_ALIKE, *_LATER, *_COLD)),
@@ -458,10 +473,11 @@ SPACE = (
         "drne", {"attribute_weight": 0.0}, "links alone, where attributes lead astray", _ALIKE,
         lambda x: bool(x.attributes),
     ),
-    Entrant("depthlgp", {}, "its defaults", _LATER),
     # ---------------------------------------------------------------- hyperedges
     Entrant("dhne", {}, "its defaults", ("hyperedges", "classification", "clustering", "visualization", "roles")),
-    Entrant("dhne", {"counts": True}, "and how often the nodes of a tuple meet, two by two", _TUPLES),
+    Entrant(
+        "dhne", {"counts": True, "repeated": "once"}, "and how often the nodes of a tuple meet, two by two", _TUPLES
+    ),
     Entrant(
         "dhne", {"attribute_weight": 0.0}, "tuples alone, where attributes lead astray",
         ("hyperedges", "classification", "clustering", "visualization", "roles"), lambda x: bool(x.attributes),
@@ -497,7 +513,8 @@ def entrants(task: str, facts: Facts) -> list[Entrant]:
     if known.purpose and not (facts.hyperedges and known.short in ("roles", "uncertainty")):
         rule = rule_for(known.short, facts)
         before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
-        own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
+        if not any((x.model, x.settings) == (rule.model, rule.settings) for x in own):
+            own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
     some = [x for x in own if MODELS[x.model].reads == kind or (facts.hyperedges and x.model == "spectral")]
     once: dict[tuple[str, str], Entrant] = {}
     for x in some:

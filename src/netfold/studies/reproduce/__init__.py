@@ -211,7 +211,7 @@ def with_gaps(table: Table, rows: Mapping[str, RecordedRow]) -> dict[str, Record
     """
     wanted = [figure for figure in table.figures if figure.endswith(GAP)]
     wider = dict(rows)
-    for row in table.rows if wanted else ():
+    for row in (row for row in table.rows if wanted and row.name in rows):
         ends = [_of_way(table, rows, row.base, way) for way in (FLOOR, TOP)]
         if row.base and row.model not in (FLOOR, TOP) and all(ends):
             alike = [rows[x.name] for x in table.rows if x.base == row.base and x.name in rows]
@@ -250,7 +250,7 @@ def _is_above(one: RecordedRow, other: RecordedRow, figure: str, count: int) -> 
 
 
 def _of_way(table: Table, rows: Mapping[str, RecordedRow], base: str, way: str) -> RecordedRow | None:
-    return next((rows[row.name] for row in table.rows if (row.base, row.model) == (base, way)), None)
+    return next((rows[x.name] for x in table.rows if (x.base, x.model) == (base, way) and x.name in rows), None)
 
 
 # -------------------------------------------------------------------- recording: only that part of the file changes
@@ -348,7 +348,8 @@ def merged(table: Table, run: Recorded) -> Recorded:
     }
     new = {name: _taken_in(table, row, by_name[name], words) for name, row in known.items()}
     if set(new) == set(by_name) and not alone:
-        return dataclasses.replace(run, rows={name: dataclasses.replace(row, run="") for name, row in new.items()})
+        whole = {name: dataclasses.replace(row, run="") for name, row in new.items()}
+        return dataclasses.replace(run, rows=with_gaps(dataclasses.replace(table, recorded=run), whole))
     rows = {name: x for name, x in (dict(table.recorded.rows) | new).items() if name in by_name}
     ordered = {row.name: rows[row.name] for row in table.rows if row.name in rows}
     return dataclasses.replace(table.recorded, rows=with_gaps(table, ordered))

@@ -151,15 +151,17 @@ def _front(tables: Sequence[Table]) -> list[str]:
     if not rows:
         return []
     wins = Counter(row[-1].split(" (")[0] for row in rows)
+    few = sum("seed" in row[-1] for row in rows)
     head = ["question", "best of ours", "CPU-s", "best cheap", "CPU-s", "who wins"]
     text = f"""## Is it worth it?
 
 The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
-and {wins["level"]} are level. Rows "as printed" are the papers' models, and not among ours here. Costs are seconds of
-the processor: of ours what a fit took (≤: what a row took of a run; where a GPU helped, what the processor did), of a
-cheap method what it took to make and to measure it; where that was not counted, about one second, or up to thirty for
-one that follows walks from every node (personalised PageRank, Katz, paths of three). Where cheap methods are marked
-with an asterisk, they were recorded before there were as many as now (`netfold reproduce NAME --baselines --record`
+and {wins["level"]} are level; {few} of these verdicts are of fewer than five seeds, and provisional. Rows "as printed"
+are the papers' models, and not among ours here. Costs are seconds of the processor: of ours what a fit took (≤: what a
+row took of a run; where a GPU helped, what the processor did), of a cheap method what it took to make and to measure
+it; where that was not counted, about one second, or up to thirty for one that follows walks from every node
+(personalised PageRank, Katz, paths of three). Where cheap methods are marked with an asterisk, they were recorded
+before there were as many as now (`netfold reproduce NAME --baselines --record`
 measures them all): a win there has stood against fewer.
 """
     return [text, _markdown(head, rows)]

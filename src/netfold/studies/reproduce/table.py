@@ -66,8 +66,9 @@ FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 CHEAP_WAYS = (FLOOR, "LabelProp")
 CHEAP_MODELS = ("degreefeatures", "graphwave")
 """Models whose rows are what others have to beat: they are computed, not trained."""
-WAYS = (*CHEAP_WAYS, OWN, TOP)
-"""What a row with a base may have in the place of a model: two cheap ways, the base's own, and the base fitted anew."""
+WAYS = (*CHEAP_WAYS, "MRG", OWN, TOP)
+"""What a row with a base may have in the place of a model: two cheap ways, a regression, the base's own, and the base
+fitted anew."""
 
 
 def new_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,121 @@
+"""Tables as people have them: what cannot be told is refused or said, never guessed in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command import refuse, succeed
+from netfold.data.graph import Graph
+from netfold.data.nodes import Nodes
+from netfold.data.reading import Reading, missing_names
+from netfold.errors import InputError
+from netfold.io.attributes import read_attributes
+from netfold.io.classes import read_classes
+from netfold.io.edges import read_edges
+from netfold.io.layout import file_columns
+
+TWICE = "source,target,target\na,b,x\nb,c,y\nc,a,z\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text(TWICE, encoding="utf-8")
+    return tmp_path / "t.csv"
+
+
+# -------------------------------------------------------------------- two columns of one name
+
+
+def test_of_two_columns_of_one_name_neither_is_guessed(table: Path) -> None:
+    with pytest.raises(InputError, match=r"t.csv, line 1: columns 2 and 3 are both called 'target'; .*\(--target 2, "):
+        read_edges(table)
+    with pytest.raises(InputError, match="columns 2 and 3 are both called"):
+        read_edges(table, source="source", target="target")
+    assert sorted(read_edges(table, target=2).nodes) == ["a", "b", "c", "x", "y", "z"]
+    assert sorted(read_edges(table, target=1).nodes) == ["a", "b", "c"]
+    assert "say which is the target by its place (--target 2" in refuse("info", table)
+    assert succeed("info", table, "--target", "3").stdout.split()[5] == "6"
+
+
+def test_columns_that_nothing_is_read_of_may_be_called_alike(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("source,target,note,note\na,b,x,x\nb,c,y,y\n", encoding="utf-8")
+    assert read_edges(tmp_path / "t.csv").n_edges == 2
+
+
+def test_in_a_frame_too() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([["a", "b", "x"], ["b", "c", "y"]], columns=["source", "target", "target"])
+    with pytest.raises(InputError, match="columns 2 and 3 are both called 'target'"):
+        Graph.of(frame)
+    assert sorted(Graph.of(frame, target=2).nodes) == ["a", "b", "x", "y"]
+
+
+# -------------------------------------------------------------------- names of missing values
+
+
+def test_a_node_that_is_called_as_a_missing_value_is_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("source,target\na,b\nb,NA\nnull,a\n", encoding="utf-8")
+    graph = read_edges(tmp_path / "t.csv")
+    assert sorted(graph.nodes) == ["NA", "a", "b", "null"], "a name is kept: it may be Namibia's"
+    said = "nodes are called 'NA' and 'null': where that is a missing value, leave those rows out"
+    assert said in str(graph.reading)
+    assert said in succeed("fit", "spectral", tmp_path / "t.csv", "--dim", 2, "-o", tmp_path / "m", "-q").stderr
+    assert graph.reading is not None and Reading.from_dict(graph.reading.to_dict()) == graph.reading
+
+
+@pytest.mark.parametrize("name", ["NAN", "<NA>", "#N/A"])
+def test_such_names_are_found_among_others(name: str) -> None:
+    others = ["NAx", "Nul", "n", "日本", "nan!", "Nones", ""]
+    assert missing_names(Nodes.of(others)) == ()
+    assert missing_names(Nodes.of([*others, name])) == (name,)
+    assert missing_names(Nodes.of([1, 2, 3])) == ()
+
+
+# -------------------------------------------------------------------- what spreadsheets write
+
+
+@pytest.mark.parametrize("note", ["sep=;", '"sep=;"', "SEP=,", "sep=\t"])
+def test_the_note_of_a_spreadsheet_is_no_edge(tmp_path: Path, note: str) -> None:
+    (tmp_path / "t.csv").write_text(f"\ufeff{note}\r\nperson;friend\r\na;b\r\nb;c\r\n", encoding="utf-8")
+    for read in (read_edges, file_columns, read_attributes, read_classes):
+        with pytest.raises(InputError, match="t.csv, line 1: .* is a note for a spreadsheet program"):
+            read(tmp_path / "t.csv")
+
+
+def test_names_with_commas_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('"Smith, John","Doe, Jane"\n"Doe, Jane",Al\n', encoding="utf-8")
+    assert '"Smith, John", "Doe, Jane", Al' in succeed("info", tmp_path / "t.csv").stdout
+
+
+# -------------------------------------------------------------------- a full disk
+
+
+def test_a_full_disk_is_said_in_words() -> None:
+    from netfold.io.duckdb import problem_in_words
+
+    full = 'IO Error: Async write failed: {"exception_message":"Could not write: No space left on device","errno":"28"}'
+    assert problem_in_words(OSError(full)) == "No space left on device"
+    assert problem_in_words(OSError("IO Error: no such folder.\nand more")) == "IO Error: no such folder"
+
+
+# -------------------------------------------------------------------- attributes
+
+
+def attributes_of(folder: Path, text: str) -> str:
+    (folder / "a.csv").write_text(text, encoding="utf-8")
+    return str(read_attributes(folder / "a.csv").attributes)
+
+
+def test_a_decimal_comma_makes_no_category(tmp_path: Path) -> None:
+    said = r"a.csv: the attribute height has decimal commas \('1,75' for 'a'\); numbers have a point, as 0.5"
+    with pytest.raises(InputError, match=said):
+        attributes_of(tmp_path, "node;height;city\na;1,75;Ulm\nb;2;Bonn\nc;;Ulm\n")
+    assert "height: category of 2" in attributes_of(tmp_path, "node;height:category\na;1,75\nb;2\nc;2\n")
+
+
+def test_numbers_that_begin_with_0_are_codes(tmp_path: Path) -> None:
+    assert "zip: category of 2" in attributes_of(tmp_path, "node,zip\na,01067\nb,10115\nc,01067\n")
+    assert "zip: number" in attributes_of(tmp_path, "node,zip:number\na,01067\nb,10115\nc,01067\n")
+    assert "x: number" in attributes_of(tmp_path, "node,x\na,0\nb,0.5\nc,-0.25\n")
