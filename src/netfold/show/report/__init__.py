@@ -56,8 +56,11 @@ class Sheet:
         if self.data is not None and not isinstance(self.data, Hypergraph):
             object.__setattr__(self, "data", Graph.of(self.data))
         if self.data is not None and (self.data.nodes.find(self.embedding.nodes) < 0).all():
-            example, other = self.embedding.nodes[0], self.data.nodes[:1]
-            raise InputError(f"{self.name} and its data have no node in common: {example!r} is none of {other}...")
+            example, other = self.embedding.nodes[0], self.data.nodes[0] if len(self.data.nodes) else "none"
+            raise InputError(
+                f"{self.name} and the data have no node in common: one has {example!r}, the other {other!r}; give the "
+                "edges that it was fitted to"
+            )
 
     @property
     def embedding(self) -> Embedding:
