@@ -194,3 +194,14 @@ def test_json_that_is_no_graph_says_what_reads_it(tmp_path: Path, text: str) -> 
     with pytest.raises(InputError, match="a list of edges is a table: nf.Graph.of"):
         read_edges(tmp_path / "t.json")
     assert "a list of edges is a table: nf.Graph.of" in refuse("info", tmp_path / "t.json")
+
+
+def test_a_frame_that_holds_no_rows_yet_is_to_be_collected() -> None:
+    class LazyFrame:
+        columns = ("a", "b")
+
+        def collect(self) -> None:
+            """Polars' way to rows."""
+
+    with pytest.raises(InputError, match=r"a LazyFrame holds no rows yet; give x.collect\(\)"):
+        Graph.of(LazyFrame())

@@ -56,6 +56,8 @@ def kind_of(x: Any) -> str:
         return f"{str(x)!r} is the name of a file; read it first: nf.read_edges({str(x)!r})"
     if type(x).__name__ == "Hypergraph":
         return "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE embeds those)"
+    if hasattr(x, "collect") and not hasattr(x, "__iter__"):
+        return f"{type_in_words(x)} holds no rows yet; give x.collect()"
     if isinstance(x, Mapping):
         return "a dict cannot be read as a graph; give edges: pairs (source, target), or triples with a weight"
     if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):
@@ -185,8 +187,7 @@ def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
     if np.any(missing):
         at = int(np.argmax(missing))
         raise InputError(
-            f"row {at} has no node in the column {name!r} (the node {column[at]!r}); drop such rows, as with "
-            f"dropna(subset=[{name!r}])"
+            f"row {at} has no node in the column {name!r}; drop such rows, as with dropna(subset=[{name!r}]) in pandas"
         )
 
 

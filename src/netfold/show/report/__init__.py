@@ -24,7 +24,7 @@ from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.text import counted, printable
+from netfold.data.text import counted, printable, type_in_words
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.report.document import Blocks, html_page
@@ -140,7 +140,12 @@ _IN_CELL = 100_000
 
 
 def _checked(sheets: Iterable[Sheet], method: str) -> list[Sheet]:
-    listed = list(sheets)
+    listed = list(sheets) if isinstance(sheets, Iterable) else [sheets]
+    odd = next((sheet for sheet in listed if not isinstance(sheet, Sheet)), None)
+    if odd is not None:
+        raise InputError(
+            f"a report has sheets, and {type_in_words(odd)} is none; give [nf.report.Sheet(name, model, graph)]"
+        )
     if not listed:
         raise InputError("no model is given to report on; give one Sheet or more")
     names = [sheet.name for sheet in listed]
