@@ -89,8 +89,8 @@ def link_prediction(
     """
     if not isinstance(split, EdgeSplit):
         raise InputError(
-            f"{type_in_words(split)} is no split; split = nf.evaluate.split_edges(graph) holds edges out, and the model "
-            "is fitted to split.train"
+            f"{type_in_words(split)} is no split; split = nf.evaluate.split_edges(graph) holds edges out, and the "
+            "model is fitted to split.train"
         )
     check_counts(k=k, hits=hits, nodes=nodes, per_positive=per_positive)
     check_choice(ISOLATED, isolated=isolated)
