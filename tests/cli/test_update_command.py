@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import netfold as nf
 from netfold.cli import main
+from netfold.evaluate.result import name_of
 
 EDGES = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
 
@@ -190,6 +191,7 @@ def test_other_commands_read_the_last_version(tmp_path):
     run("update", model, tmp_path / "today.csv")
     facts = json.loads(run("info", model, "--json"))
     assert (facts["nodes"], facts["nodes_now"], facts["version"]) == (30, 31, 1)
+    assert name_of(nf.Evolving.open(model)) == "SDNE", "not Evolving, in tables and above pictures"
     assert "1 came, 0 went, 30 are in both\nnobody moved" in run("diff", f"{model}@0", model)
     said = run("transform", model, tmp_path / "last.csv", "-o", tmp_path / "x.npz", code=2)
     assert "100, 301: no links to any known node" in said and "netfold update places by them" in said

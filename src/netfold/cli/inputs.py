@@ -215,8 +215,13 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Gr
     uncertain = any(
         getattr(reading, fact, False) for fact in ("undecided", "shared", "missing", "twins", "direction_lost")
     )
-    if reading is not None and (uncertain or not quiet):
-        click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
+    if reading is None or (quiet and not uncertain):
+        return
+    line = f"read {path}: {reading}{_sides(graph)}"
+    said = set() if context is None else context.meta.setdefault("netfold.read", set())
+    if line not in said:  # one file for several models is read for each, and said once
+        said.add(line)
+        click.echo(line, err=True)
 
 
 def _sides(graph: Graph | None) -> str:
