@@ -473,6 +473,14 @@ def lined(*cells: Any) -> None:
     print(f"| {' | '.join(map(str, cells))} |")
 
 
+def append_row(path: Path, row: dict[str, Any]) -> None:
+    """Add a draw to the file of them, four digits a figure, and print it."""
+    line = json.dumps(json.loads(json.dumps(row), parse_float=lambda x: round(float(x), 4)))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    print(line, flush=True)
+
+
 def main() -> None:
     """Measure, print and append."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -510,10 +518,7 @@ def main() -> None:
                 print(f"{case} {draw} is fitted", flush=True)
                 continue
             row |= figures
-            line = json.dumps(json.loads(json.dumps(row), parse_float=lambda x: round(float(x), 4)))
-            with ROWS.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-            print(line, flush=True)
+            append_row(ROWS, row)
 
 
 if __name__ == "__main__":

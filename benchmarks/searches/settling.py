@@ -17,7 +17,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from new_nodes import cell, headed, lined, split_of, verdict
+from new_nodes import append_row, cell, headed, lined, split_of, verdict
 
 import netfold as nf
 from netfold.embedder.evolving import Evolving
@@ -96,10 +96,7 @@ def main() -> None:
             if (model, graph, draw) in done:
                 continue
             row = {"model": model, "graph": graph, "draw": draw, **measured(model, graph, draw)}
-            line = json.dumps(json.loads(json.dumps(row), parse_float=lambda x: round(float(x), 4)))
-            with ROWS.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-            print(line, flush=True)
+            append_row(ROWS, row)
 
 
 if __name__ == "__main__":

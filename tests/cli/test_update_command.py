@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import netfold as nf
 from netfold.cli import main
+from netfold.evaluate.result import name_of
 
 EDGES = [(a, b) for c in range(3) for a in range(10 * c, 10 * c + 10) for b in range(10 * c, a) if (a + b) % 3]
 
@@ -179,3 +180,29 @@ def test_parts_are_read_and_written_and_vectors_alone_are_refused(base, tmp_path
     assert "no model that could place a node" in run(
         "update", tmp_path / "vectors.parts", tmp_path / "today.csv", code=2
     )
+
+
+def test_other_commands_read_the_last_version(tmp_path):
+    graph, model = nf.Graph.from_edges([*EDGES, (0, 10), (10, 20)]), tmp_path / "m"
+    nf.SDNE(dim=4, hidden=(8,), epochs=2).fit(graph, progress=False).save(model)
+    for name, text in (("today", "100,0\n100,1\n"), ("next", "300,0\n300,1\n"), ("last", "301,100\n")):
+        (tmp_path / f"{name}.csv").write_text(text)
+    (tmp_path / "edges.csv").write_text("".join(f"{a},{b}\n" for a, b in [*EDGES, (0, 10), (10, 20)]))
+    run("update", model, tmp_path / "today.csv")
+    facts = json.loads(run("info", model, "--json"))
+    assert (facts["nodes"], facts["nodes_now"], facts["version"]) == (30, 31, 1)
+    assert name_of(nf.Evolving.open(model)) == "SDNE", "not Evolving, in tables and above pictures"
+    assert "1 came, 0 went, 30 are in both\nnobody moved" in run("diff", f"{model}@0", model)
+    said = run("transform", model, tmp_path / "last.csv", "-o", tmp_path / "x.npz", code=2)
+    assert "100, 301: no links to any known node" in said and "netfold update places by them" in said
+    assert len(json.loads(run("suggest", model, "--edges", tmp_path / "edges.csv", "--json", "-q"))["suggested"])
+    said = run("suggest", model, "--edges", tmp_path / "edges.csv", "--score", "decoder", code=2)
+    assert "the decoder knows the nodes of the fit alone, and 1 node came since" in said
+    run("update", model, "--settle", tmp_path / "edges.csv", "--epochs", 1)
+    run("transform", model, tmp_path / "next.csv", "-o", tmp_path / "new.npz")
+    run("transform", f"{model}@0", tmp_path / "next.csv", "-o", tmp_path / "old.npz")
+    new, old = (nf.Embedding.load(tmp_path / f"{name}.npz").vectors for name in ("new", "old"))
+    assert (new == nf.Evolving.open(model).transform(nf.read_edges(tmp_path / "next.csv")).vectors).all()
+    assert (new != old).any(), "the first fit's vectors are not where the others are now"
+    said = run("transform", tmp_path / "new.npz", tmp_path / "next.csv", "-o", tmp_path / "x.npz", code=2)
+    assert "vectors alone, which place no node" in said

@@ -218,7 +218,7 @@ def test_pandas() -> None:
     assert not Graph.of(table[["from", "to"]]).is_weighted
     numbers = pd.DataFrame({"u": [5, 3], "v": [3, 9]})
     assert list(Graph.of(numbers).nodes) == [3, 5, 9]
-    with pytest.raises(InputError, match="the node nan"):
+    with pytest.raises(InputError, match="row 1 has no node in the column 'u'; drop such rows"):
         Graph.of(pd.DataFrame({"u": ["a", float("nan")], "v": ["b", "c"]}, dtype=object))
     with pytest.raises(InputError, match="two ends"):
         Graph.of(numbers[["u"]])

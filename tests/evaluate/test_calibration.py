@@ -135,7 +135,10 @@ def test_gaussians_of_one_width_gain_nothing_over_their_means() -> None:
         ({"method": "beta"}, "method='beta' is not one of platt, isotonic"),
         ({"negatives": "all"}, "negatives='all' is not one of uniform, degree"),
         ({"bins": 0}, "bins=0 is not a whole number"),
-        ({"model": Embedding(range(100), np.zeros((100, 2)))}, "has no std; uncertainty is of Gaussians"),
+        (
+            {"model": Embedding(range(100), np.zeros((100, 2)))},
+            "has no std; uncertainty is of Gaussians, which DVNE makes",
+        ),
     ],
 )
 def test_calibration_refuses(given: dict[str, Any], message: str) -> None:

@@ -100,6 +100,12 @@ def naive_precision(scores: Matrix, split: EdgeSplit, k: int) -> float:
     return precision_at(k, [scores[p] for p in pairs], [bool(wanted[p]) for p in pairs])
 
 
+def test_a_graph_is_no_split() -> None:
+    graph = nf.Graph.from_edges([(0, 1), (1, 2)])
+    with pytest.raises(InputError, match=r"a Graph is no split; split = nf.evaluate.split_edges\(graph\) holds"):
+        link_prediction(nf.Embedding(range(3), np.eye(3)), graph)  # type: ignore[arg-type]
+
+
 def test_sampled_nodes() -> None:
     split = split_edges(random_graph(60, 2), 0.2)
     model = model_of(split, 1, 50)

@@ -40,6 +40,7 @@ def test_a_table_says_who_is_best() -> None:
 
 def test_a_result_without_baselines_has_no_verdict() -> None:
     assert repr(Result("t", "x", {"a": float("nan")})) == "t  a\nx  -"
+    assert repr(Result("t", "x", {"a": float("nan")}, deviations={"a": float("nan")})) == "t  a\nx  -"
     assert Result("t", "x", {"a": float("nan")}).best("a") == "x"
 
 

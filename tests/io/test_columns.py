@@ -179,7 +179,10 @@ def test_hyperedges_pass_over_times_and_measures(tmp_path: Path) -> None:
     path = write(tmp_path, "user,movie,tag,rating,timestamp\n1,7,slow,2.5,1610000000\n2,7,fast,3,1610000001\n")
     read = nf.read_hyperedges(path)
     assert read.types == ("user", "movie", "tag") and "passed over: rating, timestamp" in repr(read)
-    assert str(read.reading) == "user, movie, tag; 2 rows, 2 hyperedges; passed over: rating, timestamp"
+    assert (
+        str(read.reading)
+        == "user, movie, tag; 2 rows, 2 hyperedges; passed over: rating, timestamp; line 1 is a header"
+    )
     triples = nf.read_hyperedges(write(tmp_path, "head,relation,tail\nparis,in,france\nfrance,in,europe\n"))
     assert triples.types == ("entity", "relation") and triples.n_nodes == 4
 

@@ -158,7 +158,7 @@ def test_small_edges(tmp_path: Path) -> None:
     [
         ("{", "this is not json"),
         ("[" * 100_000, "this is not json"),
-        ("[]", 'this is not HIF: there is no list of "incidences"'),
+        ("[]", 'this is neither HIF .there is no list of "incidences".'),
         ({"incidences": {}}, 'no list of "incidences"'),
         ({"incidences": [[0, 1]]}, r"record 0 of 'incidences' is \[0, 1\]; in HIF it is an object"),
         ({"incidences": [{"node": 1}]}, "record 0 of 'incidences' has the edge None; in HIF that is a string"),

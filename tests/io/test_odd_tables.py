@@ -9,7 +9,7 @@ import pytest
 from command import refuse, succeed
 from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
-from netfold.data.reading import Reading, missing_names
+from netfold.data.reading import Reading, missing_names, twin_names
 from netfold.errors import InputError
 from netfold.io.attributes import read_attributes
 from netfold.io.classes import read_classes
@@ -119,3 +119,89 @@ def test_numbers_that_begin_with_0_are_codes(tmp_path: Path) -> None:
     assert "zip: category of 2" in attributes_of(tmp_path, "node,zip\na,01067\nb,10115\nc,01067\n")
     assert "zip: number" in attributes_of(tmp_path, "node,zip:number\na,01067\nb,10115\nc,01067\n")
     assert "x: number" in attributes_of(tmp_path, "node,x\na,0\nb,0.5\nc,-0.25\n")
+
+
+# -------------------------------------------------------------------- matrices
+
+MATRICES = (",a,b,c\na,0,1,0\nb,1,0,2\nc,0,2,0\n", "0,1,0\n1,0,1\n0,1,0\n", "0 1 0 1\n1 0 1 1\n0 1 0 0\n1 1 0 0\n")
+
+
+@pytest.mark.parametrize("text", MATRICES)
+def test_an_adjacency_matrix_is_not_read_as_edges(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"t.csv, line 1: .*a matrix with a row and a column for each node, .*from_scipy"
+    ):
+        read_edges(tmp_path / "t.csv")
+    assert read_edges(tmp_path / "t.csv", source=0, target=1, weighted=False).n_nodes, "who says the ends is believed"
+
+
+@pytest.mark.parametrize("text", ["0,1,0.5\n1,2,0.5\n2,0,0.5\n", "source,a,b\na,1,0\nb,0,1\nc,1,1\n", "0,1\n1,0\n"])
+def test_square_tables_of_edges_are_still_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    assert read_edges(tmp_path / "t.csv").n_edges
+
+
+def test_neither_is_a_frame_of_one_nor_a_table_whose_ends_are_in_its_index() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([[0, 1, 0], [1, 0, 2], [0, 2, 0]], index=list("abc"), columns=list("abc"))
+    with pytest.raises(InputError, match="this is a matrix, not a list of edges; nf.Graph.from_scipy"):
+        Graph.of(frame)
+    assert Graph.from_scipy(frame.to_numpy(), nodes=list(frame)).n_edges == 2, "as the sentence says"
+    counts = pd.DataFrame({"a": ["u", "v", "u"], "b": ["x", "y", "x"]}).groupby(["a", "b"]).size()
+    with pytest.raises(InputError, match=r"series.reset_index\(name='weight'\)"):
+        Graph.of(counts)
+    assert Graph.of(counts.reset_index(name="weight")).adjacency.data.max() == 2
+    with pytest.raises(InputError, match=r"in the index, not in columns; give frame.reset_index\(\)"):
+        Graph.of(counts.to_frame("weight"))
+
+
+# -------------------------------------------------------------------- what else is in tables
+
+
+@pytest.mark.parametrize(("one", "other"), [("2", "2.0"), ("7", "007")])
+def test_a_number_written_in_two_ways_is_said_to_be_two_nodes(tmp_path: Path, one: str, other: str) -> None:
+    (tmp_path / "t.csv").write_text(f"a,b\n{one},x\n{other},x\n", encoding="utf-8")
+    graph = read_edges(tmp_path / "t.csv")
+    assert f"'{one}' and '{other}' are two nodes: write a number one way" in str(graph.reading)
+    assert graph.reading is not None and Reading.from_dict(graph.reading.to_dict()) == graph.reading
+    assert twin_names(Nodes.of(["2.0", "00", "1.2.0", "v2.0", ".0", "0", "日.0"])) == "'0' and '00'"
+    assert twin_names(Nodes.of(["0", "0.10", "10.0.0.0", "10"])) == ""
+
+
+@pytest.mark.parametrize("cells", [("31.01.2024", "1.2.2024"), ("1/31/24", "02/01/24 10:00"), ("True", "false")])
+def test_days_and_flags_are_no_nodes_of_tuples(tmp_path: Path, cells: tuple[str, str]) -> None:
+    (tmp_path / "t.csv").write_text(f"user,item,what\nann,x1,{cells[0]}\nbob,y2,{cells[1]}\n", encoding="utf-8")
+    assert not file_columns(tmp_path / "t.csv").hyperedges
+    assert read_edges(tmp_path / "t.csv").n_edges == 2
+
+
+def test_a_line_that_was_taken_for_the_header_of_tuples_is_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ann,x,friend\nbob,y,enemy\n", encoding="utf-8")
+    assert "1 row, 1 hyperedge; line 1 is a header" in succeed("info", tmp_path / "t.csv").stderr
+
+
+def test_other_delimiters_are_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a|b\nc|d\na|c\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"say that '\|' does \(delimiter='\|', --delimiter '\|'\)"):
+        read_edges(tmp_path / "t.csv")
+    assert read_edges(tmp_path / "t.csv", delimiter="|").n_edges
+
+
+@pytest.mark.parametrize("text", ['[{"source": "a", "target": "b"}]', '{"a": ["b"]}'])
+def test_json_that_is_no_graph_says_what_reads_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="a list of edges is a table: nf.Graph.of"):
+        read_edges(tmp_path / "t.json")
+    assert "a list of edges is a table: nf.Graph.of" in refuse("info", tmp_path / "t.json")
+
+
+def test_a_frame_that_holds_no_rows_yet_is_to_be_collected() -> None:
+    class LazyFrame:
+        columns = ("a", "b")
+
+        def collect(self) -> None:
+            """Polars' way to rows."""
+
+    with pytest.raises(InputError, match=r"a LazyFrame holds no rows yet; give x.collect\(\)"):
+        Graph.of(LazyFrame())

@@ -269,3 +269,19 @@ def test_a_model_is_called_by_its_name() -> None:
     model = nf.SDNE(dim=2, hidden=(4,), epochs=1).fit(nx.path_graph(5), progress=False)
     assert plot.map(model).axes[0].get_title(loc="left") == "SDNE of 5 nodes in 2 dimensions"
     assert plot.map(model, title="Mine").axes[0].get_title(loc="left") == "Mine"
+
+
+def test_a_few_points_far_off_do_not_press_the_others_into_a_heap() -> None:
+    near, far = cloud(200, 2).vectors, np.float32([[400, 0], [0, 900]])
+    names = [f"n{i}" for i in range(202)]
+    figure = plot.map(nf.Embedding(names, np.concatenate([near, far])), names=202)
+    axes = figure.axes[0]
+    assert "2 nodes far off, outside the picture" in axes.get_xlabel()
+    assert not {"n200", "n201"} & set(texts(figure)) and len(texts(figure)) > 5
+    (left, right), (bottom, top), box = axes.get_xlim(), axes.get_ylim(), axes.get_window_extent()
+    assert max(right - left, top - bottom) < 40
+    assert (right - left) / box.width == pytest.approx((top - bottom) / box.height), "a distance is the same each way"
+    assert "outside" not in plot.map(nf.Embedding(names[:200], near)).axes[0].get_xlabel()
+    assert (
+        "outside" not in plot.map(nf.Embedding(names, np.concatenate([near, far])), names=["n200"]).axes[0].get_xlabel()
+    )

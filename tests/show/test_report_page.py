@@ -109,6 +109,9 @@ def test_what_is_refused(tmp_path: Path, sdne: nf.SDNE) -> None:
     path = tmp_path / "report.html"
     with pytest.raises(InputError, match="no model is given"):
         write([], path)
+    for odd in (sdne, [sdne]):
+        with pytest.raises(InputError, match="an SDNE is none; give .nf.report.Sheet"):
+            write(odd, path)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="two sheets are called 'a'"):
         write([Sheet("a", sdne), Sheet("a", points())], path)
     with pytest.raises(InputError, match="method='x'"):

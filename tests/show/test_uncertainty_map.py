@@ -60,7 +60,7 @@ def test_how_many_variances_is_a_whole_number(largest: Any) -> None:
 
 
 def test_points_have_no_uncertainty_and_strangers_none() -> None:
-    with pytest.raises(InputError, match="has no std; uncertainty is of Gaussians"):
+    with pytest.raises(InputError, match="has no std; uncertainty is of Gaussians, which DVNE makes"):
         points().uncertainty("n0")
     with pytest.raises(InputError, match="no node is called 'x'"):
         cloud().uncertainty("x")

@@ -17,8 +17,8 @@ __all__ = ["auto"]
     epilog="Example: netfold auto edges.csv --task classify --classes classes.csv --budget 60s -o best.netfold"
 )
 @click.argument("edges")
-@click.option("--task", type=TaskName(), help="What the vectors are for.  [default: link-prediction; hyperedges where "
-              "EDGES holds those]")  # fmt: skip
+@click.option("--task", type=TaskName(), help="What the vectors are for; for short link, near, classify, cluster, "
+              "new-nodes, tuples.  [default: link-prediction; hyperedges where EDGES holds those]")  # fmt: skip
 @click.option("--classes", metavar="FILE", help=CLASSES_HELP)
 @click.option("--budget", default="60s", show_default=True, metavar="TIME", help="Of all of it, the last fit included: "
               "60s or 5m on the clock, 60cpu in CPU seconds, or '20 trials'.")  # fmt: skip

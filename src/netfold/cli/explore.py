@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.inputs import later_flags
-from netfold.cli.report import sheets_of
+from netfold.cli.report import method_flag, sheets_of
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,13 +30,7 @@ __all__ = ["explore"]
 @click.option(
     "--classes", metavar="FILE", multiple=True, help="Colour nodes by classes: a node and its class on each line."
 )
-@click.option(
-    "--method",
-    type=click.Choice(["auto", "pca", "tsne"]),
-    default="auto",
-    show_default=True,
-    help="Down to the plane; auto is tsne for up to 5,000 nodes that are points, and pca otherwise.",
-)
+@method_flag
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen.  [default: a free one]")
 @click.option("--browser/--no-browser", default=True, help="Open the page, or only print its address.")
 @later_flags

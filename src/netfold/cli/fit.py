@@ -230,7 +230,8 @@ def _fit_parts(model: Embedder, edges: str, out: str, options: dict[str, Any]) -
     facts |= {"dim": model.embedding_.dim, **_training(model), "ranks": ranks.size}
     facts |= {"seconds": round(seconds, 3), "checkpoint": options["checkpoint"]}
     if ranks.first:
-        say(facts, _summary(facts | {"edges": folder.n_arcs}, "arcs", trained=True), as_json=options["as_json"])
+        trained = "epochs" in model.get_params()
+        say(facts, _summary(facts | {"edges": folder.n_arcs}, "arcs", trained=trained), as_json=options["as_json"])
 
 
 def _check_apart(out: str, checkpoint: str | None) -> None:

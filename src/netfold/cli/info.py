@@ -72,7 +72,12 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         history = check_records(records, folder / "manifest.json")
         losses = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds")} if history else None
         facts = {"kind": kind, "model": run["model"], "nodes": run["graph"]["n_nodes"]}
-        facts |= _sort(run["graph"]) | _scaled_attributes(run["graph"]) | {"epochs": len(history), "losses": losses}
+        facts |= (
+            _versions(folder)
+            | _sort(run["graph"])
+            | _scaled_attributes(run["graph"])
+            | {"epochs": len(history), "losses": losses}
+        )
         facts |= {"config": dict(run["config"]), "fingerprint": run["graph"]["fingerprint"]}
         facts |= _held_out(run["graph"])
         facts |= {"pairs_scored_by": str(run["pair_score"])} if "pair_score" in run else {}
@@ -80,6 +85,16 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{folder} is damaged: its manifest does not say what it holds ({e})") from None
     return facts | {"bytes": sum(f["size"] for f in manifest["files"])}
+
+
+def _versions(folder: Path) -> dict[str, Any]:
+    """The last version that `netfold update` wrote, and how many nodes that has; the rest is of the fit."""
+    if not (folder / "versions").is_dir():
+        return {}
+    from netfold.embedder.evolving import Evolving
+
+    stream = Evolving.open(folder)
+    return {"nodes_now": len(stream.embedding_), "version": stream.version}
 
 
 def _held_out(graph: dict[str, Any]) -> dict[str, str]:

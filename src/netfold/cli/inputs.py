@@ -212,9 +212,16 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Gr
     """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
-    uncertain = any(getattr(reading, fact, False) for fact in ("undecided", "shared", "missing", "direction_lost"))
-    if reading is not None and (uncertain or not quiet):
-        click.echo(f"read {path}: {reading}{_sides(graph)}", err=True)
+    uncertain = any(
+        getattr(reading, fact, False) for fact in ("undecided", "shared", "missing", "twins", "direction_lost")
+    )
+    if reading is None or (quiet and not uncertain):
+        return
+    line = f"read {path}: {reading}{_sides(graph)}"
+    said = set() if context is None else context.meta.setdefault("netfold.read", set())
+    if line not in said:  # one file for several models is read for each, and said once
+        said.add(line)
+        click.echo(line, err=True)
 
 
 def _sides(graph: Graph | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,16 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     from netfold.show.report import Sheet
 
-__all__ = ["report", "sheets_of"]
+__all__ = ["method_flag", "report", "sheets_of"]
+
+
+method_flag: Callable[[Any], Any] = click.option(
+    "--method",
+    type=click.Choice(["auto", "pca", "tsne"]),
+    default="auto",
+    show_default=True,
+    help="Down to the plane; auto is tsne for up to 5,000 nodes that are points, and pca otherwise.",
+)
 
 
 @click.command(epilog="Example: netfold report sdne.netfold -o report.html --edges edges.csv --classes classes.csv")
@@ -39,13 +48,7 @@ __all__ = ["report", "sheets_of"]
     "on each line, as 7,red; can be repeated.",
 )
 @renamed_flag("--labels", "--classes")
-@click.option(
-    "--method",
-    type=click.Choice(["auto", "pca", "tsne"]),
-    default="auto",
-    show_default=True,
-    help="Down to the plane; auto is tsne for up to 5,000 nodes that are points, and pca otherwise.",
-)
+@method_flag
 @click.option("--title", metavar="TEXT", help="The heading.  [default: the models' names]")
 @later_flags
 @click.option("--evaluate/--no-evaluate", default=True, help="Whether to measure the models, which may take a minute.")

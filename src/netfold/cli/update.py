@@ -243,9 +243,10 @@ def diff(before: str, after: str, k: int, as_json: bool) -> None:
 
     one, two = (getattr(x, "embedding_", x) for x in (model_of(before), model_of(after)))
     facts = differences(one, two, k)
-    moved = [f"{x['moved']:8.4f}  {spelled(x['node'])}" for x in facts["moved"]]
-    near = [f"{x['kept']:8.0%}  {spelled(x['node'])}" for x in facts["neighbors"]]
+    moved = [f"{x['moved']:8.4f}  {spelled(x['node'])}" for x in facts["moved"] if x["moved"] > 0]
+    near = [f"{x['kept']:8.0%}  {spelled(x['node'])}" for x in facts["neighbors"] if x["kept"] < 1]
     lines = [f"{facts['came']:,} came, {facts['went']:,} went, {facts['common']:,} are in both"]
-    lines += [f"moved most (a share of the usual length; median {facts['median']:.4f}):", *moved]
-    lines += ["of the ten nearest the same:", *near]
+    of_moved = f"moved most (a share of the usual length; median {facts['median']:.4f}):"
+    lines += [of_moved, *moved] if moved else ["nobody moved"]
+    lines += ["of the ten nearest the same:", *near] if near else []
     say(facts, "\n".join(lines), as_json=as_json)

@@ -83,6 +83,9 @@ _DATE = re.compile(
     r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
 _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?")
+_FLAG_OR_DAY = re.compile(r"true|false|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})(?: .*)?", re.IGNORECASE)
+"""What is no node: true or false, and a day written as 31.01.2024 or 1/31/24, which is no time either: which is the
+month is not certain."""
 _EPOCH = (5e8, 2.5e9)
 """Seconds since 1970 of the years 1985 to 2049; as many thousands, millions or billions are its parts."""
 _LOG = 100
@@ -233,12 +236,13 @@ def edge_roles(
     Roles(source=0, target=1, weight=None, time=3, type=None)
     """
     table, chosen = _Table(names, rows, width), chosen or Chosen()
+    if chosen.source is None and chosen.target is None and _is_matrix(names, rows, width):
+        raise ValueError(MATRIX)
     if chosen.time is False:
         return edge_roles(names, rows, width, chosen._replace(time=None), weighted)._replace(time=None)
     places = table.places(chosen)
     if width < 2:
-        delimiter = "" if names else " (say which delimiter separates them)"
-        raise ValueError(f"there is only one column; an edge needs two ends, in two columns{delimiter}")
+        raise ValueError(ONE_COLUMN)
     if weighted is False and "weight" in places:
         raise ValueError("weight= names a column, and weighted=False (--unweighted) passes it over; leave one out")
     if names is None:
@@ -372,7 +376,8 @@ class _Table:
         if left and not chosen and not (weighted is False and self.width < 5):
             raise ValueError(
                 f"there are {self.width} columns and no header; name them in a first line (source,target,weight), say "
-                "which are the ends (source=0, target=1, or --source 1 --target 2), or keep two or three"
+                "which are the ends (source=0, target=1, or --source 1 --target 2), or keep two or three (a matrix "
+                "with a column for each node is no list of edges: nf.Graph.from_scipy reads one)"
             )
         return Roles(source, target, weight, time, places.get("type"))
 
@@ -405,12 +410,19 @@ class _Table:
             return True
         if not column or name in _WEIGHT | _MEASURE | _INDEX or self._is_time(i) or _are_comma_decimals(column):
             return False
+        if all(_FLAG_OR_DAY.fullmatch(cell) for cell in column):
+            return False
         if not _are_numbers(column):
             return True
         ids = all(_INTEGER.fullmatch(cell) for cell in column)
         return ids and all(_are_numbers(self._columns[j]) for j in (0, 1))  # numbers beside names are measures
 
 
+ONE_COLUMN = "there is only one column; an edge needs two ends, in two columns"
+MATRIX = (
+    "this is a matrix with a row and a column for each node, not a list of edges; in Python, frame = "
+    "pandas.read_csv(..., index_col=0) and nf.Graph.from_scipy(frame.to_numpy(), nodes=list(frame)) read such"
+)
 _NO_WEIGHT = (
     "there is no column of weights; add a third column, or leave weighted=True (--weighted) out "
     "(a time is no weight unless it is named: weight=, --weight)"
@@ -427,8 +439,8 @@ def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) ->
     Two ends of one kind (from_airport and to_airport) are an edge, unless tuples are `wanted`.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
-    numbers of rows are not, nor are decimals with a comma (71,5). Two ends and a relation are tuples whose ends are of
-    one type.
+    numbers of rows are not, nor are decimals with a comma (71,5), days written as 31.01.2024, true and false. Two ends
+    and a relation are tuples whose ends are of one type.
 
     >>> tuple_columns(["user", "movie", "tag", "year"], [["1", "7", "slow", "1999"]])
     ('user', 'movie', 'tag')
@@ -445,6 +457,28 @@ def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) ->
 def _plain(name: str) -> str:
     """Lower case, words joined by underscores: fromAirport is from_airport."""
     return _CAMEL.sub("_", name.strip()).casefold().replace(" ", "_").replace("-", "_")
+
+
+def _is_matrix(names: Sequence[str] | None, rows: _Rows, width: int) -> bool:
+    """Whether a table is an adjacency matrix: its rows are called as its columns are, or it is square and symmetric.
+
+    >>> _is_matrix(["", "ann", "bob"], [["ann", "0", "1"], ["bob", "1", "0"]], 3)
+    True
+    >>> _is_matrix(None, [["0", "1", "0"], ["1", "0", "1"], ["0", "1", "0"]], 3)
+    True
+    """
+    if width < 3 or any(len(row) != width for row in rows):
+        return False
+    if names is not None:
+        called = [row[0] for row in rows]
+        whole = len(rows) >= min(width - 1, _LOG) and called == list(names[1:])[: len(rows)]
+        return whole and all(_are_numbers(row[1:]) for row in rows)
+    square = len(rows) == width and all(_are_numbers(row) for row in rows)
+    return (
+        square
+        and all(float(rows[i][j]) == float(rows[j][i]) for i in range(width) for j in range(i + 1))
+        and all(float(rows[i][i]) == 0 for i in range(width))
+    )
 
 
 # -------------------------------------------------------------------- kinds of values

@@ -160,7 +160,8 @@ class Embedding:
         4.0
         """
         if self.std is None:
-            raise InputError(f"{self} has no std; uncertainty is of Gaussians: Embedding(nodes, vectors, std)")
+            kinds = "uncertainty is of Gaussians, which DVNE makes"
+            raise InputError(f"{self} has no std; {kinds}: Embedding(nodes, vectors, std)")
         several = _is_several(node)
         mean_variances = widths(self.std[self.nodes.positions(node if several else [node])], largest)
         return mean_variances if several else float(mean_variances[0])

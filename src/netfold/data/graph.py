@@ -24,7 +24,7 @@ from netfold.data.columns import Chosen
 from netfold.data.edges import adjacency, entry_times, in_float32
 from netfold.data.html import html_box, html_facts
 from netfold.data.nodes import Nodes
-from netfold.data.reading import Reading, apart, missing_names, shared_nodes
+from netfold.data.reading import Reading, apart, missing_names, shared_nodes, twin_names
 from netfold.data.text import as_typed, counted, type_in_words
 from netfold.errors import InputError
 
@@ -149,7 +149,8 @@ class Graph:
         weighty = table.weights is not None
         zeros = 0 if table.weights is None else int(np.count_nonzero(table.weights == 0))
         reading = table.reading and table.reading.counted(len(u_codes), graph.n_edges, summed=weighty, zeros=zeros)
-        reading = reading and replace(reading, bipartite=bool(bipartite), shared=shared, missing=missing_names(names))
+        reading = reading and replace(reading, bipartite=bool(bipartite), shared=shared)
+        reading = reading and replace(reading, missing=missing_names(names), twins=twin_names(names))
         if reading is not None and shared:
             warnings.warn(reading.sides_said, stacklevel=2)
         graph = unchecked(a, names, directed, times=times, reading=reading)

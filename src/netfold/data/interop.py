@@ -56,6 +56,8 @@ def kind_of(x: Any) -> str:
         return f"{str(x)!r} is the name of a file; read it first: nf.read_edges({str(x)!r})"
     if type(x).__name__ == "Hypergraph":
         return "this is a hypergraph, whose edges join any number of nodes; a Graph is needed here (DHNE embeds those)"
+    if hasattr(x, "collect") and not hasattr(x, "__iter__"):
+        return f"{type_in_words(x)} holds no rows yet; give x.collect()"
     if isinstance(x, Mapping):
         return "a dict cannot be read as a graph; give edges: pairs (source, target), or triples with a weight"
     if isinstance(x, np.ndarray) or hasattr(x, "__iter__"):
@@ -85,6 +87,8 @@ def edge_columns(edges: Any, weights: Any, chosen: Chosen | None = None, weighte
     else:
         if chosen is not None and any(x is not None for x in chosen):
             raise InputError("source=, target=, weight=, time= and type= name columns of a table; these are edges")
+        if hasattr(edges, "reset_index"):
+            raise InputError("a Series has no columns; give a table: series.reset_index(name='weight')")
         parts = _transposed(edges)
         if len(parts) < 2:
             raise InputError("an edge needs two ends: give pairs (source, target) or triples (source, target, weight)")
@@ -108,6 +112,14 @@ def _of_frame(frame: Any, chosen: Chosen | None, weighted: bool | None) -> EdgeT
     alike = len(set(keys)) < len(keys)  # a name is then that of several columns, and the place tells them apart
     columns = [frame.iloc[:, i] if alike else frame[key] for i, key in enumerate(keys)]
     rows = list(zip(*(map(_cell, np.asarray(column)[:_SAMPLE]) for column in columns), strict=True))
+    index = getattr(frame, "index", ())
+    if names is not None and len(keys) > 1 and list(index[: len(keys) + 1]) == keys:
+        raise InputError(
+            "the rows are called as the columns are: this is a matrix, not a list of edges; "
+            "nf.Graph.from_scipy(frame.to_numpy(), nodes=list(frame)) reads it"
+        )
+    if len(keys) < 2 and getattr(index, "nlevels", 1) > 1:
+        raise InputError("the ends of edges are in the index, not in columns; give frame.reset_index()")
     roles = _roles(names, rows, len(keys), chosen, weighted)
     parts = {i: np.asarray(columns[i]) for i in roles[:4] if i is not None}
     for i in roles[:2]:
@@ -175,8 +187,7 @@ def _check_whole(column: npt.NDArray[Any], name: Any) -> None:
     if np.any(missing):
         at = int(np.argmax(missing))
         raise InputError(
-            f"row {at} has no node in the column {name!r} (the node {column[at]!r}); drop such rows, as with "
-            f"dropna(subset=[{name!r}])"
+            f"row {at} has no node in the column {name!r}; drop such rows, as with dropna(subset=[{name!r}]) in pandas"
         )
 
 

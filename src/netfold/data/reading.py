@@ -14,7 +14,7 @@ from netfold.data.columns import ROLES, Roles
 from netfold.data.nodes import Nodes
 from netfold.data.text import counted, enumerated
 
-__all__ = ["HyperedgeReading", "Reading", "apart", "missing_names", "shared_nodes"]
+__all__ = ["HyperedgeReading", "Reading", "apart", "missing_names", "shared_nodes", "twin_names"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ amount; line 1 is a header
     """Nodes that both columns name and that are one node each, where the columns look like two sides."""
     missing: tuple[str, ...] = ()
     """Names of nodes that in many tables stand for a value that is missing: NA, null."""
+    twins: str = ""
+    """Two ways in which one number is written, each a node: '7' and '7.0'."""
     direction_lost: bool = False
     """Whether the file says that its edges have a direction (KONECT's asym), and they were read without."""
 
@@ -88,6 +90,8 @@ amount; line 1 is a header
             names = enumerated(map(repr, self.missing))
             what = f"a node is called {names}" if len(self.missing) == 1 else f"nodes are called {names}"
             parts.append(f"{what}: where that is a missing value, leave those rows out")
+        if self.twins:
+            parts.append(f"{self.twins} are two nodes: write a number one way")
         if self.direction_lost:
             parts.append(self.direction_said)
         if self.unused:
@@ -136,7 +140,7 @@ amount; line 1 is a header
         }  # fmt: skip
         seldom = {
             "bipartite": self.bipartite, "shared": self.shared, "missing": list(self.missing),
-            "direction_lost": self.direction_lost,
+            "twins": self.twins, "direction_lost": self.direction_lost,
         }  # fmt: skip
         return facts | {name: value for name, value in seldom.items() if value}
 
@@ -150,6 +154,7 @@ amount; line 1 is a header
             values["header"] = None if facts["header"] is None else bool(facts["header"])
             values |= {"format": str(facts["format"]), "bipartite": bool(facts.get("bipartite", False))}
             values |= {"shared": int(facts.get("shared", 0)), "direction_lost": bool(facts.get("direction_lost"))}
+            values["twins"] = str(facts.get("twins", ""))
             values["missing"] = tuple(map(str, facts.get("missing", ())))
             reading = Reading(roles, tuple(map(str, facts["passed_over"])), **values)
             str(reading)
@@ -174,7 +179,8 @@ class HyperedgeReading:
     time: str | None = None
     """The column of times, which no hyperedge keeps."""
     files: int = 1
-    undecided: bool = False
+    header: bool = False
+    """Whether line 1 names the roles, as it does in text unless told otherwise."""
 
     def __str__(self) -> str:
         files = f" of {self.files:,} files" if self.files > 1 else ""
@@ -182,13 +188,14 @@ class HyperedgeReading:
         skipped = self.rows - self.edges
         notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
-        return f"{', '.join(self.roles)}; {counts}{notes}{over}"
+        line = "; line 1 is a header" if self.header else ""
+        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
         return {
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
-            "time": self.time, "files": self.files,
+            "time": self.time, "files": self.files, "header": self.header,
         }  # fmt: skip
 
 
@@ -207,6 +214,9 @@ _ALIKE = 3
 """Letters that two words begin with in common where they are of one kind: citing and cited."""
 
 
+_ODD_NUMBER = re.compile(r"0*([0-9]+?)(?:\.0)?", re.ASCII)
+_TRIED = 1000
+"""Names that are looked up for a twin."""
 _MISSING = ("NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
 """What a missing value is called in many tables, and a node in few."""
 
@@ -230,6 +240,29 @@ def missing_names(nodes: Nodes) -> tuple[str, ...]:
         if len(starts):
             found.append(word)
     return tuple(found)
+
+
+def twin_names(nodes: Nodes) -> str:
+    """The first number that two nodes are called by, written as 7 and as 7.0 or 007; "" where there is none.
+
+    >>> twin_names(Nodes.of(["7", "7.0", "x"])), twin_names(Nodes.of(["007", "8"]))
+    ("'7' and '7.0'", '')
+    """
+    if nodes.kind != "text":
+        return ""
+    offsets, letters = nodes.arrays()["offsets"], nodes.arrays()["bytes"]
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    some = lengths > 1
+    odd = np.zeros(len(starts), bool)
+    odd[some] = letters[starts[some]] == ord("0")
+    some = lengths > 2
+    ends = offsets[1:][some]
+    odd[some] |= (letters[ends - 2] == ord(".")) & (letters[ends - 1] == ord("0"))
+    for name in nodes.take(np.flatnonzero(odd)[:_TRIED]):
+        match = _ODD_NUMBER.fullmatch(str(name))
+        if match is not None and match[1] != name and match[1] in nodes:
+            return f"{match[1]!r} and {str(name)!r}"
+    return ""
 
 
 def shared_nodes(names: Sequence[str], nodes: Nodes, u: Sequence[_Column], v: Sequence[_Column]) -> int:

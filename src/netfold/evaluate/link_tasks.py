@@ -14,6 +14,7 @@ from scipy import sparse
 from netfold.data.checks import Ints, check_at_least_one, check_choice, check_counts, is_between, unique_values
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
 from netfold.data.graph import Graph
+from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import ATTRIBUTE_STEPS, baseline_embeddings, pair_scorers
 from netfold.evaluate.classes import percent
@@ -86,6 +87,11 @@ def link_prediction(
     >>> link_prediction(perfect, split, k=[8], hits=[1], baselines=False).figures["precision@8"]
     1.0
     """
+    if not isinstance(split, EdgeSplit):
+        raise InputError(
+            f"{type_in_words(split)} is no split; split = nf.evaluate.split_edges(graph) holds edges out, and the "
+            "model is fitted to split.train"
+        )
     check_counts(k=k, hits=hits, nodes=nodes, per_positive=per_positive)
     check_choice(ISOLATED, isolated=isolated)
     check_unseen(model, split)

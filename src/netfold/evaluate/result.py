@@ -164,7 +164,9 @@ class Result:
 
     def _cell(self, figure: str) -> str:
         spread = self.deviations.get(figure)
-        return _number(self.figures[figure]) + (f" ± {spread:.4f}" if spread is not None else "")
+        return _number(self.figures[figure]) + (
+            f" ± {spread:.4f}" if spread is not None and math.isfinite(spread) else ""
+        )
 
     def _verdict(self) -> list[str]:
         if not self.baselines:
@@ -192,8 +194,8 @@ def embedding_of(model: Any) -> Embedding:
 
 
 def name_of(model: Any) -> str:
-    """What a table calls it: the model's class, or "embedding"."""
-    return type(model).__name__ if hasattr(model, "embedding_") else "embedding"
+    """What a table calls it: the model's class, also of one that was updated (`Evolving`), or "embedding"."""
+    return type(getattr(model, "model", model)).__name__ if hasattr(model, "embedding_") else "embedding"
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> str:

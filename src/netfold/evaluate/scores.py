@@ -14,6 +14,7 @@ from torch import Tensor
 from netfold.data.checks import Ints, check_choice, unique_values
 from netfold.data.edges import neighbor_counts
 from netfold.data.graph import Graph
+from netfold.data.text import counted
 from netfold.errors import InputError
 from netfold.evaluate.result import embedding_of
 from netfold.evaluate.task import SCORES, SCORES_OF_VECTORS, TASKS
@@ -199,7 +200,13 @@ def own_score(model: Any) -> str:
     """
     if embedding_of(model).std is not None:
         return "w2"
-    return "decoder" if hasattr(model, "pair_decoder") else "cosine"
+    return "decoder" if hasattr(model, "pair_decoder") and not _placed(model) else "cosine"
+
+
+def _placed(model: Any) -> int:
+    """How many nodes were placed since the fit, which a decoder does not know."""
+    fitted = getattr(model, "model", model)
+    return 0 if fitted is model else int((embedding_of(fitted).nodes.find(embedding_of(model).nodes) < 0).sum())
 
 
 def chosen_score(task: str, model: Any, score: str | None = None) -> str:
@@ -243,6 +250,11 @@ def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:
     """The model's own scores, which come in the order of the nodes that it was fitted to."""
     if not hasattr(model, "pair_decoder"):
         raise InputError(f"{type(model).__name__} has no decoder; score by dot, cosine or distance")
+    if placed := _placed(model):
+        raise InputError(
+            f"the decoder knows the nodes of the fit alone, and {counted(placed, 'node')} came since; score by cosine, "
+            "dot or distance, or settle or fit again (netfold update --settle, --refit)"
+        )
     nodes = model.embedding_.nodes
     at = nodes.positions(graph.nodes)
     if len(nodes) == graph.n_nodes and np.array_equal(at, np.arange(len(nodes))):

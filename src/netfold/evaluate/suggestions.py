@@ -64,7 +64,8 @@ def suggest(
 
 def suggested_by(model: Any) -> str:
     """The score that pairs are suggested by: the one that the model keeps (`pair_score_`), or else its own."""
-    return getattr(model, "pair_score_", None) or own_score(model)
+    chosen = getattr(model, "pair_score_", None)
+    return own_score(model) if chosen in (None, "decoder") else str(chosen)
 
 
 def _over(nodes: Nodes, graph: Graph) -> Graph:

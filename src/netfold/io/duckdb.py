@@ -175,7 +175,9 @@ class ParquetTable:
         self.integers = types[source] in INTEGERS and types[target] in INTEGERS
         for i in (source, target):
             if types[i] not in INTEGERS and types[i] != "VARCHAR" and not types[i].startswith("ENUM"):
-                raise refusal(path, f"the column {self.names[i]!r} holds {types[i]}; nodes are integers or strings")
+                problem = f"the column {self.names[i]!r} holds {types[i]}; nodes are integers or strings"
+                as_integers = f" (in pandas: frame[{self.names[i]!r}].astype('Int64') makes integers of 1.0)"
+                raise refusal(path, problem + as_integers * types[i].startswith(("DOUBLE", "FLOAT", "DECIMAL")))
         if weight is not None and types[weight] not in _NUMBERS and not types[weight].startswith("DECIMAL"):
             raise refusal(
                 path, f"the column {self.names[weight]!r} holds {types[weight]}; weights are numbers of at least 0"

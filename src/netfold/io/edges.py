@@ -16,7 +16,7 @@ import numpy as np
 from netfold.data.columns import ROLES, Chosen, Roles
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
-from netfold.data.reading import Reading, apart, missing_names, shared_nodes
+from netfold.data.reading import Reading, apart, missing_names, shared_nodes, twin_names
 from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
 from netfold.io.ends import Collected, Ends, IntegerEnds, NotIntegersError, Positions, TextEnds, Weights
@@ -319,6 +319,7 @@ def _graph(
     header = first.names is not None if isinstance(first, EdgeText) else None
     facts: dict[str, Any] = {"header": header, "undecided": first.undecided, "files": len(files)}
     facts |= {"bipartite": bool(bipartite), "shared": shared, "missing": missing_names(nodes)}
+    facts["twins"] = twin_names(nodes)
     facts["direction_lost"] = not directed and any(says_directed(file.path) for file in files)
     reading = Reading.of(first.names, first.roles, first.width, **facts)
     reading = reading.counted(collected.rows, edges, summed=summed, zeros=collected.zeros)

@@ -60,7 +60,8 @@ _UNREAD = {
     "XML": "an XML file, neither GraphML nor GEXF",
     "DIMACS": "a DIMACS file; keep its lines of edges, without the letter before them",
     "HIF": "HIF json, which holds hyperedges; nf.read_hif reads it",
-    "JSON": "a JSON file without nodes and links; networkx.node_link_data writes such",
+    "JSON": "a JSON file without nodes and links, as networkx.node_link_data writes them; a list of edges is a table: "
+    "nf.Graph.of(pandas.read_json(...)) reads it",
 }
 
 

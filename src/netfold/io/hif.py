@@ -145,7 +145,8 @@ def _json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as e:
         raise refusal(path, f"this is not json ({str(e).splitlines()[0]}); HIF is") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("incidences"), list):
-        raise refusal(path, 'this is not HIF: there is no list of "incidences"')
+        problem = 'this is neither HIF (there is no list of "incidences") nor node-link JSON'
+        raise refusal(path, f"{problem}; a list of edges is a table: nf.Graph.of(pandas.read_json(...)) reads it")
     return whole
 
 

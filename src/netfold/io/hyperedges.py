@@ -384,6 +384,8 @@ def read_hyperedges(
     nodes = {name: TypeNodes() for file in files for name in file.types}
     codes = [file.read(nodes) for file in files]
     hypergraph = _assembled(files, codes, nodes, skip_loops)
+    named = header and any(isinstance(file, TextFile) for file in files)
+    object.__setattr__(hypergraph, "reading", _reading(files, sum(map(len, codes)), hypergraph.n_edges, header=named))
     _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {hypergraph.reading}"))
     return hypergraph
 
@@ -407,17 +409,16 @@ def _assembled(
     if not any(map(len, kinds)):
         raise refusal(files[0].path, "every hyperedge names a node twice, so that none is left")
     node_types = np.repeat(np.arange(len(counts)), counts)
-    hypergraph = Hypergraph.from_kinds(kinds, nodes=nodes, node_types=node_types, types=tuple(done))
-    object.__setattr__(hypergraph, "reading", _reading(files, sum(map(len, codes)), hypergraph.n_edges))
-    return hypergraph
+    return Hypergraph.from_kinds(kinds, nodes=nodes, node_types=node_types, types=tuple(done))
 
 
-def _reading(files: Sequence[HyperedgeFile], rows: int, edges: int) -> HyperedgeReading:
+def _reading(files: Sequence[HyperedgeFile], rows: int, edges: int, *, header: bool) -> HyperedgeReading:
     roles = [r if r == t else f"{r}:{t}" for file in files for r, t in zip(file.roles, file.types, strict=True)]
     over = [name for file in files if len(file.names) > len(file.roles) for name in file.names
             if name not in file.read_names]  # fmt: skip
     time = next((file.time for file in files if file.time is not None and file.time in over), None)
-    return HyperedgeReading(tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(over)), rows, edges, time, len(files))
+    parts = tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(over))
+    return HyperedgeReading(*parts, rows, edges, time, len(files), header=header)
 
 
 def _without_loops(file: HyperedgeFile, rows: Ints, skip: bool) -> Ints:

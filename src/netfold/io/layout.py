@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from netfold.data.columns import Chosen, Roles, edge_roles, header_verdict, occurs_again, tuple_columns
+from netfold.data.columns import ONE_COLUMN, Chosen, Roles, edge_roles, header_verdict, occurs_again, tuple_columns
 from netfold.errors import InputError
 from netfold.io.fields import Layout
 from netfold.io.formats import format_of
@@ -34,6 +34,8 @@ _LOOK_AGAIN = 10_000
 
 _DELIMITERS = (b"\t", b";", b",", b" ")
 """In this order: fields that tabs separate may hold blanks, and those that semicolons do may hold decimal commas."""
+_SEPARATORS = "|:^~"
+"""What separates the columns of some tables, and is never guessed."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,13 @@ def layout_of(
     table = table_of(path, kind, delimiter, header, chosen.names)
     if table is None:
         raise refusal(path, "there are no edges, only comments or blank lines; it should hold one edge per line")
+    if table.width < 2:
+        cell = table.names[0] if table.names else table.rows[0][0]
+        mark = next((mark for mark in _SEPARATORS if mark in cell), None)
+        which = "what else does" if mark is None else f"that {mark!r} does"
+        how = f"delimiter={mark or '|'!r}, --delimiter '{mark or '|'}'"
+        usual = "that tabs, commas, semicolons or blanks separate"
+        raise refusal(path, f"{ONE_COLUMN} {usual}; say {which} ({how})", table.line)
     try:
         roles = edge_roles(table.names, table.rows, table.width, chosen, weighted)
     except ValueError as e:

@@ -233,7 +233,8 @@ def _split_quoted(row: bytes, delimiter: bytes) -> list[bytes]:
         match = pattern.match(row, at)
         if match is None:
             raise ValueError(
-                "a quote is opened and not closed where the field ends; close it, or write two quotes for one"
+                "a quote is opened and not closed where the field ends (no field has several lines); close it, or "
+                "write two quotes for one"
             )
         quoted, plain, more, at = match[1], match[2], bool(match[3]), match.end()
         fields.append(plain.strip(BLANK) if quoted is None else quoted.replace(b'""', b'"'))

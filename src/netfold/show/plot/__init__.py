@@ -19,13 +19,14 @@ from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.interop import edges_once
-from netfold.data.text import as_typed, printable, type_in_words
+from netfold.data.text import as_typed, counted, printable, type_in_words
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.io.formats import write_gexf
 from netfold.show.plot.kinds import REST, Kinds, Range, by_attribute, by_core, by_degree, caption, heading, named
 from netfold.show.plot.projection import (
     as_compared,
+    bulk,
     check_uncertainty,
     draw_ellipses,
     imported,
@@ -96,6 +97,7 @@ def map(
         draw_ellipses(axes, points, principal_axes(seen), embedding, kinds, deviations, rows)
     draw_points(axes, points, kinds)
     write_around(axes, heading(model, embedding, deviations) if title is None else title, kinds)
+    rows = _leave_out_far(figure, axes, points, rows) if isinstance(names, int) else rows
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it as well
         write_names(figure, axes, points, [(row, caption(embedding.nodes[row], typed=typed)) for row in rows])
@@ -230,6 +232,30 @@ def _frame(axes: Any, names: tuple[str, str]) -> None:
     axes.set_ylabel(names[1], color="#666666", fontsize=11)
     axes.margins(0.06)
     axes.set_aspect("equal", adjustable="datalim")  # a distance looks the same whichever way it goes
+
+
+def _leave_out_far(figure: Any, axes: Any, points: Floats, rows: Sequence[int]) -> list[int]:
+    """Where a few points far off would press all others into a heap, show the others, and say how many are outside.
+
+    The rows that are named and still seen.
+    """
+    low, high = bulk(points)
+    if not ((high - low) < _CROWDED * np.ptp(points, axis=0)).any():
+        return list(rows)
+    figure.canvas.draw()  # fixes how wide and high the panel is: a distance is to look the same whichever way it goes
+    box = axes.get_window_extent()
+    half = np.array([box.width, box.height]) * max((high - low) / [box.width, box.height]) * 0.53
+    middle = (low + high) / 2
+    low, high = middle - half, middle + half
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    seen = ((points >= low) & (points <= high)).all(axis=1)
+    if (outside := int((~seen).sum())) > 0:
+        axes.set_xlabel(f"{axes.get_xlabel()}; {counted(outside, 'node')} far off, outside the picture")
+    return [row for row in rows if seen[row]]
+
+
+_CROWDED = 0.5
+"""A picture of all is changed where most nodes have less than this share of its width or height."""
 
 
 def draw_edges(axes: Any, points: Floats, embedding: Embedding, graph: Graph) -> None:

@@ -38,7 +38,7 @@ def named(embedding: Embedding, names: int | Iterable[Any], graph: Graph | Hyper
 
 def heading(model: Any, embedding: Embedding, deviations: float = 0) -> str:
     """What is drawn, for a picture without a title of its own."""
-    made_by = "" if model is embedding else f"{type(model).__name__} of "
+    made_by = "" if model is embedding else f"{type(getattr(model, 'model', model)).__name__} of "
     around = f", ellipses of {deviations:g} standard deviation{'s' * (deviations != 1)}" if deviations else ""
     return f"{made_by}{counted(len(embedding), 'node')} in {counted(embedding.dim, 'dimension')}{around}"
 

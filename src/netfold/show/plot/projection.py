@@ -109,6 +109,17 @@ def as_compared(embedding: Embedding, method: str) -> Floats:
     return points / np.where(lengths > 0, lengths, 1.0)
 
 
+def bulk(points: Floats) -> Floats:
+    """Two corners (2 x 2) of what nine tenths of some points need, and half as much around them, where points are.
+
+    >>> bulk(np.array([[x, x] for x in range(40)] + [[1000, 5]])).tolist()
+    [[0.0, 0.0], [56.0, 39.0]]
+    """
+    low, high = np.quantile(points, [0.05, 0.95], axis=0)
+    room = 0.5 * max(float((high - low).max()), 1e-9)
+    return np.stack([np.maximum(low - room, points.min(axis=0)), np.minimum(high + room, points.max(axis=0))])
+
+
 def principal_axes(vectors: npt.NDArray[Any]) -> Floats:
     """V (dim x 2), the two leading eigenvectors of XᵀX, X the centred vectors: what `project` by PCA multiplies with.
 

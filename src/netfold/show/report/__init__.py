@@ -24,7 +24,7 @@ from netfold.data.checks import check_choice
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
-from netfold.data.text import counted, printable
+from netfold.data.text import counted, printable, type_in_words
 from netfold.errors import InputError, renamed
 from netfold.io.files import check_writable, staged_file
 from netfold.show.report.document import Blocks, html_page
@@ -56,8 +56,11 @@ class Sheet:
         if self.data is not None and not isinstance(self.data, Hypergraph):
             object.__setattr__(self, "data", Graph.of(self.data))
         if self.data is not None and (self.data.nodes.find(self.embedding.nodes) < 0).all():
-            example, other = self.embedding.nodes[0], self.data.nodes[:1]
-            raise InputError(f"{self.name} and its data have no node in common: {example!r} is none of {other}...")
+            example, other = self.embedding.nodes[0], self.data.nodes[0] if len(self.data.nodes) else "none"
+            raise InputError(
+                f"{self.name} and the data have no node in common: one has {example!r}, the other {other!r}; give the "
+                "edges that it was fitted to"
+            )
 
     @property
     def embedding(self) -> Embedding:
@@ -137,7 +140,12 @@ _IN_CELL = 100_000
 
 
 def _checked(sheets: Iterable[Sheet], method: str) -> list[Sheet]:
-    listed = list(sheets)
+    listed = list(sheets) if isinstance(sheets, Iterable) else [sheets]
+    odd = next((sheet for sheet in listed if not isinstance(sheet, Sheet)), None)
+    if odd is not None:
+        raise InputError(
+            f"a report has sheets, and {type_in_words(odd)} is none; give [nf.report.Sheet(name, model, graph)]"
+        )
     if not listed:
         raise InputError("no model is given to report on; give one Sheet or more")
     names = [sheet.name for sheet in listed]
