@@ -176,7 +176,7 @@ def _merge(folder: Path, files: tuple[str, ...], *, as_json: bool) -> None:
 def _run(folder: Path, name: str, how: Run, *, recording: bool, baselines: bool, as_json: bool) -> None:
     from netfold.studies import reproduce as published
 
-    table = published.table_named(folder, name)
+    table = published.table_named(folder, name).usual()
     result = published.with_baselines(table, how) if baselines else published.run(table, how)
     if recording:
         published.record(table, result)

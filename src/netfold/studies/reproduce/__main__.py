@@ -47,13 +47,13 @@ def run_table(arguments: list[str] | None = None) -> int:
 def _table(asked: argparse.Namespace) -> Table:
     """The table, or those of its rows that are named."""
     table = table_named(folder_of_tables(asked.tables), asked.name)
-    known = [row.name for row in table.rows]
+    known, usual = [row.name for row in table.rows], [row.name for row in table.usual().rows]
     unknown = next((name for name in asked.row or () if name not in known), None)
     if unknown is not None:
         raise InputError(f"{table.name} has no row {unknown!r}; it has {', '.join(known)}")
     if asked.quick and asked.record is not None:
         raise InputError("--quick is not worth recording; leave out --quick or --record")
-    return dataclasses.replace(table, rows=tuple(row for row in table.rows if row.name in (asked.row or known)))
+    return dataclasses.replace(table, rows=tuple(row for row in table.rows if row.name in (asked.row or usual)))
 
 
 def _say(line: str) -> None:

@@ -60,9 +60,13 @@ def lines(table: Table, row: Row, recorded: RecordedRow | None, seeds: int | Non
                 ours=_cell(mean.get(figure)) or "-",
                 spread=f" ± {number(sd[figure])}" if figure in sd else "",
                 target=f"{'≤' if smaller else '≥'} {number(row.target[figure])}" if figure in row.target else "",
-                verdict=str(judged.get(figure, "not run yet" if recorded is None else "not measured")),
+                verdict=str(judged.get(figure, _unmeasured(row) if recorded is None else "not measured")),
                 baselines=tuple(f"{number(x)} ({_called(recorded, name, figure)})" for name, x in cheap),
             )
+
+
+def _unmeasured(row: Row) -> str:
+    return "not run here" if row.not_run else "not run yet"
 
 
 def _called(recorded: RecordedRow | None, name: str, figure: str) -> str:
@@ -121,10 +125,10 @@ def last_verdict(table: Table) -> str:
         return "not run yet"
     if any(x is None and name in table.recorded.rows for name, x in recorded.items()):
         return "set otherwise since it was run"
-    new = sum(x is None for x in recorded.values())
+    new = Counter(_unmeasured(row) for row in table.rows if recorded[row.name] is None)
     rows = [(row, x) for row in table.rows if (x := recorded[row.name]) is not None]
     said = summary(v for row, x in rows for v in verdicts(table, row, x).values())
-    return said + (f"; {new} row{'s' if new > 1 else ''} not run yet" if new else "")
+    return "; ".join([said, *(f"{n} row{'s' if n > 1 else ''} {what}" for what, n in sorted(new.items(), reverse=True))])
 
 
 def _place(paper: str) -> int:
@@ -190,7 +194,7 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     ours = _beside_ways(table, row, recorded)
     cheap = ranked_baselines(ours, figure, smaller=smaller)
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
-    seeds = len(ours.seeds.get(figure, ())) or (len(table.recorded.seeds) if table.recorded else 0)
+    seeds = table.seeds_of(ours, figure)
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
     counted = any(COST in cells for cells in ours.baselines.values())
     older = "" if ours.baseline_seeds or counted or row.base else "*"
@@ -263,7 +267,8 @@ def _settings(table: Table) -> str:
         scored = "".join(f"; {name} {_words(value)}" for name, value in row.task.items())
         guess = f" Guessed, as the paper is silent: {row.guess}." if row.guess else ""
         of = f" of {row.base}" if row.base else ""
-        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}{_trained(table.recorded_for(row))}")
+        left_out = f" Not run here: {row.not_run}." if row.not_run and table.recorded_for(row) is None else ""
+        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}{_trained(table.recorded_for(row))}{left_out}")
     return "\n".join(said) + "\n"
 
 

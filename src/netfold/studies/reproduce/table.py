@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -144,6 +145,8 @@ class Row:
     """What the paper does not say, and what was chosen."""
     base: str = ""
     """The base that new nodes are added to; `model` may then be one of the ways of `new_nodes`."""
+    not_run: str = ""
+    """Why it is left out of runs of the whole table, such as what it would cost; `--row` runs it all the same."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,16 @@ class Table:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
         text = json.dumps([data, task, *of], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def usual(self) -> Table:
+        """The table without the rows that say why they are not run."""
+        return dataclasses.replace(self, rows=tuple(row for row in self.rows if not row.not_run))
+
+    def seeds_of(self, measured: RecordedRow, figure: str) -> int:
+        """Of how many seeds a recorded figure is: one has no deviation; where values were not kept, the table's."""
+        if figure not in measured.sd:
+            return 1
+        return len(measured.seeds.get(figure, ())) or (len(self.recorded.seeds) if self.recorded else 1)
 
     def recorded_for(self, row: Row) -> RecordedRow | None:
         """What was recorded for a row as it is set now."""
