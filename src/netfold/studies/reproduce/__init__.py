@@ -47,13 +47,14 @@ from netfold.studies.reproduce.table import (
     Verdict,
     verdict,
     verdicts,
+    with_cheap_rows,
 )
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "baselines_alone", "folder_of_tables", "is_installed",
     "joined_runs", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables",
-    "record", "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps",
-    "with_recorded", "write_page", "write_run",
+    "record", "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines",
+    "with_cheap_rows", "with_gaps", "with_recorded", "write_page", "write_run",
 ]  # fmt: skip
 
 _MeasuredRows = Mapping[tuple[int, str], Measured]
@@ -323,8 +324,8 @@ def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> Record
 def merged(table: Table, run: Recorded) -> Recorded:
     """What was recorded with the rows of another run in the place of their own; rows that it has not stay.
 
-    A run of all rows (but those that are not run) takes the place of what was recorded. Refused is a row that the table has not, or has set
-    otherwise.
+    A run of all rows, but those that are not run, takes the place of what was recorded. Refused is a row that the table
+    has not, or has set otherwise.
     """
     by_name = {row.name: row for row in table.rows}
     for name, recorded in run.rows.items():

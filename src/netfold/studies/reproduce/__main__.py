@@ -12,7 +12,17 @@ from pathlib import Path
 
 from netfold.errors import InputError, TrainingError
 from netfold.io.files import check_writable
-from netfold.studies.reproduce import Run, Table, baselines_alone, folder_of_tables, lines, run, table_named, write_run
+from netfold.studies.reproduce import (
+    Run,
+    Table,
+    baselines_alone,
+    folder_of_tables,
+    lines,
+    run,
+    table_named,
+    with_cheap_rows,
+    write_run,
+)
 
 __all__ = ["run_table"]
 
@@ -37,7 +47,7 @@ def run_table(arguments: list[str] | None = None) -> int:
         _say(f"netfold: {e}")
         return 1
     for row in table.rows:
-        for x in lines(table, row, result.rows[row.name], len(result.seeds)):
+        for x in lines(table, row, with_cheap_rows(table, row, result.rows), len(result.seeds)):
             print(f"{x.row}  {x.figure}  paper {x.paper or '-'}  ours {x.ours}{x.spread}  {x.verdict}")
     if asked.record is not None:
         write_run(table, result, Path(asked.record))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from netfold.evaluate.task import task_named
 from netfold.io.files import staged_file
 from netfold.studies.reproduce.table import (
     CHEAP_MODELS,
-    CHEAP_WAYS,
     COST,
     WAYS,
     Base,
@@ -24,6 +23,7 @@ from netfold.studies.reproduce.table import (
     ranked_baselines,
     summary,
     verdicts,
+    with_cheap_rows,
 )
 
 __all__ = ["PAPERS", "Line", "last_verdict", "lines", "page", "write_page"]
@@ -126,9 +126,12 @@ def last_verdict(table: Table) -> str:
     if any(x is None and name in table.recorded.rows for name, x in recorded.items()):
         return "set otherwise since it was run"
     new = Counter(_unmeasured(row) for row in table.rows if recorded[row.name] is None)
-    rows = [(row, x) for row in table.rows if (x := recorded[row.name]) is not None]
+    known = {name: x for name, x in recorded.items() if x is not None}
+    rows = [(row, with_cheap_rows(table, row, known)) for row in table.rows if row.name in known]
     said = summary(v for row, x in rows for v in verdicts(table, row, x).values())
-    return "; ".join([said, *(f"{n} row{'s' if n > 1 else ''} {what}" for what, n in sorted(new.items(), reverse=True))])
+    return "; ".join(
+        [said, *(f"{n} row{'s' if n > 1 else ''} {what}" for what, n in sorted(new.items(), reverse=True))]
+    )
 
 
 def _place(paper: str) -> int:
@@ -191,7 +194,7 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     smaller = table.smaller(figure)
     rows = [row for row in rows if _PRINTED not in row.name] or rows
     row = max(rows, key=lambda row: (-1 if smaller else 1) * recorded[row.name].mean[figure])
-    ours = _beside_ways(table, row, recorded)
+    ours = with_cheap_rows(table, row, recorded)
     cheap = ranked_baselines(ours, figure, smaller=smaller)
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
     seeds = table.seeds_of(ours, figure)
@@ -206,20 +209,6 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
         _seconds(ours.baselines[cheap[0][0]].get(COST)) if cheap else "",
         f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
     ]
-
-
-def _beside_ways(table: Table, row: Row, recorded: Mapping[str, RecordedRow]) -> RecordedRow:
-    """What was recorded of a row with those rows as baselines that are cheap: ways of the same base to place new nodes,
-    and models that are computed and not trained."""
-    ours = recorded[row.name]
-    ways = [x for x in table.rows if row.base and x.base == row.base and x.model in CHEAP_WAYS and x.name in recorded]
-    cheap = {x.model: recorded[x.name] for x in ways}
-    cheap |= {x.name: recorded[x.name] for x in table.rows if x.model in CHEAP_MODELS and x.name in recorded}
-    return replace(
-        ours,
-        baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
-        baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
-    )
 
 
 def _seconds(x: float | None) -> str:
@@ -249,14 +238,15 @@ def _section(table: Table) -> str:
 def _ours(table: Table) -> list[str]:
     if not table.rows or (table.recorded is None and table.status):
         return []
-    rows = [cells for row in table.rows for cells in _figures(table, row)]
+    known = {row.name: x for row in table.rows if (x := table.recorded_for(row)) is not None}
+    rows = [cells for row in table.rows for cells in _figures(table, row, known)]
     paragraphs = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
     paragraphs += [_settings(table)]
     return paragraphs + ([_how(table.recorded)] if table.recorded else [])
 
 
-def _figures(table: Table, row: Row) -> Iterable[list[str]]:
-    for x in lines(table, row, table.recorded_for(row)):
+def _figures(table: Table, row: Row, known: Mapping[str, RecordedRow]) -> Iterable[list[str]]:
+    for x in lines(table, row, with_cheap_rows(table, row, known) if row.name in known else None):
         ours = x.ours if x.ours == "-" else f"**{x.ours}**{x.spread}"
         yield [x.row, x.figure, x.paper, ours, x.baselines[0] if x.baselines else "", x.target, x.verdict]
 

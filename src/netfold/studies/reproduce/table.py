@@ -44,6 +44,7 @@ __all__ = [
     "summary",
     "verdict",
     "verdicts",
+    "with_cheap_rows",
 ]
 
 
@@ -418,6 +419,22 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
         for figure in table.figures
         if figure in measured.mean
     }
+
+
+def with_cheap_rows(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> RecordedRow:
+    """What was recorded of a row, by the names of all rows, with those rows as baselines that are cheap: ways of the
+    same base to place new nodes, and models that are computed and not trained. Those themselves stay as they are."""
+    ours = rows[row.name]
+    if row.model in (*CHEAP_MODELS, *WAYS):
+        return ours
+    known = [x for x in table.rows if x.name in rows]
+    cheap = {x.model: rows[x.name] for x in known if row.base and x.base == row.base and x.model in CHEAP_WAYS}
+    cheap |= {x.name: rows[x.name] for x in known if x.model in CHEAP_MODELS}
+    return dataclasses.replace(
+        ours,
+        baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
+        baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
+    )
 
 
 def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
