@@ -221,6 +221,10 @@ def test_rows_of_cheap_models_are_what_others_have_to_beat(tiny: reproduce.Table
     page = reproduce.page([dataclasses.replace(table, recorded=dataclasses.replace(known.recorded, rows=rows))])
     line = next(x for x in page.splitlines() if x.startswith("| [tiny]"))
     assert "roles of heat: 0.9900" in line and "the cheap one" in line
+    row = next(x for x in page.splitlines() if x.startswith("| vectors | MAP"))
+    assert "0.9900 (roles of heat)" in row and "a baseline wins: roles of heat" in row
+    own = next(x for x in page.splitlines() if x.startswith("| roles of heat | MAP"))
+    assert "(roles of heat)" not in own and "a baseline" not in own
 
 
 def test_a_row_that_is_not_run_says_why_and_is_left_out(tiny: reproduce.Table, tmp_path: Path) -> None:
