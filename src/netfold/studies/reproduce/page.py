@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -201,14 +202,21 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
     counted = any(COST in cells for cells in ours.baselines.values())
     older = "" if ours.baseline_seeds or counted or row.base else "*"
+    own, rival = _told_apart(ours.mean[figure], cheap[0][1] if cheap else math.nan)
     return [
         f"[{table.name}](#{table.name}){words}: {figure}",
-        f"{row.name}: {number(ours.mean[figure])}{spread}",
+        f"{row.name}: {own}{spread}",
         _cost(table, ours),
-        f"{cheap[0][0]}: {number(cheap[0][1])}{older}" if cheap else "none was measured",
+        f"{cheap[0][0]}: {rival}{older}" if cheap else "none was measured",
         _seconds(ours.baselines[cheap[0][0]].get(COST)) if cheap else "",
         f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
     ]
+
+
+def _told_apart(ours: float, theirs: float) -> tuple[str, str]:
+    """Both as tables show them, and with all recorded digits where they would look alike."""
+    alike = number(ours) == number(theirs)
+    return (f"{ours:.6g}", f"{theirs:.6g}") if alike else (number(ours), number(theirs))
 
 
 def _seconds(x: float | None) -> str:
