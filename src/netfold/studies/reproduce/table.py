@@ -469,6 +469,7 @@ def summary(all_of_them: Iterable[Verdict]) -> str:
     parts += [f"at least the paper in {sum(papers)} of {len(papers)} figures"] if papers else []
     parts += [f"a baseline wins {len(lost)} of {len(listed)} figures"] if lost else []
     parts += [f"a baseline is level in {len(level)}"] if level else []
+    parts += ["no baseline wins"] if any(x.rival for x in listed) and not (lost or level) else []
     return "; ".join(parts) or "nothing to compare with"
 
 
