@@ -97,7 +97,8 @@ protocol; where it wins, the verdict says so. [Evaluating honestly](evaluating.m
 A verdict is by two standard errors over the seeds (of the paired differences, where the values of each seed were kept;
 rows of before that have the errors of both apart, or of ours alone): *above*, *level* or *below*. With fewer than five
 seeds it is provisional, and with one it compares two numbers. Of a decline under noise a baseline wins only if its AUC
-without noise is at least ours, as what knows little loses little.
+without noise is at least ours, as what knows little loses little. Of a row "not run here" the reason stands below its
+table; "not run yet" has none but time.
 """
 
 
