@@ -15,7 +15,17 @@ from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
 from netfold.studies.compare import readable
-from netfold.studies.reproduce import Run, joined_runs, merged, read_run, read_table, record, run, with_baselines
+from netfold.studies.reproduce import (
+    Run,
+    joined_runs,
+    merged,
+    read_run,
+    read_table,
+    record,
+    run,
+    with_baselines,
+    with_cheap_rows,
+)
 from netfold.studies.reproduce.__main__ import run_table
 from netfold.studies.reproduce.table import COST
 from published_tables import DECODER, without_cost
@@ -223,6 +233,10 @@ def test_rows_of_cheap_models_are_what_others_have_to_beat(tiny: reproduce.Table
     assert "roles of heat: 0.9900" in line and "the cheap one" in line
     row = next(x for x in page.splitlines() if x.startswith("| vectors | MAP"))
     assert "0.9900 (roles of heat)" in row and "a baseline wins: roles of heat" in row
+    elsewhere = dataclasses.replace(cheap, task={"k": [10]})
+    rows[cheap.name] = dataclasses.replace(better, settings=table.settings(elsewhere))
+    asked = dataclasses.replace(table, rows=(*known.rows, elsewhere))
+    assert cheap.name not in with_cheap_rows(asked, known.rows[0], rows).baselines  # another protocol
     own = next(x for x in page.splitlines() if x.startswith("| roles of heat | MAP"))
     assert "(roles of heat)" not in own and "a baseline" not in own
 

@@ -166,7 +166,8 @@ def _front(tables: Sequence[Table]) -> list[str]:
 
 The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
 and {wins["level"]} are level; {few} of these verdicts are of fewer than five seeds, and provisional. Rows "as printed"
-are the papers' models, and not among ours here. Costs are seconds of the processor: of ours what a fit took (≤: what a
+are the papers' models, and not among ours here; models that are computed and not trained (Spectral, GraphWave,
+DegreeFeatures) are among the cheap. Costs are seconds of the processor: of ours what a fit took (≤: what a
 row took of a run; where a GPU helped, what the processor did), of a cheap method what it took to make and to measure
 it; where that was not counted, about one second, or up to thirty for one that follows walks from every node
 (personalised PageRank, Katz, paths of three). Where cheap methods are marked with an asterisk, they were recorded

@@ -66,7 +66,7 @@ GAP = " gap closed"
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 CHEAP_WAYS = (FLOOR, "LabelProp")
-CHEAP_MODELS = ("degreefeatures", "graphwave")
+CHEAP_MODELS = ("degreefeatures", "graphwave", "spectral")
 """Models whose rows are what others have to beat: they are computed, not trained."""
 WAYS = (*CHEAP_WAYS, "MRG", OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, a regression, the base's own, and the base
@@ -429,12 +429,18 @@ def with_cheap_rows(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> 
         return ours
     known = [x for x in table.rows if x.name in rows]
     cheap = {x.model: rows[x.name] for x in known if row.base and x.base == row.base and x.model in CHEAP_WAYS}
-    cheap |= {x.name: rows[x.name] for x in known if x.model in CHEAP_MODELS}
+    cheap |= {x.name: rows[x.name] for x in known if x.model in CHEAP_MODELS and _asked_alike(row, x)}
     return dataclasses.replace(
         ours,
         baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
         baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
     )
+
+
+def _asked_alike(one: Row, other: Row) -> bool:
+    """Whether two rows of a table have the same protocol, but for how pairs are scored."""
+    tasks = [{name: x for name, x in row.task.items() if name != "score"} for row in (one, other)]
+    return one.base == other.base and tasks[0] == tasks[1]
 
 
 def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
