@@ -264,7 +264,7 @@ def test_a_row_that_is_not_run_says_why_and_is_left_out(tiny: reproduce.Table, t
     named = _file(known, tmp_path / "there" / "n.toml", "--seed", "4", "--row", "vectors")
     succeed("reproduce", "--merge", named, "--tables", tiny.path.parent)
     page = reproduce.page([read_table(tiny.path)])
-    assert "Not run here" not in page and "not run here" not in page and "(1 seed)" in page
+    assert "Not run here" not in page and "| not run here |" not in page and "(1 seed)" in page
     with pytest.raises(InputError, match="every row says not_run"):
         reproduce.parsing.parse(
             tiny.path, tiny.path.read_text().replace('score = "decoder" }', 'score = "decoder" }\n' + line)
