@@ -15,7 +15,17 @@ from command import refuse, succeed
 from netfold.errors import InputError
 from netfold.studies import reproduce
 from netfold.studies.compare import readable
-from netfold.studies.reproduce import Run, joined_runs, merged, read_run, read_table, record, run, with_baselines
+from netfold.studies.reproduce import (
+    Run,
+    joined_runs,
+    merged,
+    read_run,
+    read_table,
+    record,
+    run,
+    with_baselines,
+    with_cheap_rows,
+)
 from netfold.studies.reproduce.__main__ import run_table
 from netfold.studies.reproduce.table import COST
 from published_tables import DECODER, without_cost
@@ -221,3 +231,53 @@ def test_rows_of_cheap_models_are_what_others_have_to_beat(tiny: reproduce.Table
     page = reproduce.page([dataclasses.replace(table, recorded=dataclasses.replace(known.recorded, rows=rows))])
     line = next(x for x in page.splitlines() if x.startswith("| [tiny]"))
     assert "roles of heat: 0.9900" in line and "the cheap one" in line
+    row = next(x for x in page.splitlines() if x.startswith("| vectors | MAP"))
+    assert "0.9900 (roles of heat)" in row and "a baseline wins: roles of heat" in row
+    elsewhere = dataclasses.replace(cheap, task={"k": [10]})
+    rows[cheap.name] = dataclasses.replace(better, settings=table.settings(elsewhere))
+    asked = dataclasses.replace(table, rows=(*known.rows, elsewhere))
+    assert cheap.name not in with_cheap_rows(asked, known.rows[0], rows).baselines  # another protocol
+    own = next(x for x in page.splitlines() if x.startswith("| roles of heat | MAP"))
+    assert "(roles of heat)" not in own and "a baseline" not in own
+
+
+def test_a_row_that_is_not_run_says_why_and_is_left_out(tiny: reproduce.Table, tmp_path: Path) -> None:
+    """Of the whole table's runs; a run that names it takes the reason from the page."""
+    text = tiny.path.read_text()
+    line = 'not_run = "an epoch takes 9 CPU-s, and the protocol needs 3,000"\n'
+    tiny.path.write_text(text.replace('guess = "nearly all"\n', 'guess = "nearly all"\n' + line))
+    table = read_table(tiny.path)
+    assert [row.name for row in table.usual().rows] == [DECODER]
+    assert table.settings(table.rows[0]) == tiny.settings(tiny.rows[0])
+    (tmp_path / "there").mkdir()
+    succeed("reproduce", "tiny", "--seeds", "2", "--record", "--tables", tiny.path.parent)
+    known = read_table(tiny.path)
+    assert known.recorded is not None and list(known.recorded.rows) == [DECODER]
+    page = reproduce.page([known])
+    assert "| vectors | MAP | 0.5000 | - |  | ≥ 0.0100 | not run here |" in page
+    assert "nearly all. Not run here: an epoch takes 9 CPU-s, and the protocol needs 3,000." in page
+    assert reproduce.last_verdict(known).endswith("; 1 row not run here")
+    usual = _file(known, tmp_path / "there" / "u.toml", "--seed", "4")
+    succeed("reproduce", "--merge", usual, "--tables", tiny.path.parent)
+    now = read_table(tiny.path).recorded
+    assert now is not None and now.seeds == (4,) and not now.rows[DECODER].run  # all that is run is the whole table
+    named = _file(known, tmp_path / "there" / "n.toml", "--seed", "4", "--row", "vectors")
+    succeed("reproduce", "--merge", named, "--tables", tiny.path.parent)
+    page = reproduce.page([read_table(tiny.path)])
+    assert "Not run here" not in page and "| not run here |" not in page and "(1 seed)" in page
+    with pytest.raises(InputError, match="every row says not_run"):
+        reproduce.parsing.parse(
+            tiny.path, tiny.path.read_text().replace('score = "decoder" }', 'score = "decoder" }\n' + line)
+        )
+
+
+def test_a_row_of_one_seed_is_said_to_be_of_one(tiny: reproduce.Table, tmp_path: Path) -> None:
+    """Though the other rows of its table have more."""
+    record(tiny, run(tiny, Run(seeds=(0, 1, 2, 3, 4))))
+    (tmp_path / "there").mkdir()
+    for name in ("vectors", DECODER):
+        file = _file(tiny, tmp_path / "there" / "x.toml", "--seed", "0", "--row", name)
+        succeed("reproduce", "--merge", file, "--tables", tiny.path.parent)
+    known = read_table(tiny.path)
+    assert known.recorded is not None and len(known.recorded.seeds) == 5
+    assert "(1 seed)" in next(x for x in reproduce.page([known]).splitlines() if x.startswith("| [tiny]"))

@@ -87,6 +87,7 @@ def test_many_verdicts_in_a_few_words() -> None:
         "1 of 2 targets reached; at least the paper in 1 of 2 figures; a baseline wins 1 of 3 figures"
     )
     assert summary([]) == "nothing to compare with"
+    assert summary([verdict(2, baselines={"x": 1}), verdict(1)]) == "no baseline wins"
 
 
 def test_numbers_keep_their_digits() -> None:

@@ -176,7 +176,7 @@ def _merge(folder: Path, files: tuple[str, ...], *, as_json: bool) -> None:
 def _run(folder: Path, name: str, how: Run, *, recording: bool, baselines: bool, as_json: bool) -> None:
     from netfold.studies import reproduce as published
 
-    table = published.table_named(folder, name)
+    table = published.table_named(folder, name).usual()
     result = published.with_baselines(table, how) if baselines else published.run(table, how)
     if recording:
         published.record(table, result)
@@ -186,9 +186,10 @@ def _run(folder: Path, name: str, how: Run, *, recording: bool, baselines: bool,
 
 
 def _verdicts(table: Table, result: Recorded) -> dict[str, dict[str, str]]:
-    from netfold.studies.reproduce import verdicts
+    from netfold.studies.reproduce import verdicts, with_cheap_rows
 
-    return {r.name: _in_words(verdicts(table, r, result.rows[r.name], len(result.seeds))) for r in table.rows}
+    beside = {r.name: with_cheap_rows(table, r, result.rows) for r in table.rows}
+    return {r.name: _in_words(verdicts(table, r, beside[r.name], len(result.seeds))) for r in table.rows}
 
 
 def _in_words(judged: Mapping[str, Verdict]) -> dict[str, str]:
@@ -196,13 +197,13 @@ def _in_words(judged: Mapping[str, Verdict]) -> dict[str, str]:
 
 
 def _as_text(table: Table, result: Recorded, *, quick: bool) -> str:
-    from netfold.studies.reproduce import lines
+    from netfold.studies.reproduce import lines, with_cheap_rows
 
     head = ["row", "figure", "paper", "ours", "target", "verdict", "baselines"]
     rows = [
         [x.row, x.figure, x.paper, x.ours + x.spread, x.target, x.verdict, ", ".join(x.baselines)]
         for row in table.rows
-        for x in lines(table, row, result.rows[row.name], len(result.seeds))
+        for x in lines(table, row, with_cheap_rows(table, row, result.rows), len(result.seeds))
     ]
     short = "  (--quick: less than the table asks for)" if quick else ""
     seeds = ", ".join(map(str, result.seeds))

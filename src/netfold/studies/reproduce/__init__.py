@@ -47,13 +47,14 @@ from netfold.studies.reproduce.table import (
     Verdict,
     verdict,
     verdicts,
+    with_cheap_rows,
 )
 
 __all__ = [
     "Recorded", "RecordedRow", "Row", "Run", "Table", "Verdict", "baselines_alone", "folder_of_tables", "is_installed",
     "joined_runs", "last_verdict", "lines", "merged", "page", "page_of", "read_run", "read_table", "read_tables",
-    "record", "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines", "with_gaps",
-    "with_recorded", "write_page", "write_run",
+    "record", "recorded_text", "run", "table_named", "verdict", "verdicts", "with_baselines",
+    "with_cheap_rows", "with_gaps", "with_recorded", "write_page", "write_run",
 ]  # fmt: skip
 
 _MeasuredRows = Mapping[tuple[int, str], Measured]
@@ -323,8 +324,8 @@ def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> Record
 def merged(table: Table, run: Recorded) -> Recorded:
     """What was recorded with the rows of another run in the place of their own; rows that it has not stay.
 
-    A run of all rows takes the place of what was recorded. Refused is a row that the table has not, or has set
-    otherwise.
+    A run of all rows, but those that are not run, takes the place of what was recorded. Refused is a row that the table
+    has not, or has set otherwise.
     """
     by_name = {row.name: row for row in table.rows}
     for name, recorded in run.rows.items():
@@ -347,7 +348,7 @@ def merged(table: Table, run: Recorded) -> Recorded:
         if row.mean or table.recorded_for(by_name[name])
     }
     new = {name: _taken_in(table, row, by_name[name], words) for name, row in known.items()}
-    if set(new) == set(by_name) and not alone:
+    if set(new) >= {row.name for row in table.rows if not row.not_run or table.recorded_for(row)} and not alone:
         whole = {name: dataclasses.replace(row, run="") for name, row in new.items()}
         return dataclasses.replace(run, rows=with_gaps(dataclasses.replace(table, recorded=run), whole))
     rows = {name: x for name, x in (dict(table.recorded.rows) | new).items() if name in by_name}

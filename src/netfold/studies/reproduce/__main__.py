@@ -12,7 +12,17 @@ from pathlib import Path
 
 from netfold.errors import InputError, TrainingError
 from netfold.io.files import check_writable
-from netfold.studies.reproduce import Run, Table, baselines_alone, folder_of_tables, lines, run, table_named, write_run
+from netfold.studies.reproduce import (
+    Run,
+    Table,
+    baselines_alone,
+    folder_of_tables,
+    lines,
+    run,
+    table_named,
+    with_cheap_rows,
+    write_run,
+)
 
 __all__ = ["run_table"]
 
@@ -37,7 +47,7 @@ def run_table(arguments: list[str] | None = None) -> int:
         _say(f"netfold: {e}")
         return 1
     for row in table.rows:
-        for x in lines(table, row, result.rows[row.name], len(result.seeds)):
+        for x in lines(table, row, with_cheap_rows(table, row, result.rows), len(result.seeds)):
             print(f"{x.row}  {x.figure}  paper {x.paper or '-'}  ours {x.ours}{x.spread}  {x.verdict}")
     if asked.record is not None:
         write_run(table, result, Path(asked.record))
@@ -47,13 +57,13 @@ def run_table(arguments: list[str] | None = None) -> int:
 def _table(asked: argparse.Namespace) -> Table:
     """The table, or those of its rows that are named."""
     table = table_named(folder_of_tables(asked.tables), asked.name)
-    known = [row.name for row in table.rows]
+    known, usual = [row.name for row in table.rows], [row.name for row in table.usual().rows]
     unknown = next((name for name in asked.row or () if name not in known), None)
     if unknown is not None:
         raise InputError(f"{table.name} has no row {unknown!r}; it has {', '.join(known)}")
     if asked.quick and asked.record is not None:
         raise InputError("--quick is not worth recording; leave out --quick or --record")
-    return dataclasses.replace(table, rows=tuple(row for row in table.rows if row.name in (asked.row or known)))
+    return dataclasses.replace(table, rows=tuple(row for row in table.rows if row.name in (asked.row or usual)))
 
 
 def _say(line: str) -> None:

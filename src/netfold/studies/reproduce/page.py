@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from netfold.evaluate.task import task_named
 from netfold.io.files import staged_file
 from netfold.studies.reproduce.table import (
     CHEAP_MODELS,
-    CHEAP_WAYS,
     COST,
     WAYS,
     Base,
@@ -24,6 +24,7 @@ from netfold.studies.reproduce.table import (
     ranked_baselines,
     summary,
     verdicts,
+    with_cheap_rows,
 )
 
 __all__ = ["PAPERS", "Line", "last_verdict", "lines", "page", "write_page"]
@@ -60,9 +61,13 @@ def lines(table: Table, row: Row, recorded: RecordedRow | None, seeds: int | Non
                 ours=_cell(mean.get(figure)) or "-",
                 spread=f" ± {number(sd[figure])}" if figure in sd else "",
                 target=f"{'≤' if smaller else '≥'} {number(row.target[figure])}" if figure in row.target else "",
-                verdict=str(judged.get(figure, "not run yet" if recorded is None else "not measured")),
+                verdict=str(judged.get(figure, _unmeasured(row) if recorded is None else "not measured")),
                 baselines=tuple(f"{number(x)} ({_called(recorded, name, figure)})" for name, x in cheap),
             )
+
+
+def _unmeasured(row: Row) -> str:
+    return "not run here" if row.not_run else "not run yet"
 
 
 def _called(recorded: RecordedRow | None, name: str, figure: str) -> str:
@@ -92,7 +97,8 @@ protocol; where it wins, the verdict says so. [Evaluating honestly](evaluating.m
 A verdict is by two standard errors over the seeds (of the paired differences, where the values of each seed were kept;
 rows of before that have the errors of both apart, or of ours alone): *above*, *level* or *below*. With fewer than five
 seeds it is provisional, and with one it compares two numbers. Of a decline under noise a baseline wins only if its AUC
-without noise is at least ours, as what knows little loses little.
+without noise is at least ours, as what knows little loses little. Of a row "not run here" the reason stands below its
+table; "not run yet" has none but time.
 """
 
 
@@ -121,10 +127,13 @@ def last_verdict(table: Table) -> str:
         return "not run yet"
     if any(x is None and name in table.recorded.rows for name, x in recorded.items()):
         return "set otherwise since it was run"
-    new = sum(x is None for x in recorded.values())
-    rows = [(row, x) for row in table.rows if (x := recorded[row.name]) is not None]
+    new = Counter(_unmeasured(row) for row in table.rows if recorded[row.name] is None)
+    known = {name: x for name, x in recorded.items() if x is not None}
+    rows = [(row, with_cheap_rows(table, row, known)) for row in table.rows if row.name in known]
     said = summary(v for row, x in rows for v in verdicts(table, row, x).values())
-    return said + (f"; {new} row{'s' if new > 1 else ''} not run yet" if new else "")
+    return "; ".join(
+        [said, *(f"{n} row{'s' if n > 1 else ''} {what}" for what, n in sorted(new.items(), reverse=True))]
+    )
 
 
 def _place(paper: str) -> int:
@@ -157,7 +166,8 @@ def _front(tables: Sequence[Table]) -> list[str]:
 
 The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
 and {wins["level"]} are level; {few} of these verdicts are of fewer than five seeds, and provisional. Rows "as printed"
-are the papers' models, and not among ours here. Costs are seconds of the processor: of ours what a fit took (≤: what a
+are the papers' models, and not among ours here; models that are computed and not trained (Spectral, GraphWave,
+DegreeFeatures) are among the cheap. Costs are seconds of the processor: of ours what a fit took (≤: what a
 row took of a run; where a GPU helped, what the processor did), of a cheap method what it took to make and to measure
 it; where that was not counted, about one second, or up to thirty for one that follows walks from every node
 (personalised PageRank, Katz, paths of three). Where cheap methods are marked with an asterisk, they were recorded
@@ -187,35 +197,28 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     smaller = table.smaller(figure)
     rows = [row for row in rows if _PRINTED not in row.name] or rows
     row = max(rows, key=lambda row: (-1 if smaller else 1) * recorded[row.name].mean[figure])
-    ours = _beside_ways(table, row, recorded)
+    ours = with_cheap_rows(table, row, recorded)
     cheap = ranked_baselines(ours, figure, smaller=smaller)
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
-    seeds = len(ours.seeds.get(figure, ())) or (len(table.recorded.seeds) if table.recorded else 0)
+    seeds = table.seeds_of(ours, figure)
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
     counted = any(COST in cells for cells in ours.baselines.values())
     older = "" if ours.baseline_seeds or counted or row.base else "*"
+    own, rival = _told_apart(ours.mean[figure], cheap[0][1] if cheap else math.nan)
     return [
         f"[{table.name}](#{table.name}){words}: {figure}",
-        f"{row.name}: {number(ours.mean[figure])}{spread}",
+        f"{row.name}: {own}{spread}",
         _cost(table, ours),
-        f"{cheap[0][0]}: {number(cheap[0][1])}{older}" if cheap else "none was measured",
+        f"{cheap[0][0]}: {rival}{older}" if cheap else "none was measured",
         _seconds(ours.baselines[cheap[0][0]].get(COST)) if cheap else "",
         f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
     ]
 
 
-def _beside_ways(table: Table, row: Row, recorded: Mapping[str, RecordedRow]) -> RecordedRow:
-    """What was recorded of a row with those rows as baselines that are cheap: ways of the same base to place new nodes,
-    and models that are computed and not trained."""
-    ours = recorded[row.name]
-    ways = [x for x in table.rows if row.base and x.base == row.base and x.model in CHEAP_WAYS and x.name in recorded]
-    cheap = {x.model: recorded[x.name] for x in ways}
-    cheap |= {x.name: recorded[x.name] for x in table.rows if x.model in CHEAP_MODELS and x.name in recorded}
-    return replace(
-        ours,
-        baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
-        baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
-    )
+def _told_apart(ours: float, theirs: float) -> tuple[str, str]:
+    """Both as tables show them, and with all recorded digits where they would look alike."""
+    alike = number(ours) == number(theirs)
+    return (f"{ours:.6g}", f"{theirs:.6g}") if alike else (number(ours), number(theirs))
 
 
 def _seconds(x: float | None) -> str:
@@ -245,14 +248,15 @@ def _section(table: Table) -> str:
 def _ours(table: Table) -> list[str]:
     if not table.rows or (table.recorded is None and table.status):
         return []
-    rows = [cells for row in table.rows for cells in _figures(table, row)]
+    known = {row.name: x for row in table.rows if (x := table.recorded_for(row)) is not None}
+    rows = [cells for row in table.rows for cells in _figures(table, row, known)]
     paragraphs = [_markdown(["row", "figure", "paper", "ours", "best cheap baseline", "target", "verdict"], rows)]
     paragraphs += [_settings(table)]
     return paragraphs + ([_how(table.recorded)] if table.recorded else [])
 
 
-def _figures(table: Table, row: Row) -> Iterable[list[str]]:
-    for x in lines(table, row, table.recorded_for(row)):
+def _figures(table: Table, row: Row, known: Mapping[str, RecordedRow]) -> Iterable[list[str]]:
+    for x in lines(table, row, with_cheap_rows(table, row, known) if row.name in known else None):
         ours = x.ours if x.ours == "-" else f"**{x.ours}**{x.spread}"
         yield [x.row, x.figure, x.paper, ours, x.baselines[0] if x.baselines else "", x.target, x.verdict]
 
@@ -263,7 +267,8 @@ def _settings(table: Table) -> str:
         scored = "".join(f"; {name} {_words(value)}" for name, value in row.task.items())
         guess = f" Guessed, as the paper is silent: {row.guess}." if row.guess else ""
         of = f" of {row.base}" if row.base else ""
-        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}{_trained(table.recorded_for(row))}")
+        left_out = f" Not run here: {row.not_run}." if row.not_run and table.recorded_for(row) is None else ""
+        said.append(f"- {row.name}: {_set(row)}{of}{scored}.{guess}{_trained(table.recorded_for(row))}{left_out}")
     return "\n".join(said) + "\n"
 
 

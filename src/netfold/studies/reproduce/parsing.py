@@ -244,6 +244,7 @@ def _row(section: Section) -> Row:
         target=section.numbers("target"),
         guess=section.text("guess", ""),
         base=section.text("base", ""),
+        not_run=section.text("not_run", ""),
     )
     section.end()
     return row
@@ -311,6 +312,8 @@ def _check(table: Table) -> None:
         raise InputError(f"{table.path}: two rows have the same name; each needs its own")
     if not table.rows and not table.status:
         raise InputError(f"{table.path}: there are no rows; add [[rows]], or say in status why it cannot be run")
+    if table.rows and all(row.not_run for row in table.rows) and not table.status:
+        raise InputError(f"{table.path}: every row says not_run; say in status why the table cannot be run")
     for row in table.rows:
         if row.published:
             _check_among(table, f"published = {row.published!r} of row {row.name!r}", row.published, table.published)

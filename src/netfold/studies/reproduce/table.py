@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -43,6 +44,7 @@ __all__ = [
     "summary",
     "verdict",
     "verdicts",
+    "with_cheap_rows",
 ]
 
 
@@ -64,7 +66,7 @@ GAP = " gap closed"
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 CHEAP_WAYS = (FLOOR, "LabelProp")
-CHEAP_MODELS = ("degreefeatures", "graphwave")
+CHEAP_MODELS = ("degreefeatures", "graphwave", "spectral")
 """Models whose rows are what others have to beat: they are computed, not trained."""
 WAYS = (*CHEAP_WAYS, "MRG", OWN, TOP)
 """What a row with a base may have in the place of a model: two cheap ways, a regression, the base's own, and the base
@@ -144,6 +146,8 @@ class Row:
     """What the paper does not say, and what was chosen."""
     base: str = ""
     """The base that new nodes are added to; `model` may then be one of the ways of `new_nodes`."""
+    not_run: str = ""
+    """Why it is left out of runs of the whole table, such as what it would cost; `--row` runs it all the same."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +239,16 @@ class Table:
             of += [self.bases[row.base].model, _first_names(self.bases[row.base])]
         text = json.dumps([data, task, *of], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def usual(self) -> Table:
+        """The table without the rows that say why they are not run."""
+        return dataclasses.replace(self, rows=tuple(row for row in self.rows if not row.not_run))
+
+    def seeds_of(self, measured: RecordedRow, figure: str) -> int:
+        """Of how many seeds a recorded figure is: one has no deviation; where values were not kept, the table's."""
+        if figure not in measured.sd:
+            return 1
+        return len(measured.seeds.get(figure, ())) or (len(self.recorded.seeds) if self.recorded else 1)
 
     def recorded_for(self, row: Row) -> RecordedRow | None:
         """What was recorded for a row as it is set now."""
@@ -407,6 +421,28 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
     }
 
 
+def with_cheap_rows(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> RecordedRow:
+    """What was recorded of a row, by the names of all rows, with those rows as baselines that are cheap: ways of the
+    same base to place new nodes, and models that are computed and not trained. Those themselves stay as they are."""
+    ours = rows[row.name]
+    if row.model in (*CHEAP_MODELS, *WAYS):
+        return ours
+    known = [x for x in table.rows if x.name in rows]
+    cheap = {x.model: rows[x.name] for x in known if row.base and x.base == row.base and x.model in CHEAP_WAYS}
+    cheap |= {x.name: rows[x.name] for x in known if x.model in CHEAP_MODELS and _asked_alike(row, x)}
+    return dataclasses.replace(
+        ours,
+        baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
+        baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
+    )
+
+
+def _asked_alike(one: Row, other: Row) -> bool:
+    """Whether two rows of a table have the same protocol, but for how pairs are scored."""
+    tasks = [{name: x for name, x in row.task.items() if name != "score"} for row in (one, other)]
+    return one.base == other.base and tasks[0] == tasks[1]
+
+
 def _spread(measured: RecordedRow, figure: str, count: int) -> SeedSpread:
     own = measured.seeds.get(figure, ())
     error = measured.sd.get(figure, 0.0) / math.sqrt(len(own) or count)
@@ -439,6 +475,7 @@ def summary(all_of_them: Iterable[Verdict]) -> str:
     parts += [f"at least the paper in {sum(papers)} of {len(papers)} figures"] if papers else []
     parts += [f"a baseline wins {len(lost)} of {len(listed)} figures"] if lost else []
     parts += [f"a baseline is level in {len(level)}"] if level else []
+    parts += ["no baseline wins"] if any(x.rival for x in listed) and not (lost or level) else []
     return "; ".join(parts) or "nothing to compare with"
 
 
