@@ -9,7 +9,7 @@ import functools
 import importlib.util
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,7 +140,7 @@ class SparseRows:
     def _column_blocks(self, dense: Tensor) -> Iterator[tuple[int, int, int, int]]:
         """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
         starts = self.by_column[0]
-        size = max(1, PIECE[dense.device.type] // dense.shape[1])
+        size = max(1, (PIECE["cuda"] if dense.is_cuda else _IN_CACHE) // dense.shape[1])
         bounds = [*range(0, len(starts) - 1, size), len(starts) - 1]
         if len(bounds) == 2:  # as a rule: no need to ask a GPU where its entries are
             yield 0, bounds[1], 0, len(self.values)
@@ -298,6 +298,12 @@ class DenseBeside(SparseRows):
         """X D: (m x n) times (n x h), in O((nnz + m a) h)."""
         return super().matmul(dense).addmm_(self.dense, dense[self.width - self.dense.shape[1] :])
 
+    def matmul_parts(self, dense: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """X D some rows at a time."""
+        own = dense[self.width - self.dense.shape[1] :]
+        for part, product in self.entries.matmul_parts(dense):
+            yield part, product.addmm_(self.dense[part], own)
+
     def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
         """out += Xᵀ D with D m x h and out n x h."""
         super().add_transposed_matmul(dense, out)
@@ -439,16 +445,28 @@ def cached_parts(x: Tensor | SparseRows, width: int) -> Iterator[slice]:
 
 
 def dropped(
-    rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
+    rows: SparseRows,
+    share: float,
+    generator: torch.Generator,
+    *,
+    sum_to_one: bool = False,
+    columns: int | None = None,
+    ends: Sequence[int] = (),
 ) -> SparseRows:
-    """The rows without a random share of their entries, drawn where the rows are.
+    """The rows without a random share of their entries, drawn where the rows are, up to each of the `ends` in turn.
 
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
     what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities.
     """
-    coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
-    if isinstance(rows, DenseBeside):
-        others = torch.empty_like(rows.dense).bernoulli_(1 - share, generator=generator)
+    coins, first = torch.empty_like(rows.values), 0
+    others = torch.empty_like(rows.dense) if isinstance(rows, DenseBeside) else None
+    for last in ends or [len(rows)]:
+        of_part = slice(None) if not ends else slice(*rows.crow[[first, last]].tolist())
+        coins[of_part].bernoulli_(1 - share, generator=generator)
+        if others is not None:
+            others[first:last].bernoulli_(1 - share, generator=generator)
+        first = last
+    if isinstance(rows, DenseBeside) and others is not None:
         rows = replace(rows, dense=rows.dense * others.div_(1 - share))
     if not sum_to_one:
         return rows.with_values(rows.values * coins.div_(1 - share))
