@@ -384,8 +384,9 @@ def batches(
             for at, (now, step) in enumerate(zip(run, range(steps)[some], strict=True)):
                 counts = None if entries is None else [of_type[step] for of_type in entries]
                 own = None if named is None else [of_type[at] for of_type in named]
-                batch = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps, own, counts)
-                yield _dropped(batch, dropout, generator) if dropout else batch
+                drawn = generator if source.in_place else generator_on(source.device, generator) if dropout else None
+                drop = None if not dropout or drawn is None else (dropout, drawn)
+                yield _batch(source, now, [part[step] for part in parts], hidden, 1 / steps, own, counts, drop)
 
     return of
 
@@ -448,8 +449,10 @@ def _batch(
     share: float,
     named: Sequence[_Named] | None = None,
     entries: Sequence[int] | None = None,
+    drop: tuple[float, torch.Generator] | None = None,
 ) -> Batch:
-    """`named`: of each type the nodes that the step needs, `entries`: how many its part has, where they are known."""
+    """`named`: of each type the nodes that the step needs, `entries`: how many its part has, where they are known;
+    `drop`: the share of entries that the encoder does without, and what draws them."""
     types, places = [], []
     for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
         nodes, place = _distinct(_nodes_of(source, questions, part, t), len(seen)) if named is None else named[t]
@@ -457,7 +460,7 @@ def _batch(
         few = named is None and _are_few(nodes, seen)
         types.append(
             TypeRows(
-                SomeRows(seen, nodes, place) if named is not None else seen.take(nodes) if few else seen,
+                _read(SomeRows(seen, nodes, place) if named is not None else seen, nodes if few else None, drop),
                 None if few or named is not None else nodes,
                 source.written[t].take(part, None if entries is None else entries[t]),
                 place.index_select(0, part),
@@ -470,6 +473,17 @@ def _batch(
         local = [places[t].index_select(0, rows[:, i]) for i, t in enumerate(tuples.form.types)]
         forms.append(_pieces(tuples.form, local, (truth, columns), counts, width))
     return Batch(types, forms, share)
+
+
+def _read(
+    seen: SparseRows | SomeRows, nodes: Tensor | None, drop: tuple[float, torch.Generator] | None
+) -> SparseRows | SomeRows:
+    """The rows of these nodes or, without any, all, less what is dropped."""
+    if isinstance(seen, SomeRows):
+        return seen.dropped(*drop) if drop else seen
+    if nodes is None:
+        return dropped(seen, *drop) if drop else seen
+    return seen.take_dropped(nodes, *drop) if drop else seen.take(nodes)
 
 
 def _seen(source: Source, questions: Sequence[_Question]) -> Sequence[SparseRows]:
@@ -570,13 +584,3 @@ def _by_column(col: Tensor, width: int, n: int) -> tuple[Tensor, Tensor, Tensor]
     in_column, order = col.sort(stable=True)
     starts = torch.searchsorted(in_column, torch.arange(width + 1, dtype=col.dtype, device=col.device))
     return starts.int(), (order // n).int(), order.int()
-
-
-def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    seen: list[SparseRows | SomeRows] = [rows.seen for rows in batch.types]
-    own = None if isinstance(seen[0], SomeRows) else generator_on(seen[0].values.device, generator)
-    left = [
-        x.dropped(share, generator) if isinstance(x, SomeRows) else dropped(x, share, own or generator) for x in seen
-    ]
-    types = [dataclasses.replace(rows, seen=x) for rows, x in zip(batch.types, left, strict=True)]
-    return dataclasses.replace(batch, types=types)
