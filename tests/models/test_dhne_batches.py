@@ -15,6 +15,7 @@ from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepar
 from netfold.data.hypergraph import Hypergraph, co_occurrences
 from netfold.learn import skipgram
 from netfold.learn.training import train
+from netfold.learn.sparse_rows import dropped
 from netfold.models.dhne import DHNE
 from netfold.models.dhne.batches import _by_column, co_occurrences_on, counts_by_type, tuple_rows
 from problems import problem_of
@@ -94,6 +95,24 @@ def test_what_is_dropped_in_place_is_drawn_by_a_key():
     assert keys == [[rows.seen.key for rows in batch.types] for batch in again]
     assert len({key for step in keys for key in step}) == sum(map(len, keys))
     assert {rows.seen.share for batch in first for rows in batch.types} == {0.4}
+
+
+def test_entries_that_are_dropped_are_not_read_and_are_drawn_as_if_they_were():
+    network, made = prepared(mixed())
+    rows, some = made.seen[0], torch.tensor([3, 0, 1])
+    one, other = (torch.Generator().manual_seed(5) for _ in range(2))
+    found, expected = rows.take_dropped(some, 0.4, one), dropped(rows.take(some), 0.4, other)
+    assert 0 < len(found.values) == int((expected.values != 0).sum()) < len(expected.values)
+    torch.testing.assert_close(dense_of(found), dense_of(expected), rtol=0, atol=0)
+    assert torch.equal(torch.rand(3, generator=one), torch.rand(3, generator=other))
+
+
+def dense_of(rows):
+    eye = torch.eye(rows.width, dtype=rows.values.dtype)
+    back = torch.zeros(rows.width, len(rows), dtype=rows.values.dtype)
+    rows.add_transposed_matmul(torch.eye(len(rows), dtype=rows.values.dtype), back)
+    assert torch.equal(rows.matmul(eye), back.T)
+    return back.T
 
 
 def test_weights_decay_in_the_optimizers_pass_as_if_the_loss_had_added_it():

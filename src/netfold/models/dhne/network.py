@@ -50,6 +50,29 @@ SCALES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 """From counts, and the largest of each one's column, to numbers of at most 1: what a sigmoid can write."""
 
+class _Tanh(torch.autograd.Function):
+    """tanh, on the CPU by numpy: in an eighth of the time of torch's, to the last digit or two."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        output = x.tanh() if x.is_cuda else torch.from_numpy(np.tanh(x.detach().numpy()))
+        ctx.save_for_backward(output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (output,) = ctx.saved_tensors
+        return torch.ops.aten.tanh_backward(grad, output)
+
+
+def _tanh(x: Tensor) -> Tensor:
+    output: Tensor = _Tanh.apply(x)  # type: ignore[no-untyped-call]
+    return output
+
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": _tanh, "sigmoid": ACTIVATIONS["sigmoid"]}
+"""σ of an encoder, by name."""
+
 GAINS = {"tanh": 1.0, "sigmoid": 4.0}
 """By what Xavier's start is multiplied: a sigmoid's slope at 0 is a quarter of tanh's, and it would stay as good as
 linear, which by the chapter's theorem is no use."""
@@ -105,7 +128,7 @@ class Autoencoder(nn.Module):
 
     def __init__(self, columns: int, dim: int, activation: str, *, scale: str, row_damping: float, attributes: int = 0):
         super().__init__()
-        self.activation, self.gain = ACTIVATIONS[activation], GAINS[activation]
+        self.activation, self.gain = _ACTIVATIONS[activation], GAINS[activation]
         self.scale, self.row_damping = SCALES[scale], row_damping
         self.first = RowEncoder(max(1, columns), dim)  # a type that is in no tuple has no column
         self.last = RowDecoder(max(1, columns), dim)
@@ -201,7 +224,10 @@ class Autoencoder(nn.Module):
         slope = (outputs - written.values).mul_(outputs).mul_(1 - outputs).mul_(2 * alpha)
         errors = written.with_values(slope)
         errors.add_transposed_matmul(vectors, grad_of(self.last.table))
-        grad_of(self.last.bias).add_(errors.column_sums())
+        if slope.is_cuda:
+            grad_of(self.last.bias).add_(errors.column_sums())
+        else:
+            grad_of(self.last.bias).index_add_(0, written.col, slope)
         return total, errors.matmul(table)
 
     def attribute_errors(self, own: TypeAttributes, vectors: Tensor) -> Tensor:
