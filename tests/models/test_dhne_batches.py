@@ -14,8 +14,8 @@ from allocations import Allocations
 from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepared, sorted_alike, tuples_of
 from netfold.data.hypergraph import Hypergraph, co_occurrences
 from netfold.learn import skipgram
-from netfold.learn.training import train
 from netfold.learn.sparse_rows import dropped
+from netfold.learn.training import train
 from netfold.models.dhne import DHNE
 from netfold.models.dhne.batches import _by_column, co_occurrences_on, counts_by_type, tuple_rows
 from problems import problem_of
@@ -98,7 +98,7 @@ def test_what_is_dropped_in_place_is_drawn_by_a_key():
 
 
 def test_entries_that_are_dropped_are_not_read_and_are_drawn_as_if_they_were():
-    network, made = prepared(mixed())
+    _, made = prepared(mixed())
     rows, some = made.seen[0], torch.tensor([3, 0, 1])
     one, other = (torch.Generator().manual_seed(5) for _ in range(2))
     found, expected = rows.take_dropped(some, 0.4, one), dropped(rows.take(some), 0.4, other)

@@ -50,6 +50,7 @@ SCALES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 """From counts, and the largest of each one's column, to numbers of at most 1: what a sigmoid can write."""
 
+
 class _Tanh(torch.autograd.Function):
     """tanh, on the CPU by numpy: in an eighth of the time of torch's, to the last digit or two."""
 
@@ -299,7 +300,9 @@ class Similarity(nn.Module):
         return len(self.bias) + (0 if self.mix is None else 2 * len(self.mix))
 
     @torch.no_grad()
-    def slopes(self, pieces: Sequence[Piece], vectors: Sequence[Tensor], *, learns: bool) -> tuple[Tensor, list[Tensor]]:
+    def slopes(
+        self, pieces: Sequence[Piece], vectors: Sequence[Tensor], *, learns: bool
+    ) -> tuple[Tensor, list[Tensor]]:
         """`L_1` of pieces of tuples, given the vectors of each type's nodes, and its gradient for these, by group.
 
         Gradients of parameters are added to `grad`. Nodes are multiplied by [k W_a, V_a] once, not once a tuple, which
