@@ -171,7 +171,13 @@ def test_held_out_the_encoder_sees_the_rows_of_the_other_hyperedges(scale):
         left.append((kind.roles, kind.types, kind.rows[out]))
     parts = {"nodes": hypergraph.nodes, "node_types": hypergraph.node_types}
     others, gone = Hypergraph.from_kinds(kept, **parts), Hypergraph.from_kinds(left, **parts)
-    found = made.held_out.values([torch.from_numpy(rows) for rows in places.tuples(gone)])
+    chosen = []
+    for tuples, rows in zip(made.tuples, places.tuples(gone), strict=True):
+        left_of = {}
+        for i, row in enumerate(tuples.rows.tolist()):
+            left_of.setdefault(tuple(sorted_alike(tuples.form, row)), []).append(i)
+        chosen.append(torch.tensor([left_of[tuple(sorted_alike(tuples.form, row))].pop() for row in rows.tolist()]))
+    found = made.held_out.values([x.long() for x in chosen])
     for t, counts in enumerate(counts_by_type(others, places)):
         coder, full = network.autoencoder(t), naive_scaled(hypergraph, scale)[places.members[t]]
         length = np.linalg.norm(full, axis=1, keepdims=True)
