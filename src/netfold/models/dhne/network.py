@@ -338,7 +338,7 @@ class Similarity(nn.Module):
                 grad_of(self.mix).add_(mixed.t() @ error, alpha=0.5)
                 summed.mul_(error).mul_(self.mix.t())
                 piece.rows.add_transposed_matmul(error, errors)
-            if self.counts is not None:
+            if self.counts is not None and piece.columns is not None:
                 grad_of(self.counts.weight).add_(self.counts.scaled(piece.columns).t() @ error)
             piece.rows.add_transposed_matmul(both, back)
         if not learns:
