@@ -57,8 +57,8 @@ def run_dense(folder: str, steps: int, per_triplet: int) -> None:
     adam = torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
     meter = Meter()
     for batch in made[:steps]:
-        rows = torch.cat([_dense(chunk.rows) for chunk in batch.chunks])
-        written = sum(len(chunk.rows) for chunk in batch.chunks if chunk.noise is not None)
+        rows = _dense(batch.seen)
+        written = sum(len(chunk.rows) for chunk in batch.chunks)
         triplets = batch.triplets
         if per_triplet:
             rows, written = rows[triplets.flatten()], triplets.shape[1]

@@ -186,7 +186,7 @@ STUDIES = {
         "dim=32, length=40, epochs=5",
     ),
     "line": Study(
-        blocks("line", "cosine", {"dim": 32}),
+        blocks("line", "cosine", {"dim": 32, "init": "none"}),
         {"order": ("first", "second", "both"), "epochs": (5, 10, 20, 40, 80), "dim": (2, 4, 8, 16, 32, 64)},
         "dim=32",
     ),

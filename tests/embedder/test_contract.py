@@ -23,7 +23,7 @@ FAST = {
     "dhne": {"dim": 8, "epochs": 15, "batch_size": 32},
     "dvne": {"dim": 8, "hidden": 16, "epochs": 15},
     "node2vec": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
-    "line": {"dim": 8, "epochs": 15},
+    "line": {"dim": 8, "epochs": 15, "init": "none"},
     "depthlgp": {"dim": 8, "epochs": 15, "samples": 32, "hidden": 8, "lr": 0.03, "eta": 0.1, "starts": "given"},
     "node2vecplus": {"dim": 8, "length": 20, "window": 3, "epochs": 15, "init": "none", "lr": 0.3},
     "spectral": {"dim": 8},

@@ -14,6 +14,7 @@ from allocations import Allocations
 from dhne_networks import dense, epoch_of, gradient, mixed, naive_scaled, prepared, sorted_alike, tuples_of
 from netfold.data.hypergraph import Hypergraph, co_occurrences
 from netfold.learn import skipgram
+from netfold.learn.sparse_rows import dropped
 from netfold.learn.training import train
 from netfold.models.dhne import DHNE
 from netfold.models.dhne.batches import _by_column, co_occurrences_on, counts_by_type, tuple_rows
@@ -96,6 +97,24 @@ def test_what_is_dropped_in_place_is_drawn_by_a_key():
     assert {rows.seen.share for batch in first for rows in batch.types} == {0.4}
 
 
+def test_entries_that_are_dropped_are_not_read_and_are_drawn_as_if_they_were():
+    _, made = prepared(mixed())
+    rows, some = made.seen[0], torch.tensor([3, 0, 1])
+    one, other = (torch.Generator().manual_seed(5) for _ in range(2))
+    found, expected = rows.take_dropped(some, 0.4, one), dropped(rows.take(some), 0.4, other)
+    assert 0 < len(found.values) == int((expected.values != 0).sum()) < len(expected.values)
+    torch.testing.assert_close(dense_of(found), dense_of(expected), rtol=0, atol=0)
+    assert torch.equal(torch.rand(3, generator=one), torch.rand(3, generator=other))
+
+
+def dense_of(rows):
+    eye = torch.eye(rows.width, dtype=rows.values.dtype)
+    back = torch.zeros(rows.width, len(rows), dtype=rows.values.dtype)
+    rows.add_transposed_matmul(torch.eye(len(rows), dtype=rows.values.dtype), back)
+    assert torch.equal(rows.matmul(eye), back.T)
+    return back.T
+
+
 def test_weights_decay_in_the_optimizers_pass_as_if_the_loss_had_added_it():
     """To the bit: what Adam adds in its pass over the weights is the gradient of L_reg."""
     ways = []
@@ -152,7 +171,13 @@ def test_held_out_the_encoder_sees_the_rows_of_the_other_hyperedges(scale):
         left.append((kind.roles, kind.types, kind.rows[out]))
     parts = {"nodes": hypergraph.nodes, "node_types": hypergraph.node_types}
     others, gone = Hypergraph.from_kinds(kept, **parts), Hypergraph.from_kinds(left, **parts)
-    found = made.held_out.values([torch.from_numpy(rows) for rows in places.tuples(gone)])
+    chosen = []
+    for tuples, rows in zip(made.tuples, places.tuples(gone), strict=True):
+        left_of = {}
+        for i, row in enumerate(tuples.rows.tolist()):
+            left_of.setdefault(tuple(sorted_alike(tuples.form, row)), []).append(i)
+        chosen.append(torch.tensor([left_of[tuple(sorted_alike(tuples.form, row))].pop() for row in rows.tolist()]))
+    found = made.held_out.values([x.long() for x in chosen])
     for t, counts in enumerate(counts_by_type(others, places)):
         coder, full = network.autoencoder(t), naive_scaled(hypergraph, scale)[places.members[t]]
         length = np.linalg.norm(full, axis=1, keepdims=True)

@@ -97,6 +97,35 @@ def test_loss_and_gradients_are_those_of_the_chapter(scale, activation, products
         torch.testing.assert_close(grad, gradient(p), rtol=1e-6, atol=1e-6, msg=name)
 
 
+@pytest.mark.parametrize("products", [0, 3])
+def test_what_is_passed_back_by_hand_is_what_autograd_passes_back(products):
+    """In float64, against `Similarity.of`, tuple by tuple, and against `Autoencoder.errors`; some tuples in pieces."""
+    hypergraph = mixed()
+    network, made = prepared(hypergraph, products=products)
+    (batch,) = epoch_of(network, made)
+    found = {k: float(v) for k, v in network.loss(batch).items()}
+    ours = [gradient(p) for p in network.parameters()]
+    for p in network.parameters():
+        p.grad = None
+    vectors = [network.autoencoder(t).encode(rows.seen, rows.named) for t, rows in enumerate(batch.types)]
+    first = second = torch.zeros((), dtype=torch.float64)
+    for i, pieces in enumerate(batch.forms):
+        form = network.similarity(i).form
+        every = torch.cat([vectors[t] for t in form.group_types])
+        for piece in pieces:
+            at = piece.rows.col.long().view(-1, len(form.types))
+            logits = network.similarity(i).of([every[x] for x in at.T])
+            first = first + losses.tuple_cross_entropy(logits, piece.truth)
+    for t, rows in enumerate(batch.types):
+        second = second + network.alpha * network.autoencoder(t).errors(rows.written, vectors[t][rows.at])
+    (first + second).backward()
+    assert found["first_order"] == pytest.approx(first.item(), rel=1e-12)
+    assert found["second_order"] == pytest.approx(second.item(), rel=1e-12)
+    for (name, p), grad in zip(network.named_parameters(), ours, strict=True):
+        wanted = gradient(p) + (network.nu * p.detach() if p.ndim == 2 else 0)
+        assert float((grad - wanted).norm()) <= 1e-9 * float(wanted.norm()), name
+
+
 def test_gradients_are_those_of_small_differences():
     """Every parameter, moved a little: what autograd and our own ways back say is what the loss does."""
     network, made = prepared(mixed(3))

@@ -22,7 +22,7 @@ from netfold.models.dvne.network import DVNENetwork
 
 def naive_loss(network, batch):
     """L_1, and alpha M / n times L_2 of links (sigmoid outputs) and of attributes (linear), entry by entry."""
-    rows = [row for chunk in batch.chunks for row in chunk.rows.matmul(torch.eye(chunk.rows.width).double())]
+    rows = list(batch.seen.matmul(torch.eye(batch.seen.width).double()))
     codes = []
     for row in rows:
         y = torch.relu(row @ network.first.table + network.first.bias)
@@ -34,7 +34,7 @@ def naive_loss(network, batch):
         first = first + near**2 + network.repulsion * torch.exp(-far)
     at = 0
     for chunk in batch.chunks:
-        for noise in chunk.noise if chunk.noise is not None else ():
+        for noise in chunk.noise:
             z = codes[at][:L] + codes[at][L:] * noise
             hidden = torch.relu(z @ network.decoder.weights[0] + network.decoder.biases[0])
             out = hidden @ network.last.table.T + network.last.bias

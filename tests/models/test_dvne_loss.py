@@ -13,6 +13,7 @@ from allocations import Allocations
 from dvne_networks import (
     L,
     N,
+    S,
     dense,
     energies,
     make_network,
@@ -41,7 +42,7 @@ def naive_code(network: DVNENetwork, row: torch.Tensor) -> torch.Tensor:
 
 def naive_loss(network: DVNENetwork, batch: Batch, energy: str) -> tuple[torch.Tensor, torch.Tensor]:
     """L_1 over the triplets and alpha M / n L_2 with dense rows, one node and one triplet after another."""
-    rows = [row for chunk in batch.chunks for row in dense(chunk.rows)]
+    rows = list(dense(batch.seen))
     codes = [naive_code(network, row) for row in rows]
     first = torch.zeros((), dtype=torch.float64)
     for i, j, k in batch.triplets.T.tolist():
@@ -49,7 +50,7 @@ def naive_loss(network: DVNENetwork, batch: Batch, energy: str) -> tuple[torch.T
         first = first + near**2 + network.repulsion * torch.exp(-far)
     second, at = torch.zeros((), dtype=torch.float64), 0
     for chunk in batch.chunks:
-        for noise in chunk.noise if chunk.noise is not None else ():
+        for noise in chunk.noise:
             z = codes[at][:L] + codes[at][L:] * noise
             hidden = torch.relu(z @ network.decoder.weights[0] + network.decoder.biases[0])
             back = torch.sigmoid(hidden @ network.last.table.T + network.last.bias)
@@ -76,12 +77,33 @@ def test_the_loss_and_all_gradients_are_those_of_the_dense_formula(energy, chunk
 
 
 @energies
+def test_what_is_passed_back_by_hand_is_what_autograd_passes_back(energy, monkeypatch):
+    """A graph that takes several parts of rows, of columns and of triplets, in float64."""
+    graph = Graph.from_edges(np.random.default_rng(0).integers(0, 400, (1500, 2)), nodes=range(400))
+    network, plain = (make_network(400, energy=energy, chunk=90) for _ in range(2))
+    monkeypatch.setattr("netfold.learn.sparse_rows._IN_CACHE", 64 * S)
+    (batch,) = whole_batch(graph, network)
+    found, codes = network.loss(batch), plain.encode(batch.seen)
+    i, j, k = codes[batch.triplets]
+    near, far = ENERGIES[energy](i, j), ENERGIES[energy](i, k)
+    first, start = losses.triplet_energies(near, far, plain.repulsion), 0
+    second = torch.zeros((), dtype=torch.float64)
+    for chunk in batch.chunks:
+        term, _ = plain._second_order(chunk, codes[start : start + len(chunk.rows)])
+        second, start = second + plain.alpha * batch.times * term, start + len(chunk.rows)
+    (first + second).backward()
+    assert [float(x) for x in found.values()] == pytest.approx([first.item(), second.item()], rel=1e-12)
+    for (name, p), q in zip(network.named_parameters(), plain.parameters(), strict=True):
+        assert float((p.grad - q.grad).norm()) <= 1e-9 * float(q.grad.norm()), name
+
+
+@energies
 def test_triplets_walked_in_pieces_are_those_walked_at_once(energy, monkeypatch):
     generator = torch.Generator().manual_seed(0)
     network, codes = make_network(energy=energy), torch.rand(N, 2 * L, dtype=torch.float64, generator=generator) + 0.1
     triplets = torch.randint(N, (3, 700), generator=generator)
     monkeypatch.setattr("netfold.models.dvne.network.PIECE", {"cpu": 1})  # at least 256: three pieces
-    total, pull = network._first_order(codes, triplets)
+    total, pull = network._first_order(codes, triplets, learns=True)
     codes.requires_grad_()
     i, j, k = codes[triplets]
     whole = losses.triplet_energies(ENERGIES[energy](i, j), ENERGIES[energy](i, k), network.repulsion)
@@ -123,7 +145,7 @@ def test_zeros_of_a_row_have_no_part_in_the_second_order():
     network = make_network()
     (batch,) = whole_batch(random_graph(), network)
     before = float(network.loss(batch)["second_order"])
-    written = {int(c) for chunk in batch.chunks if chunk.noise is not None for c in chunk.rows.col}
+    written = {int(c) for chunk in batch.chunks for c in chunk.rows.col}
     never = [j for j in range(N) if j not in written]
     assert never == [0, N - 1]
     with torch.no_grad():
@@ -171,7 +193,7 @@ def test_each_node_is_written_once_an_epoch_and_each_place_is_its_node(batch_siz
     for batch in whole_batch(graph, network, batch_size=batch_size):
         nodes = nodes_of(batch, graph)
         assert len(set(nodes[nodes > 0])) == (nodes > 0).sum(), "no node is encoded twice"
-        written += nodes[: sum(len(c.rows) for c in batch.chunks if c.noise is not None)].tolist()
+        written += nodes[: sum(len(c.rows) for c in batch.chunks)].tolist()
         triplets += batch.triplets.shape[1]
         assert batch.times == graph.n_edges / N
         for i, j, k in nodes[batch.triplets].T:
@@ -187,7 +209,7 @@ def test_a_large_graph_has_fewer_steps_at_a_higher_rate_and_all_of_an_epoch_in_t
     problem = problem_of(DVNE(dim=4, hidden=8, lr=0.01), graph)
     epoch = list(problem.batches(0))
     assert len(epoch) == steps and problem.blocks[0].lr == pytest.approx(0.01 * rate)
-    written = [sum(len(chunk.rows) for chunk in batch.chunks if chunk.noise is not None) for batch in epoch]
+    written = [sum(len(chunk.rows) for chunk in batch.chunks) for batch in epoch]
     assert sum(written) == 600 and sum(batch.triplets.shape[1] for batch in epoch) > 2900
     assert problem_of(DVNE(dim=4, hidden=8, lr=0.01, batch_size=500), graph).blocks[0].lr == 0.01
 
@@ -195,7 +217,7 @@ def test_a_large_graph_has_fewer_steps_at_a_higher_rate_and_all_of_an_epoch_in_t
 def test_without_a_weight_on_the_second_order_nothing_is_written():
     network = make_network(alpha=0.0)
     for batch in whole_batch(random_graph(), network, batch_size=5):
-        assert all(chunk.noise is None for chunk in batch.chunks)
+        assert not batch.chunks
         assert float(network.loss(batch)["second_order"]) == 0
     assert network.last.table.grad is None
 

@@ -55,21 +55,29 @@ def test_both_orders_are_side_by_side_each_of_length_one():
     ("order", "terms"), [("first", {"first"}), ("second", {"second"}), ("both", {"first", "second"})]
 )
 def test_the_history_has_the_terms_of_each_order(order, terms):
-    history = fit(karate(), order=order, lr=0.5).history_
+    history = fit(karate(), order=order, lr=0.5, init="none").history_
     names = set(history[0]) - {"epoch", "objective", "seconds"}
     assert names == {f"{term}_{kind}" for term in terms for kind in ("contexts", "negatives")}
     # a matrix of products u_i · u_j cannot be below 0 everywhere, so the first order's objective has not far to fall
     assert history[-1]["objective"] < (0.98 if order == "first" else 0.9) * history[0]["objective"]
 
 
+def test_by_default_it_begins_at_the_eigenvectors_whatever_the_size():
+    graph = karate()
+    by_default, spectral, random = (fit(graph, epochs=0, init=x).embedding_.vectors for x in (None, "spectral", "none"))
+    np.testing.assert_array_equal(by_default, spectral)
+    assert np.abs(by_default - random).max() > 0.1
+
+
 def test_the_terms_at_a_standstill_count_samples_and_negatives():
-    record = fit(karate(), lr=1e-12, epochs=1, samples=1000, n_negatives=3).history_[0]
+    still = {"lr": 1e-12, "epochs": 1, "init": "none"}
+    record = fit(karate(), samples=1000, n_negatives=3, **still).history_[0]
     for order in ("first", "second"):
         assert record[f"{order}_contexts"] == pytest.approx(1000 * np.log(2), rel=0.02)
         assert record[f"{order}_negatives"] == pytest.approx(3000 * np.log(2), rel=0.02)
     small, large = karate(), nf.datasets.chung_lu(nodes=2000, edges=20_000)
     for graph, count in ((small, 10_000), (large, large.adjacency.nnz)):
-        record = fit(graph, lr=1e-12, epochs=1, samples=None, batch_size=4096).history_[0]
+        record = fit(graph, samples=None, batch_size=4096, **still).history_[0]
         assert record["second_contexts"] == pytest.approx(count * np.log(2), rel=0.02)
 
 

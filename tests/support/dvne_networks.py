@@ -75,7 +75,7 @@ def dense(rows: SparseRows) -> torch.Tensor:
 
 def nodes_of(batch: Batch, graph: Graph) -> np.ndarray:
     """Which node is at each place of a batch: by its row, where rows differ."""
-    rows = np.concatenate([dense(chunk.rows).numpy() for chunk in batch.chunks])
+    rows = dense(batch.seen).numpy()
     every = dense(rows_of(graph)).numpy()
     assert len(np.unique(every, axis=0)) == len(every) - 1, "all rows differ but those of the two isolated nodes"
     found = np.array([np.flatnonzero((every == row).all(axis=1))[0] for row in rows])

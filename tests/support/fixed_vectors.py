@@ -54,7 +54,10 @@ MODELS: dict[str, list[dict[str, Any]]] = {
         {"dim": 6, "length": 12, "window": 3, "epochs": 5},
         {"dim": 6, "length": 12, "window": 3, "epochs": 5, "p": 0.5, "q": 2.0, "pretrain": "none", "lr": 0.3},
     ],
-    "line": [{"dim": 6, "epochs": 4}, {"dim": 6, "epochs": 3, "order": "first", "samples": 300, "negatives": 3}],
+    "line": [
+        {"dim": 6, "epochs": 4, "init": "none"},
+        {"dim": 6, "epochs": 3, "order": "first", "samples": 300, "negatives": 3, "init": "none"},
+    ],
     "depthlgp": [
         {"epochs": 4, "samples": 24, "hidden": 8},
         {"epochs": 3, "samples": 24, "hidden": 8, "sharing": "weights", "routine": "sampled", "seeds": 2},

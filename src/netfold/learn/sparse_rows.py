@@ -9,7 +9,7 @@ import functools
 import importlib.util
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,12 +86,7 @@ class SparseRows:
         `count`: how many entries they have, where that is known: a GPU then goes on without being waited for.
         """
         if count is None and not rows.is_cuda:  # in a third of the time of what follows
-            shape = len(self), self.width
-            whole = sparse.csr_array((self.values.numpy(), self.col.numpy(), self.crow.numpy()), shape=shape)
-            picked = whole[rows.numpy()]
-            crow, col = (torch.from_numpy(x.astype(np.int32, copy=False)) for x in (picked.indptr, picked.indices))
-            by_column = _counted_by_column(crow, col, self.width)
-            return SparseRows(crow, col, torch.from_numpy(picked.data), self.width, *by_column)
+            return self._counted(*self._picked(rows))
         lengths = self.crow.diff().index_select(0, rows)
         crow = functional.pad(lengths.cumsum(0), (1, 0))
         owner = torch.arange(len(rows), device=rows.device).repeat_interleave(lengths, output_size=count)
@@ -101,6 +96,29 @@ class SparseRows:
         if count is not None:
             return Segments.of(crow, col, values, self.width, owner)
         return SparseRows(crow, col, values, self.width, *_by_column(col, owner, self.width))
+
+    def take_dropped(self, rows: Tensor, share: float, generator: torch.Generator) -> SparseRows:
+        """As `dropped(self.take(rows), share, generator)`; on the CPU, entries that are dropped are not there."""
+        if rows.is_cuda:
+            return dropped(self.take(rows), share, generator)
+        crow, col, values = self._picked(rows)
+        coins = torch.empty(len(col), dtype=torch.bool).bernoulli_(1 - share, generator=generator)
+        left = np.flatnonzero(coins.numpy())
+        factor = float(torch.ones((), dtype=self.values.dtype).div_(1 - share))
+        return self._counted(np.searchsorted(left, crow).astype(np.int32), col.take(left), values.take(left) * factor)
+
+    def _picked(self, rows: Tensor) -> tuple[Any, Any, Any]:
+        """Where these rows start among their entries, the columns of those and their values; on the CPU."""
+        shape = len(self), self.width
+        whole = sparse.csr_array((self.values.numpy(), self.col.numpy(), self.crow.numpy()), shape=shape)
+        picked = whole[rows.numpy()]
+        return picked.indptr.astype(np.int32, copy=False), picked.indices.astype(np.int32, copy=False), picked.data
+
+    def _counted(self, crow: Any, col: Any, values: Any) -> SparseRows:
+        """Rows of as many columns, of numpy arrays."""
+        at, columns = torch.from_numpy(crow), torch.from_numpy(col)
+        by_column = _counted_by_column(at, columns, self.width)
+        return SparseRows(at, columns, torch.from_numpy(values), self.width, *by_column)
 
     def matmul(self, dense: Tensor) -> Tensor:
         """X D: (m x n) times (n x h), in O(nnz h); of a table in 16 bits summed in those of the rows."""
@@ -140,7 +158,7 @@ class SparseRows:
     def _column_blocks(self, dense: Tensor) -> Iterator[tuple[int, int, int, int]]:
         """Ranges of touched columns and of their entries, such that a block's product is no large new allocation."""
         starts = self.by_column[0]
-        size = max(1, PIECE[dense.device.type] // dense.shape[1])
+        size = max(1, (PIECE["cuda"] if dense.is_cuda else _IN_CACHE) // dense.shape[1])
         bounds = [*range(0, len(starts) - 1, size), len(starts) - 1]
         if len(bounds) == 2:  # as a rule: no need to ask a GPU where its entries are
             yield 0, bounds[1], 0, len(self.values)
@@ -298,6 +316,12 @@ class DenseBeside(SparseRows):
         """X D: (m x n) times (n x h), in O((nnz + m a) h)."""
         return super().matmul(dense).addmm_(self.dense, dense[self.width - self.dense.shape[1] :])
 
+    def matmul_parts(self, dense: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """X D some rows at a time."""
+        own = dense[self.width - self.dense.shape[1] :]
+        for part, product in self.entries.matmul_parts(dense):
+            yield part, product.addmm_(self.dense[part], own)
+
     def add_transposed_matmul(self, dense: Tensor, out: Tensor) -> None:
         """out += Xᵀ D with D m x h and out n x h."""
         super().add_transposed_matmul(dense, out)
@@ -439,16 +463,28 @@ def cached_parts(x: Tensor | SparseRows, width: int) -> Iterator[slice]:
 
 
 def dropped(
-    rows: SparseRows, share: float, generator: torch.Generator, *, sum_to_one: bool = False, columns: int | None = None
+    rows: SparseRows,
+    share: float,
+    generator: torch.Generator,
+    *,
+    sum_to_one: bool = False,
+    columns: int | None = None,
+    ends: Sequence[int] = (),
 ) -> SparseRows:
-    """The rows without a random share of their entries, drawn where the rows are.
+    """The rows without a random share of their entries, drawn where the rows are, up to each of the `ends` in turn.
 
     What is left is scaled up, so that a row's expectation stays; or, for rows of probabilities (`sum_to_one`), so that
     what is left of each row sums to 1 again, in its first `columns` where those alone are probabilities.
     """
-    coins = torch.empty_like(rows.values).bernoulli_(1 - share, generator=generator)
-    if isinstance(rows, DenseBeside):
-        others = torch.empty_like(rows.dense).bernoulli_(1 - share, generator=generator)
+    coins, first = torch.empty_like(rows.values), 0
+    others = torch.empty_like(rows.dense) if isinstance(rows, DenseBeside) else None
+    for last in ends or [len(rows)]:
+        of_part = slice(None) if not ends else slice(*rows.crow[[first, last]].tolist())
+        coins[of_part].bernoulli_(1 - share, generator=generator)
+        if others is not None:
+            others[first:last].bernoulli_(1 - share, generator=generator)
+        first = last
+    if isinstance(rows, DenseBeside) and others is not None:
         rows = replace(rows, dense=rows.dense * others.div_(1 - share))
     if not sum_to_one:
         return rows.with_values(rows.values * coins.div_(1 - share))

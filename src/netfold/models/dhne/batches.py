@@ -196,11 +196,13 @@ def source(
     written, seen = ([pair[i] for pair in scaled] for i in range(2))
     rows = [SparseRows.from_scipy(x, dtype=dtype, device=network.device) for x in written]
     values = [torch.tensor(x.data, dtype=dtype, device=network.device) for x in seen]
+    tuples = _tuples(hypergraph, places, network, drawing, generator or torch.Generator())
+    known = [each.rows for each in tuples]
     return Source(
         rows,
         [r.with_values(v) for r, v in zip(rows, values, strict=True)],
-        _tuples(hypergraph, places, network, drawing, generator or torch.Generator()),
-        HeldOut(counts, scaled, coders, places, network.device, dtype) if drawing.hold_out else None,
+        tuples,
+        HeldOut(counts, scaled, coders, places, known, network.device, dtype) if drawing.hold_out else None,
         [network.attributes_of(block, members, t) for t, members in enumerate(places.members)],
         in_place=network.device.type == "cuda" and is_large(hypergraph.n_nodes),
     )
@@ -281,8 +283,8 @@ def _everywhere(rows: Tensor, form: Form, members: Sequence[Tensor]) -> Tensor:
 class HeldOut:
     """For all types, the rows that the encoder sees, less what some hyperedges put there.
 
-    A hyperedge adds 1 to A at each two of its nodes. Which entry of which type's rows that is, is found by a search
-    among the entries; the counts there are scaled anew. A row is divided by the length that it has in full.
+    A hyperedge adds 1 to A at each two of its nodes. Which entry of which type's rows that is, is found once, by a
+    search among the entries; the counts there are scaled anew. A row is divided by the length that it has in full.
     """
 
     def __init__(
@@ -291,30 +293,31 @@ class HeldOut:
         scaled: Sequence[tuple[sparse.csr_array, sparse.csr_array]],
         coders: Sequence[Autoencoder],
         places: Places,
+        tuples: Sequence[Tensor],
         device: torch.device,
         dtype: torch.dtype,
     ):
-        self._forms = places.schema.forms
+        """`tuples`: all hyperedges of each form, m x N."""
         self._rows = [_Entries(*of_type, device, dtype) for of_type in zip(counts, scaled, coders, strict=True)]
-        self._columns = {}
+        place_of = {}
         for t, columns in enumerate(places.columns):
             place = np.full(len(places.type_codes), -1, np.int64)
             place[columns] = np.arange(len(columns))
             for u in places.schema.near(t):
-                self._columns[t, u] = torch.from_numpy(place[places.members[u]]).to(device)
+                place_of[t, u] = torch.from_numpy(place[places.members[u]]).to(device)
+        self._at: list[list[tuple[int, Tensor]]] = []
+        """Of each form and each two positions in turn: of which type's rows, and which entry, of each hyperedge."""
+        for form, rows in zip(places.schema.forms, tuples, strict=True):
+            pairs = [(a, b, form.types[a], form.types[b]) for a, b in permutations(range(len(form.types)), 2)]
+            self._at.append([(t, self._rows[t].find(rows[:, a], place_of[t, u][rows[:, b]])) for a, b, t, u in pairs])
 
-    def values(self, tuples: Sequence[Tensor]) -> list[Tensor]:
-        """What the encoder sees, nnz for each type, without these hyperedges of each form (m x N)."""
+    def values(self, hyperedges: Sequence[Tensor]) -> list[Tensor]:
+        """What the encoder sees, nnz for each type, without these of all hyperedges of each form."""
         entries: list[list[Tensor]] = [[] for _ in self._rows]
-        for form, rows in zip(self._forms, tuples, strict=True):
-            self._add_entries(form, rows, entries)
+        for pairs, some in zip(self._at, hyperedges, strict=True):
+            for t, at in pairs:
+                entries[t].append(at.index_select(0, some))
         return [rows.less(torch.cat(at)) if at else rows.seen for rows, at in zip(self._rows, entries, strict=True)]
-
-    def _add_entries(self, form: Form, rows: Tensor, entries: list[list[Tensor]]) -> None:
-        for a, b in permutations(range(len(form.types)), 2):
-            t, u = form.types[a], form.types[b]
-            columns = self._columns[t, u].index_select(0, rows[:, b])
-            entries[t].append(self._rows[t].find(rows[:, a], columns))
 
 
 class _Entries:
@@ -340,7 +343,8 @@ class _Entries:
 
     def find(self, rows: Tensor, columns: Tensor) -> Tensor:
         """The entries at these rows and columns, which are there."""
-        return torch.searchsorted(self._keys, rows * self._width + columns)
+        keys = rows * self._width + columns
+        return torch.searchsorted(self._keys, keys, out_int32=len(self._keys) < 2**31)
 
     def less(self, entries: Tensor) -> Tensor:
         """What the encoder sees when each of these entries, one named twice twice, counts 1 less: nnz."""
@@ -384,8 +388,9 @@ def batches(
             for at, (now, step) in enumerate(zip(run, range(steps)[some], strict=True)):
                 counts = None if entries is None else [of_type[step] for of_type in entries]
                 own = None if named is None else [of_type[at] for of_type in named]
-                batch = _batch(source, now, [part[step] for part in parts], hidden, 1 / steps, own, counts)
-                yield _dropped(batch, dropout, generator) if dropout else batch
+                drawn = generator if source.in_place else generator_on(source.device, generator) if dropout else None
+                drop = None if not dropout or drawn is None else (dropout, drawn)
+                yield _batch(source, now, [part[step] for part in parts], hidden, 1 / steps, own, counts, drop)
 
     return of
 
@@ -420,18 +425,18 @@ def _with_negatives(
         )
         columns = [torch.cat(both) for both in zip(*of_both, strict=True)]
     return [
-        _Question(torch.cat([first, rest]), _truth(first, rest, dtype), own, len(first))
-        for (first, rest), own in zip(parts, columns, strict=True)
+        _Question(torch.cat([first, rest]), _truth(first, rest, dtype), own, which)
+        for (first, rest), own, which in zip(parts, columns, mine, strict=True)
     ]
 
 
 class _Question(NamedTuple):
-    """Tuples, which of them are hyperedges, and their columns of counts; the first so many are the hyperedges."""
+    """Tuples, which of them are hyperedges, and their columns of counts; hyperedges come first, and which they are."""
 
     rows: Tensor
     truth: Tensor
     columns: Tensor | None
-    positives: int
+    positives: Tensor
 
 
 def _truth(positives: Tensor, others: Tensor, dtype: torch.dtype) -> Tensor:
@@ -448,8 +453,10 @@ def _batch(
     share: float,
     named: Sequence[_Named] | None = None,
     entries: Sequence[int] | None = None,
+    drop: tuple[float, torch.Generator] | None = None,
 ) -> Batch:
-    """`named`: of each type the nodes that the step needs, `entries`: how many its part has, where they are known."""
+    """`named`: of each type the nodes that the step needs, `entries`: how many its part has, where they are known;
+    `drop`: the share of entries that the encoder does without, and what draws them."""
     types, places = [], []
     for t, (part, seen) in enumerate(zip(parts, _seen(source, questions), strict=True)):
         nodes, place = _distinct(_nodes_of(source, questions, part, t), len(seen)) if named is None else named[t]
@@ -457,7 +464,7 @@ def _batch(
         few = named is None and _are_few(nodes, seen)
         types.append(
             TypeRows(
-                SomeRows(seen, nodes, place) if named is not None else seen.take(nodes) if few else seen,
+                _read(SomeRows(seen, nodes, place) if named is not None else seen, nodes if few else None, drop),
                 None if few or named is not None else nodes,
                 source.written[t].take(part, None if entries is None else entries[t]),
                 place.index_select(0, part),
@@ -472,12 +479,23 @@ def _batch(
     return Batch(types, forms, share)
 
 
+def _read(
+    seen: SparseRows | SomeRows, nodes: Tensor | None, drop: tuple[float, torch.Generator] | None
+) -> SparseRows | SomeRows:
+    """The rows of these nodes or, without any, all, less what is dropped."""
+    if isinstance(seen, SomeRows):
+        return seen.dropped(*drop) if drop else seen
+    if nodes is None:
+        return dropped(seen, *drop) if drop else seen
+    return seen.take_dropped(nodes, *drop) if drop else seen.take(nodes)
+
+
 def _seen(source: Source, questions: Sequence[_Question]) -> Sequence[SparseRows]:
     """All rows as the encoder sees them in a step."""
     if source.held_out is None:
         return source.seen
     most = [math.ceil(_MOST_HELD_OUT * len(tuples.rows)) for tuples in source.tuples]
-    values = source.held_out.values([q.rows[: min(m, q.positives)] for q, m in zip(questions, most, strict=True)])
+    values = source.held_out.values([q.positives[:m] for q, m in zip(questions, most, strict=True)])
     return [rows.with_values(v) for rows, v in zip(source.seen, values, strict=True)]
 
 
@@ -570,13 +588,3 @@ def _by_column(col: Tensor, width: int, n: int) -> tuple[Tensor, Tensor, Tensor]
     in_column, order = col.sort(stable=True)
     starts = torch.searchsorted(in_column, torch.arange(width + 1, dtype=col.dtype, device=col.device))
     return starts.int(), (order // n).int(), order.int()
-
-
-def _dropped(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    seen: list[SparseRows | SomeRows] = [rows.seen for rows in batch.types]
-    own = None if isinstance(seen[0], SomeRows) else generator_on(seen[0].values.device, generator)
-    left = [
-        x.dropped(share, generator) if isinstance(x, SomeRows) else dropped(x, share, own or generator) for x in seen
-    ]
-    types = [dataclasses.replace(rows, seen=x) for rows, x in zip(batch.types, left, strict=True)]
-    return dataclasses.replace(batch, types=types)

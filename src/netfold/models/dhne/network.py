@@ -50,6 +50,30 @@ SCALES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 """From counts, and the largest of each one's column, to numbers of at most 1: what a sigmoid can write."""
 
+
+class _Tanh(torch.autograd.Function):
+    """tanh, on the CPU by numpy: in an eighth of the time of torch's, to the last digit or two."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        output = x.tanh() if x.is_cuda else torch.from_numpy(np.tanh(x.detach().numpy()))
+        ctx.save_for_backward(output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (output,) = ctx.saved_tensors
+        return torch.ops.aten.tanh_backward(grad, output)
+
+
+def _tanh(x: Tensor) -> Tensor:
+    output: Tensor = _Tanh.apply(x)  # type: ignore[no-untyped-call]
+    return output
+
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": _tanh, "sigmoid": ACTIVATIONS["sigmoid"]}
+"""σ of an encoder, by name."""
+
 GAINS = {"tanh": 1.0, "sigmoid": 4.0}
 """By what Xavier's start is multiplied: a sigmoid's slope at 0 is a quarter of tanh's, and it would stay as good as
 linear, which by the chapter's theorem is no use."""
@@ -105,7 +129,7 @@ class Autoencoder(nn.Module):
 
     def __init__(self, columns: int, dim: int, activation: str, *, scale: str, row_damping: float, attributes: int = 0):
         super().__init__()
-        self.activation, self.gain = ACTIVATIONS[activation], GAINS[activation]
+        self.activation, self.gain = _ACTIVATIONS[activation], GAINS[activation]
         self.scale, self.row_damping = SCALES[scale], row_damping
         self.first = RowEncoder(max(1, columns), dim)  # a type that is in no tuple has no column
         self.last = RowDecoder(max(1, columns), dim)
@@ -186,6 +210,27 @@ class Autoencoder(nn.Module):
         """`L_2` of some rows and their vectors (m x dim): the squared errors at their non-zeros, in O(nnz dim)."""
         return losses.nonzero_squares(self.last.at(written, vectors).sigmoid(), written.values)
 
+    def error_slopes(
+        self, written: SparseRows, vectors: Tensor, alpha: float, *, learns: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """alpha times the same and, where it is asked for, its gradient for the vectors: m x dim.
+
+        Those of the decoder are added to `grad`.
+        """
+        table, bias = self.last.table.detach(), self.last.bias.detach()
+        outputs = (written.sampled(vectors, table) + bias.index_select(0, written.col)).sigmoid_()
+        total = alpha * losses.nonzero_squares(outputs, written.values)
+        if not learns:
+            return total, None
+        slope = (outputs - written.values).mul_(outputs).mul_(1 - outputs).mul_(2 * alpha)
+        errors = written.with_values(slope)
+        errors.add_transposed_matmul(vectors, grad_of(self.last.table))
+        if slope.is_cuda:
+            grad_of(self.last.bias).add_(errors.column_sums())
+        else:
+            grad_of(self.last.bias).index_add_(0, written.col, slope)
+        return total, errors.matmul(table)
+
     def attribute_errors(self, own: TypeAttributes, vectors: Tensor) -> Tensor:
         """‖M ⊙ (γ x - x̂)‖² of nodes with these vectors (m x dim), M being 0 where a value is missing and 1 elsewhere.
 
@@ -254,20 +299,68 @@ class Similarity(nn.Module):
         """How many numbers of a tuple are held at a time."""
         return len(self.bias) + (0 if self.mix is None else 2 * len(self.mix))
 
-    def project(self, vectors: Sequence[Tensor]) -> list[Tensor]:
-        """k (X W_a + b / N) of the nodes of each group's type, one group after another, |P| x hidden; and [Z_a, Z_a²],
-        |P| x 2 products, where there are products.
+    @torch.no_grad()
+    def slopes(
+        self, pieces: Sequence[Piece], vectors: Sequence[Tensor], *, learns: bool
+    ) -> tuple[Tensor, list[Tensor]]:
+        """`L_1` of pieces of tuples, given the vectors of each type's nodes, and its gradient for these, by group.
 
-        What the logits take is a sum of N rows of these: nodes are multiplied by W once, not once a tuple.
+        Gradients of parameters are added to `grad`. Nodes are multiplied by [k W_a, V_a] once, not once a tuple, which
+        takes a sum of N rows of that, T: with s = sigmoid(Σ T) and z, Σ z of V, a logit is
+        k w · s + v · ((Σ z)² - Σ z²) / 2 and constants, where Σ v · z² is a sum of one number a node.
         """
-        each = [self._projected(vectors[t], g) for g, t in enumerate(self.form.group_types)]
-        return [torch.cat(parts) for parts in zip(*each, strict=True)]
+        k, width = self._slope, len(self.bias)
+        weights = [torch.cat([w * k, *self.factors[g : g + 1]], dim=1) for g, w in enumerate(self.weights)]
+        made = torch.cat([vectors[t] @ w for t, w in zip(self.form.group_types, weights, strict=True)])
+        made[:, :width] += self.bias * (k / len(self.form.types))
+        z, squares, total = made[:, width:], None, made.new_zeros(())
+        if self.mix is not None:
+            squares = z.square() @ self.mix
+        back = torch.zeros_like(made) if learns else made
+        errors = made.new_zeros(len(made), 1)  # of the tuples of each node
+        for piece in pieces:
+            both = piece.rows.matmul(made)
+            s, summed = both[:, :width].sigmoid_(), both[:, width:]
+            logits = self._with_constants((s @ self.last)[:, 0])
+            if self.mix is not None and squares is not None:
+                mixed = summed.square()
+                logits += (mixed @ self.mix - piece.rows.matmul(squares))[:, 0] / 2
+            if self.counts is not None:
+                logits += self.counts(piece.columns)
+            total += losses.tuple_cross_entropy(logits, piece.truth)
+            if not learns:
+                continue
+            error = logits.sigmoid_().sub_(piece.truth)[:, None]
+            grad_of(self.last).add_(s.t() @ error, alpha=k).sub_((k - 1) * error.sum())
+            grad_of(self.last_bias).add_(error.sum())
+            s.addcmul_(s, s, value=-1).mul_(error).mul_(self.last.t() * k)
+            if self.mix is not None:
+                grad_of(self.mix).add_(mixed.t() @ error, alpha=0.5)
+                summed.mul_(error).mul_(self.mix.t())
+                piece.rows.add_transposed_matmul(error, errors)
+            if self.counts is not None and piece.columns is not None:
+                grad_of(self.counts.weight).add_(self.counts.scaled(piece.columns).t() @ error)
+            piece.rows.add_transposed_matmul(both, back)
+        if not learns:
+            return total, []
+        if self.mix is not None:
+            grad_of(self.mix).add_(z.square().t() @ errors, alpha=-0.5)
+            back[:, width:].addcmul_(z, errors * self.mix.t(), value=-1)
+        return total, self._through(weights, vectors, back)
 
-    def logits(self, rows: SparseRows, projected: Sequence[Tensor]) -> Tensor:
-        """w · L + v · q + c of tuples: m. Their rows, m x |P|, have a 1 at each of a tuple's nodes."""
-        layer: Tensor = _Layer.apply(rows, projected[0], self.last)  # type: ignore[no-untyped-call]
-        logits = self._with_constants(layer)
-        return logits if self.mix is None else logits + self._products(rows_times(rows, projected[1]), self.mix)
+    def _through(self, weights: Sequence[Tensor], vectors: Sequence[Tensor], back: Tensor) -> list[Tensor]:
+        """From the gradient at what nodes were multiplied to, by group, to that of weights and vectors."""
+        k, width, through, start = self._slope, len(self.bias), [], 0
+        grad_of(self.bias).add_(back[:, :width].sum(0), alpha=k / len(self.form.types))
+        for g, t in enumerate(self.form.group_types):
+            own = back[start : start + len(vectors[t])]
+            start += len(own)
+            slope = vectors[t].t() @ own
+            grad_of(self.weights[g]).add_(slope[:, :width], alpha=k)
+            if self.mix is not None:
+                grad_of(self.factors[g]).add_(slope[:, width:])
+            through.append(own @ weights[g].t())
+        return through
 
     def of(self, vectors: Sequence[Tensor]) -> Tensor:
         """The logits of tuples, given the vectors at each of their positions (each m x dim, or 1 x dim for all): m."""
@@ -294,31 +387,6 @@ class Similarity(nn.Module):
         """v · q with q = ((Σ_a Z_a)² - Σ_a Z_a²) / 2, so that no pair need be looked at."""
         z, squares = summed.chunk(2, dim=1)
         return ((z.square() - squares) @ mix)[:, 0] / 2
-
-
-class _Layer(torch.autograd.Function):
-    """sigmoid(X T) w for sparse rows X (m x |P|): m, with one m x hidden array from beginning to end.
-
-    With s = sigmoid(X T) and the gradient g (m), that of T is Xᵀ ((s - s²) ⊙ g wᵀ), made in the place of s: going back
-    a second time is not possible.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, rows: SparseRows, table: Tensor, last: Tensor) -> Tensor:
-        layer = rows.matmul(table).sigmoid_()
-        ctx.rows, ctx.layer = rows, layer
-        ctx.save_for_backward(last)
-        return (layer @ last)[:, 0]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        (last,), s = ctx.saved_tensors, ctx.layer
-        ctx.layer = None
-        grad_last = s.t() @ grad[:, None]
-        slopes = s.addcmul_(s, s, value=-1).mul_(last.t()).mul_(grad[:, None])
-        grad_table = s.new_zeros(ctx.rows.width, s.shape[1])
-        ctx.rows.add_transposed_matmul(slopes, grad_table)
-        return None, grad_table, grad_last
 
 
 class DHNENetwork(nn.Module):
@@ -436,18 +504,30 @@ class DHNENetwork(nn.Module):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """L_1 over the batch's tuples, alpha L_2 over the rows that it writes, and its share of nu L_reg.
 
-        The vectors of a batch are held as if they were parameters: each piece's gradient is added to theirs before the
-        next is walked, and goes through the encoders once at the end.
+        The gradient at the vectors of a batch is gathered from all pieces, and goes through the encoders once at the
+        end.
         """
-        vectors = [self.autoencoder(t).encode(rows.seen, rows.named, rows.own) for t, rows in enumerate(batch.types)]
-        held = [_held(x) for x in vectors]
-        first = sum((self._first_order(i, pieces, held) for i, pieces in enumerate(batch.forms)), _zero(held))
-        second = sum((self._second_order(t, rows, held[t]) for t, rows in enumerate(batch.types)), _zero(held))
+        learns = torch.is_grad_enabled()
+        encoded = [self.autoencoder(t).encode(rows.seen, rows.named, rows.own) for t, rows in enumerate(batch.types)]
+        vectors = [x.detach() for x in encoded]
+        slopes = [torch.zeros_like(x) for x in vectors] if learns else []
+        first, second, others = (vectors[0].new_zeros(()) for _ in range(3))
+        for i, pieces in enumerate(batch.forms):
+            similarity = self.similarity(i)
+            term, through = similarity.slopes(pieces, vectors, learns=learns)
+            first = first + term
+            for t, slope in zip(similarity.form.group_types, through, strict=False):
+                slopes[t] += slope
+        for t, rows in enumerate(batch.types):
+            if self.alpha and len(rows.written.values):
+                second = second + self._second_order(t, rows, vectors[t], slopes)
+            if self.alpha and rows.own is not None and len(rows.at):
+                others = others + self._attribute_errors(t, rows, rows.own, vectors[t], slopes)
         terms = {"first_order": first, "second_order": second}
         if any(self.attribute_columns):
-            each = (self._attribute_errors(t, rows, held[t]) for t, rows in enumerate(batch.types))
-            terms["attributes"] = sum(each, _zero(held))
-        _backward(vectors, held)
+            terms["attributes"] = others
+        if learns:
+            pass_back(encoded, slopes)
         if self.nu:
             weights, factor = [p for p in self.parameters() if p.ndim == 2], batch.share * self.nu
             for weight in weights if self.decays else ():  # the optimizer steps those alone that have a gradient
@@ -456,35 +536,24 @@ class DHNENetwork(nn.Module):
                 terms["regularization"] = add_half_squares(weights, factor)
         return terms
 
-    def _first_order(self, form: int, pieces: Sequence[Piece], vectors: Sequence[Tensor]) -> Tensor:
-        similarity, total = self.similarity(form), _zero(vectors)
-        projected = similarity.project(vectors)
-        held = [_held(x) for x in projected]
-        for piece in pieces:
-            logits = similarity.logits(piece.rows, held)
-            if similarity.counts is not None:
-                logits = logits + similarity.counts(piece.columns)
-            term = losses.tuple_cross_entropy(logits, piece.truth)
-            total += term.detach()
-            if term.requires_grad:
-                term.backward()  # type: ignore[no-untyped-call]
-        _backward(projected, held)
+    @torch.no_grad()
+    def _second_order(self, t: int, rows: TypeRows, vectors: Tensor, slopes: Sequence[Tensor]) -> Tensor:
+        total, slope = self.autoencoder(t).error_slopes(
+            rows.written, vectors.index_select(0, rows.at), self.alpha, learns=bool(slopes)
+        )
+        if slope is not None:
+            slopes[t].index_add_(0, rows.at, slope)
         return total
 
-    def _second_order(self, t: int, rows: TypeRows, vectors: Tensor) -> Tensor:
-        if not len(rows.written.values) or not self.alpha:
-            return vectors.new_zeros(())
-        term = self.alpha * self.autoencoder(t).errors(rows.written, vectors.index_select(0, rows.at))
-        if term.requires_grad:
+    def _attribute_errors(
+        self, t: int, rows: TypeRows, own: TypeAttributes, vectors: Tensor, slopes: Sequence[Tensor]
+    ) -> Tensor:
+        held = vectors[rows.at].requires_grad_(bool(slopes))
+        term = self.alpha * self.autoencoder(t).attribute_errors(own.take(rows.at), held)
+        if slopes:
             term.backward()  # type: ignore[no-untyped-call]
-        return term.detach()
-
-    def _attribute_errors(self, t: int, rows: TypeRows, vectors: Tensor) -> Tensor:
-        if rows.own is None or not self.alpha or not len(rows.at):
-            return vectors.new_zeros(())
-        term = self.alpha * self.autoencoder(t).attribute_errors(rows.own.take(rows.at), vectors[rows.at])
-        if term.requires_grad:
-            term.backward()  # type: ignore[no-untyped-call]
+            assert held.grad is not None
+            slopes[t].index_add_(0, rows.at, held.grad)
         return term.detach()
 
     @torch.no_grad()
@@ -503,18 +572,3 @@ class DHNENetwork(nn.Module):
     def device(self) -> torch.device:
         """Where it is."""
         return self.type_codes.device
-
-
-def _held(x: Tensor) -> Tensor:
-    return x.detach().requires_grad_(x.requires_grad)
-
-
-def _backward(outputs: Sequence[Tensor], held: Sequence[Tensor]) -> None:
-    """Pass on the gradients that what was held has gathered."""
-    pairs = [(x, h.grad) for x, h in zip(outputs, held, strict=True) if x.requires_grad and h.grad is not None]
-    if pairs:
-        pass_back([x for x, _ in pairs], [g for _, g in pairs])
-
-
-def _zero(vectors: Sequence[Tensor]) -> Tensor:
-    return vectors[0].new_zeros(())

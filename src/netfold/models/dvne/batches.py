@@ -289,21 +289,22 @@ DVNE_STEPS, _LEAST = Steps(16, 8), 64
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeChunk:
-    """Some nodes of a batch, walked together."""
+    """Some nodes of a batch whose rows are to be written, together."""
 
     rows: SparseRows
     """m x n: their rows of P."""
-    seen: SparseRows
-    """m x n: their rows as the encoder sees them, without the entries that were dropped."""
-    noise: Tensor | None
-    """m x dim: ε of Z = μ + σ ε, for nodes whose rows are to be written; None for those that are only read."""
+    noise: Tensor
+    """m x dim: ε of Z = μ + σ ε."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Batch:
     """Triplets, and the nodes that they name or that are to be written: each once, the latter first."""
 
+    seen: SparseRows
+    """m x n: their rows as the encoder sees them, without the entries that were dropped."""
     chunks: Sequence[NodeChunk]
+    """The first of them, whose rows are to be written."""
     triplets: Tensor
     """3 x b: i, j and k as places among the nodes."""
     times: float
@@ -365,7 +366,7 @@ def batches(
             named = triplets.walked(named, reach, generator, restart) if reach > 1 else named
             batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)
             columns = network.n_links if network.n_attributes else None
-            yield _dropped(batch, dropout, dropper, columns) if dropout else batch
+            yield _dropped(batch, dropout, dropper, columns, network.chunk_rows()) if dropout else batch
 
     return of
 
@@ -378,17 +379,13 @@ def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size:
     others = named.nonzero()[:, 0]
     nodes, place = torch.cat([own, others]), torch.empty_like(named, dtype=torch.int64)
     place[nodes] = torch.arange(len(nodes), device=own.device)
-    chunks = [_chunk(rows.take(own[part]), noise[part]) for part in parts(len(own), size)]
-    chunks += [_chunk(rows.take(others[part]), None) for part in parts(len(others), size)]
-    return Batch(chunks, place[triplets], times)
+    chunks = [NodeChunk(rows.take(own[part]), noise[part]) for part in parts(len(own), size)]
+    return Batch(rows.take(nodes), chunks, place[triplets], times)
 
 
-def _chunk(rows: SparseRows, noise: Tensor | None) -> NodeChunk:
-    return NodeChunk(rows, rows, noise)
-
-
-def _dropped(batch: Batch, share: float, generator: torch.Generator, columns: int | None) -> Batch:
+def _dropped(batch: Batch, share: float, generator: torch.Generator, columns: int | None, size: int) -> Batch:
+    written = sum(len(chunk.rows) for chunk in batch.chunks)
+    ends = [part.stop for part in parts(written, size)]
+    ends += [written + part.stop for part in parts(len(batch.seen) - written, size)]
     own = {"sum_to_one": True, "columns": columns}  # as rows of P do
-    seen = [dropped(chunk.rows, share, generator, **own) for chunk in batch.chunks]  # type: ignore[arg-type]
-    chunks = [dataclasses.replace(chunk, seen=rows) for chunk, rows in zip(batch.chunks, seen, strict=True)]
-    return dataclasses.replace(batch, chunks=chunks)
+    return dataclasses.replace(batch, seen=dropped(batch.seen, share, generator, ends=ends, **own))  # type: ignore[arg-type]

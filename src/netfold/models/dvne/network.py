@@ -21,8 +21,10 @@ from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares, taken
 from netfold.learn import losses
 from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.learn.optimizers import grad_of
+from netfold.learn.skipgram import sums_at
 from netfold.learn.solvers import descended
-from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, dropped, generator_on, parts
+from netfold.learn.sparse_rows import PIECE, DenseBeside, SparseRows, cached_parts, dropped, generator_on, parts
 from netfold.models.dvne.batches import Batch, NodeChunk
 
 __all__ = ["ENERGIES", "LEAST", "SLOPES", "DVNENetwork", "deviation", "kl", "w2_of_rows", "w2_squared"]
@@ -37,6 +39,12 @@ def deviation(x: Tensor) -> Tensor:
     Written as eˣ it keeps its digits where ELU(x) + 1 loses them, and underflows to 0 in float32 at x = -17.
     """
     return torch.exp(x.clamp(max=0)).clamp(min=LEAST) + functional.relu(x)
+
+
+def _deviation_slope(x: Tensor) -> Tensor:
+    """Its slope: 1 above 0, eˣ below, and 0 where it is no less than `LEAST`."""
+    slope = torch.exp(x.clamp(max=0))
+    return slope.masked_fill_(slope < LEAST, 0)
 
 
 def w2_of_rows(a: Tensor, b: Tensor) -> Tensor:
@@ -64,31 +72,37 @@ ENERGIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"w2": w2_of_rows, "w2
 """E of two nodes, by name."""
 
 
-def _w2_slope(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+Slopes = tuple[Tensor, Tensor, Tensor | None]
+"""E of a and b (... x 1) and its gradients for a and for b (... x 2 dim); None: for b it is the opposite."""
+
+
+def _w2_slope(a: Tensor, b: Tensor) -> Slopes:
     apart = a - b
     energy = torch.linalg.vector_norm(apart, dim=-1, keepdim=True)
-    return energy, apart / energy.clamp(min=torch.finfo(a.dtype).tiny)  # 0 where the two are the same
+    return energy, apart.div_(energy.clamp(min=torch.finfo(a.dtype).tiny)), None  # 0 where the two are the same
 
 
-def _w2_squared_slope(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def _w2_squared_slope(a: Tensor, b: Tensor) -> Slopes:
     apart = a - b
-    return apart.square().sum(-1, keepdim=True), 2 * apart
+    return apart.square().sum(-1, keepdim=True), 2 * apart, None
 
 
-def _kl_slope(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def _kl_slope(a: Tensor, b: Tensor) -> Slopes:
     (mean_a, std_a), (mean_b, std_b) = a.chunk(2, dim=-1), b.chunk(2, dim=-1)
     ratio, apart = std_b / std_a, (mean_a - mean_b) / std_a
     squares = ratio.square() + apart.square()
     energy = 0.5 * (squares - 1 - 2 * ratio.log()).sum(-1, keepdim=True)
-    return energy, torch.cat([apart, 1 - squares], dim=-1) / torch.cat([std_a, std_a], dim=-1)
+    wide = torch.cat([std_a, std_a], dim=-1)
+    slopes = torch.cat([apart, 1 - squares], dim=-1), torch.cat([-apart, ratio - 1 / ratio], dim=-1)
+    return energy, slopes[0] / wide, slopes[1] / wide
 
 
-SLOPES: dict[str, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]] = {
+SLOPES: dict[str, Callable[[Tensor, Tensor], Slopes]] = {
     "w2": _w2_slope,
     "w2_squared": _w2_squared_slope,
     "kl": _kl_slope,
 }
-"""E of a and b (... x 2 dim; made ... x 1) and its gradient for a (... x 2 dim), by name."""
+"""E and its gradients, by name."""
 
 
 _FAR = 32
@@ -197,37 +211,84 @@ class DVNENetwork(nn.Module):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """`L_1` over the batch's triplets, and alpha M / n `L_2` over the nodes that it writes.
 
-        Each node is encoded once. L_1 and its gradient are taken of all codes together, and then each chunk is written
-        and its gradient added to `grad` before the next: what is kept for all nodes at once are the encoder's
-        activations, and the decoder's are those of one chunk.
+        Each node is encoded once, and what the first layer makes of it (m x hidden) is all that is kept of that. L_1
+        and its gradient are taken of all codes together; then each chunk is written, and its gradient added to that at
+        its codes; and at last that of all codes is passed back at once. Gradients are added to `grad`.
         """
-        codes = [self.encode(chunk.seen) for chunk in batch.chunks]
-        first, pull = self._first_order(torch.cat([x.detach() for x in codes]), batch.triplets)
+        learns = torch.is_grad_enabled()
+        with torch.no_grad():
+            hidden, made = self._encoded(batch.seen)
+            mean, x = made.chunk(2, dim=1)
+            codes = torch.cat([mean, deviation(x)], dim=1)
+            first, pull = self._first_order(codes, batch.triplets, learns=learns)
         second, start = first.new_zeros(()), 0
         attributes = torch.zeros_like(second)
-        for chunk, code in zip(batch.chunks, codes, strict=True):
+        for chunk in batch.chunks:
+            own = slice(start, start + len(chunk.rows))
+            code = codes[own].requires_grad_(learns)
             links, others = self._second_order(chunk, code)
             term = links * (self.alpha * batch.times)
             second = second + term.detach()
             if others is not None:
                 others = others * (self.alpha * batch.times)
                 attributes, term = attributes + others.detach(), term + others
-            if code.requires_grad:
-                torch.autograd.backward([term + (code * pull[start : start + len(code)]).sum()])
-            start += len(code)
+            if learns:
+                term.backward()  # type: ignore[no-untyped-call]
+                assert code.grad is not None
+                pull[own] += code.grad
+            start = own.stop
+        if learns:
+            with torch.no_grad():
+                pull[:, self.dim :] *= _deviation_slope(x)
+                self._pass_back(batch.seen, hidden, pull)
         more = {"attributes": attributes} if self.n_attributes else {}
         return {"first_order": first, "second_order": second} | more
 
-    def _first_order(self, codes: Tensor, triplets: Tensor) -> tuple[Tensor, Tensor]:
-        """L_1 and, where gradients are on, its gradient for each code; some triplets at a time."""
+    def _encoded(self, rows: SparseRows) -> tuple[Tensor, Tensor]:
+        """What the first layer makes of rows (m x hidden) and the second of that (m x 2 dim), a part in the cache."""
+        weight, bias = self.code.weights[0], self.code.biases[0]
+        hidden, made = (bias.new_empty(len(rows), width) for width in weight.shape)
+        for part, inputs in rows.matmul_parts(self.first.table.detach()):
+            own = torch.add(inputs, self.first.bias, out=hidden[part]).relu_()
+            torch.addmm(bias, own, weight, out=made[part])
+        return hidden, made
+
+    def _pass_back(self, rows: SparseRows, hidden: Tensor, grad: Tensor) -> None:
+        """From the gradient at what the second layer made (m x 2 dim) to that of both layers.
+
+        The gradient at `hidden` takes its place, so that no array of its size is made.
+        """
+        weight, bias = self.code.weights[0], self.code.biases[0]
+        for part in cached_parts(hidden, hidden.shape[1]):
+            own, slope = hidden[part], grad[part]
+            grad_of(weight).addmm_(own.t(), slope)
+            torch.ops.aten.threshold_backward.grad_input(slope @ weight.t(), own, 0, grad_input=own)
+            grad_of(self.first.bias).add_(own.sum(0))
+        grad_of(bias).add_(grad.sum(0))
+        rows.add_transposed_matmul(hidden, grad_of(self.first.table))
+
+    @torch.no_grad()
+    def _first_order(self, codes: Tensor, triplets: Tensor, *, learns: bool) -> tuple[Tensor, Tensor]:
+        """L_1 and, where it is asked for, its gradient for each code; some triplets at a time."""
         total, pull = codes.new_zeros(()), torch.zeros_like(codes)
-        for part in parts(triplets.shape[1], max(256, PIECE[codes.device.type] // codes.shape[1])):
-            i, j, k = (codes.index_select(0, at).requires_grad_(torch.is_grad_enabled()) for at in triplets[:, part])
-            energy = losses.triplet_energies(self.energy(i, j), self.energy(i, k), self.repulsion)
-            total = total + energy.detach()
-            if energy.requires_grad:
-                for at, grad in zip(triplets[:, part], torch.autograd.grad(energy, (i, j, k)), strict=True):
-                    pull.index_add_(0, at, grad)
+        pulls = codes.new_empty(3, triplets.shape[1] if learns else 0, codes.shape[1])
+        for part in parts(triplets.shape[1], max(256, PIECE[codes.device.type] // (8 * codes.shape[1]))):
+            i, j, k = (codes.index_select(0, at) for at in triplets[:, part])
+            (near, own, other), (far, own_far, other_far) = self.energy_slope(i, j), self.energy_slope(i, k)
+            total += losses.triplet_energies(near[:, 0], far[:, 0], self.repulsion)
+            if not learns:
+                continue
+            to_near, to_far = 2 * near, torch.exp(-far).mul_(-self.repulsion)
+            of_i, of_j, of_k = pulls[:, part]
+            torch.mul(own, to_near, out=of_j)
+            torch.mul(own_far, to_far, out=of_k)
+            torch.add(of_j, of_k, out=of_i)
+            for out, slope, by in ((of_j, other, to_near), (of_k, other_far, to_far)):
+                out.neg_() if slope is None else torch.mul(slope, by, out=out)
+        if learns and triplets.is_cuda:
+            pull.index_add_(0, triplets.flatten(), pulls.view(-1, codes.shape[1]))
+        elif learns:
+            pull = sums_at(triplets.flatten(), pulls.view(-1, codes.shape[1]), len(codes))
         return total, pull
 
     def _second_order(self, chunk: NodeChunk, code: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -235,8 +296,6 @@ class DVNENetwork(nn.Module):
 
         X is its own weight, so that what is missing, a 0 in X, is not counted either.
         """
-        if chunk.noise is None:
-            return code.new_zeros(()), None
         mean, std = code.chunk(2, dim=1)
         hidden = functional.relu_(self.decoder(mean + std * chunk.noise))
         rows = chunk.rows.entries
@@ -306,9 +365,9 @@ class DVNENetwork(nn.Module):
         """
         mean, std = x[:, : self.dim], deviation(x[:, self.dim :])
         code = torch.cat([mean, std], dim=1)
-        energy, slope = self.energy_slope(code[around.of], around.near)
+        energy, slope, _ = self.energy_slope(code[around.of], around.near)
         pull = torch.zeros_like(code).index_add_(0, around.of, slope * (2 * energy * around.share))
-        energy, slope = self.energy_slope(code[:, None], around.far)
+        energy, slope, _ = self.energy_slope(code[:, None], around.far)
         pull -= (slope * torch.exp(-energy)).sum(1) * (self.repulsion / len(around.far))
         through = self._second_slope(mean + std * around.noise, around, last)
         grad = around.weight * pull + torch.cat([through, through * around.noise], dim=1)

@@ -42,7 +42,7 @@ class LINE(Embedder["LINENetwork"]):
 
     The orders are trained apart, half of the dimensions each, and set side by side, each of length 1. The first order
     knows no direction: an arc counts as a link. In the second a node is known by the arcs that leave it; one that none
-    leaves keeps to its random start. Nodes without links get 0. New nodes have no place in this model: DepthLGP gives
+    leaves keeps to where it began. Nodes without links get 0. New nodes have no place in this model: DepthLGP gives
     them one.
 
     >>> from netfold.data.graph import Graph
@@ -68,8 +68,8 @@ class LINE(Embedder["LINENetwork"]):
     )
     init: str | None = option(
         None,
-        "the start: spectral (eigenvectors of the normalised adjacency), none (small random vectors), or None: random, "
-        "and spectral above 100,000 nodes, which 20 epochs from a random start would leave where they began",
+        "the start: spectral (eigenvectors of the normalised adjacency; None, too), or none (small random vectors, the "
+        "paper's, from which 20 epochs are not enough)",
         type=str,
         choices=("spectral", "none"),
     )
@@ -94,11 +94,14 @@ class LINE(Embedder["LINENetwork"]):
             raise InputError(f"dim={self.dim} does not halve; order='both' needs an even one, or take order='second'")
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
-        """Two tables and the vectors, 12 a width; of links and of a step's rows as measured, up to 100,000 nodes."""
+        """Two tables and the vectors, 12 a width; of links and of a step's rows as measured, up to 100,000 nodes, or
+        before that, where they are more, five blocks of the start's solver."""
         from netfold.learn.skipgram import batch_by_size
 
         step = (self.batch_size or batch_by_size(4096, nodes * ranks, 2)) // ranks
-        return nodes * (12 * self.dim + 64) + 34 * arcs + 73 * self.dim * step
+        width = self.dim // 2 if self.order == "both" else self.dim
+        start = 0 if self.init == "none" else 20 * (width + 11) * nodes
+        return nodes * (12 * self.dim + 64) + 34 * arcs + max(73 * self.dim * step, start)
 
     def _sent_in_epoch(self, degrees: Any, ranks: int) -> float:
         from netfold.cluster.skipgram import expected_traffic
@@ -114,14 +117,14 @@ class LINE(Embedder["LINENetwork"]):
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         from netfold.cluster.skipgram import both_degrees, link_steps, rank_start
         from netfold.cluster.walks import RankLinks, RankNoise
-        from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
+        from netfold.learn.skipgram import PRIOR, batch_by_size
         from netfold.learn.training import Block
         from netfold.models.line.sharded import ShardedLINE
 
         self._check_halves()
         own = self._network({"n_nodes": graph.m}).to(graph.ranks.device)
         network, degrees = ShardedLINE(own, graph), both_degrees(graph)
-        if not resumed and (self.init or ("spectral" if is_large(graph.n_nodes) else "none")) == "none":
+        if not resumed and self.init == "none":
             network.start(self._generator, degrees > 0)
         elif not resumed:
             wide = 1 + max(own.first.shape[1], own.second.shape[1])
@@ -180,11 +183,9 @@ class LINE(Embedder["LINENetwork"]):
         import torch
 
         from netfold.data.edges import linked_nodes, links
-        from netfold.learn.skipgram import is_large
         from netfold.learn.starts import spectral_start
 
-        how = self.init or ("spectral" if is_large(graph.n_nodes) else "none")
-        if how == "none":
+        if self.init == "none":
             network.start(self._generator(0), torch.from_numpy(linked_nodes(graph)).to(network.device))
             return
         matrix = links(graph, directed=False, weights=True, loops="keep")

@@ -270,12 +270,16 @@ def _first_names(of: Row | Base) -> dict[str, Any]:
     config = dict(of.config)
     if of.model == OWN and config.setdefault("how", "chosen") == "encode":
         del config["how"]  # the only way there was, when it was not said
+    if of.model == "joined" and "of" in config:
+        config["of"] = str(config["of"]).replace("line:init=none", "line")  # as below
     if of.model not in MODELS:
         return config
     if of.model == "depthlgp" and config.setdefault("starts", "chosen") == "given":
         del config["starts"]  # as it always was before, when it was not said
     if of.model == "node2vec" and config.setdefault("held_out", "default") == 0:
         del config["held_out"]  # no links were held out before, when it was not said
+    if of.model == "line" and config.setdefault("init", "default") == "none":
+        del config["init"]  # the start was random before, when it was not said
     if of.model == "dhne":
         for name, former in _DHNE_BEFORE.items():
             if config.setdefault(name, "default") == former:
