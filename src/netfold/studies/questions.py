@@ -303,7 +303,11 @@ def _links_measure(split: EdgeSplit, seed: int, places: Ints | None = None) -> C
 
     `places` of the nodes of the whole graph (`graph_order`), where they are known.
     """
-    wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
+    try:
+        wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
+    except InputError as e:
+        words = "held-out edges are told from pairs that are none, and nearly every pair of nodes is linked here"
+        raise InputError(f"{words}: {e}") from None
     place: Ints = (_order(split.whole) if places is None else places)[split.test].min(axis=1)
 
     def measure(model: Any, score: str | None) -> Measurement:
@@ -374,9 +378,10 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
         return Part(f"{some.n_nodes}/{key}", some, lambda model, _: ask(model, known, (learned, tested), place[tested]))
 
     def inner(fold: int, nodes: int) -> Part:
-        fifth = np.arange(len(rest)) % FOLDS == fold
+        folds = min(FOLDS, max(len(rest) // 2, 1))  # of few, each part has two at least
+        fifth = np.arange(len(rest)) % folds == fold % folds
         tested = rest[~fifth] if task.name == "clustering" else rest[fifth]  # which learns nothing from the others
-        return part(str(fold), nodes, rest[~fifth], tested, most)
+        return part(str(fold % folds), nodes, rest[~fifth], tested, most)
 
     def outer(nodes: int) -> Part:
         return part("outer", nodes, rest, held, 10 * most)
