@@ -132,6 +132,21 @@ def test_turns_learn_from_the_classes_of_the_others() -> None:
     assert questions(graph, "cluster", {i: i % 2 for i in range(n)}).turns(4) == [], "which learns from no class"
 
 
+@pytest.mark.parametrize("known", [5, 6, 9])
+def test_of_few_classes_each_part_has_two_at_least(known: int) -> None:
+    asked = questions(GRAPH, "classify", {i * 7: "ab"[i % 2] for i in range(known)})
+    model = nf.Spectral(dim=4).fit(GRAPH, progress=False)
+    parts = [asked.inner(fold, GRAPH.n_nodes) for fold in range(5)]
+    assert len({x.key for x in parts}) == min(5, (known - 1) // 2)
+    assert all(0 <= x.measure(model, None).figure <= 1 for x in parts)
+
+
+def test_a_graph_with_every_link_has_nothing_to_tell_links_from() -> None:
+    full = nf.Graph.from_edges([(i, j) for i in range(12) for j in range(i)])
+    with pytest.raises(InputError, match="nearly every pair of nodes is linked here"):
+        questions(full, "link").inner(0, 12)
+
+
 def test_hyperedges_of_the_outer_part_are_not_learned_from() -> None:
     whole = tags()
     asked = questions(whole, "tuples")

@@ -52,7 +52,7 @@ WARM_UP = 60
 _PROBED, _SMALL = 2400, {True: 2000, False: 20_000}
 """Nodes of the small graph like this one that says what a fit will cost; nodes and edges, for each second of a budget,
 up to which a first fit, trained or not, is short enough to be tried without asking."""
-_LEAST_PROBED = 16
+_LEAST_PROBED = 15
 """Nodes of such a graph, at least: an eighth of a quarter of thirty is none."""
 _GROWTH, _MOST_GROWTH = 0.3, 3.0
 """What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:

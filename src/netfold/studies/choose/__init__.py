@@ -138,7 +138,9 @@ class Choice:
             "it was measured without attributes, and reads them too: compare with attribute_weight=0": (
                 facts.attributes and name in ("DRNE", "DHNE")
             ),
-            f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
+            f"{name} reads neither weights nor directions": (
+                name in ("DRNE", "DegreeFeatures") and (facts.weighted or facts.directed)
+            ),
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
                 name == "SDNE" and facts.largest_weight >= _UNEVEN
             ),
@@ -245,7 +247,7 @@ def choose(
     >>> graph, _ = stochastic_block_model((30, 30), 0.4, 0.02)
     >>> choice = choose(graph, "roles", probe=False)
     >>> choice.model
-    DRNE(dim=36, lambda_=0.1, rounds=2, vectors='all')
+    DegreeFeatures()
     >>> print(choice.lines()[0])
     data: 60 nodes, 384 edges, undirected, degrees 13 (median) to 18, clustering 0.37
     """

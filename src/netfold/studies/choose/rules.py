@@ -126,8 +126,8 @@ class Rule:
 
 
 _SHARED = 5.0
-"""Neighbors that two linked nodes share (about clustering times the mean degree), below which SDNE over shared neighbors
-was behind the smoothest vectors (Cora .3, ca-GrQc 3.5), and from which on ahead (airports 10, Jazz 14)."""
+"""Neighbors that two linked nodes share (about clustering times the mean degree), below which SDNE over them was
+behind the smoothest vectors (Cora .3, ca-GrQc 3.5), and from which on ahead (airports 10, Jazz 14)."""
 
 
 def _shared(facts: Facts) -> float:
