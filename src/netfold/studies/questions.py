@@ -274,7 +274,12 @@ def _shares(held: Any, count: float) -> list[Any]:
 
 
 def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
-    outer_split = split_edges(graph, _share(len(edge_pairs(graph)), "edges"), seed=seed)
+    m = len(edge_pairs(graph))
+    outer_split = split_edges(graph, _share(m, "edges"), seed=seed)
+    unlinked = graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) - m
+    if unlinked < len(outer_split.test):
+        words = "nearly every pair of nodes is linked, and held-out edges are told from as many pairs that are not"
+        raise InputError(f"{words}: of those there are {max(unlinked, 0)}, for {len(outer_split.test)} edges")
     places = cache(lambda: _order(graph))
 
     def inner(fold: int, nodes: int) -> Part:
@@ -303,11 +308,7 @@ def _links_measure(split: EdgeSplit, seed: int, places: Ints | None = None) -> C
 
     `places` of the nodes of the whole graph (`graph_order`), where they are known.
     """
-    try:
-        wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
-    except InputError as e:
-        words = "held-out edges are told from pairs that are none, and nearly every pair of nodes is linked here"
-        raise InputError(f"{words}: {e}") from None
+    wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
     place: Ints = (_order(split.whole) if places is None else places)[split.test].min(axis=1)
 
     def measure(model: Any, score: str | None) -> Measurement:
