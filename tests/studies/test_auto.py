@@ -106,6 +106,10 @@ def test_ten_nodes_have_an_answer() -> None:
         best = auto(ring, task, classes={i: i // 5 for i in range(10)}, budget="2 trials", progress=False)
         assert len(best.embedding_) == 10 and best.trials_.value is not None and 0 <= best.trials_.value <= 1
         assert best.trials_.deviation is None, "two that are asked do not say how sure that is"
+    two = {i: "ab"[i // 40 == 1] for i in range(120)}
+    apart = nf.Graph.from_edges([(i, j) for i in range(120) for j in range(i) if two[i] == two[j] and (i + j) % 3 == 0])
+    perfect = auto(apart, "classify", classes=two, budget="2 trials", progress=False).trials_
+    assert (perfect.value, perfect.deviation) == (1.0, None), "24 of 24 are not all"
     twenty = nf.Graph.from_edges([(i, (i + k) % 20) for i in range(20) for k in (1, 2)])
     best = auto(twenty, "new-nodes", budget="2cpu", progress=False)  # probes what is fitted over another model
     assert len(best.embedding_) == 20

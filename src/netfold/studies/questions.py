@@ -441,9 +441,9 @@ def _vectors(model: Any, known: NodeClasses) -> Floats:
     return vectors
 
 
-def _check_some(learned: Ints, tested: Ints) -> None:
+def _check_some(learned: Ints, tested: Ints, what: str = "nodes with a class") -> None:
     if len(learned) < 2 or len(tested) < 2:
-        raise InputError("too few nodes with a class are within the part of the graph that is looked at")
+        raise InputError(f"too few {what} are within the part that is held out, or outside of it: 2 are needed of each")
 
 
 _ASK_CLASSES = {"classification": _ask_classes, "roles": _ask_roles, "clustering": _ask_clusters}
@@ -575,7 +575,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         at = at[(np.diff(some.adjacency.indptr) > (some.adjacency.diagonal() != 0))[at]]  # a loop is no neighbor
 
         def measure(model: Any, score: str | None) -> Measurement:
-            _check_some(at, at)
+            _check_some(at, at, "nodes with neighbors")
             names = [score] if score else available_scores(model)
             return max((_ranked(model, some, at, name) for name in names), key=lambda x: x.figure)
 

@@ -61,6 +61,8 @@ _SECOND, _SECONDS = 1.0, 5.0
 """CPU seconds below which nothing is costly; of what has no epochs, nothing below the second."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little, and nobody knows how sure any figure is."""
+_NOTHING = 1e-12
+"""A standard error of as much says that all groups are alike, and not that the figure is sure: 17 of 17 are not all."""
 _MARGIN, _LITTLE = 0.95, 0.02
 """Of what is left, how much may be planned with; the share of a budget that a trained one may spend on more parts."""
 _OVER = 0.1
@@ -681,7 +683,7 @@ class Race:
         measured, error = figure_of(values) if values else (math.nan, math.nan)
         figure = sign * measured if math.isfinite(measured) else None
         sure = not self._within_part and sum(len(x.without) for x in values.values()) >= _FEW  # as all of them are
-        deviation = error if math.isfinite(error) and sure else None
+        deviation = error if math.isfinite(error) and error > _NOTHING and sure else None
         spent = round(self._clock.spent(), 3)
         within = f", in {len(values)} turns" if len(values) > 1 else ""
         if self._within_part:
