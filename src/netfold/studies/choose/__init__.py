@@ -54,7 +54,7 @@ class Choice:
     def commands(self, edges: str = "EDGES", flags: Sequence[str] = ()) -> list[str]:
         """What to type to fit it to a file of edges that is read with these flags."""
         name = self.rule.model
-        options = [word for key, value in self.settings.items() for word in (_flag(key), _value(value))]
+        options = [word for key, value in self.settings.items() for word in _words(key, value)]
         options += ["--seed", str(self.seed)] if self.seed else []
         own = ["netfold", "fit", name, edges, *flags, "-o", f"{name}.netfold", *options]
         if not self.rule.over:
@@ -152,8 +152,15 @@ def _flag(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
 
 
-def _value(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    """An option as it is typed; one that is on or off has no value.
+
+    >>> _words("hidden", (64, 32)), _words("counts", True), _words("counts", False)
+    (('--hidden', '64,32'), ('--counts',), ('--no-counts',))
+    """
+    if isinstance(value, bool):
+        return (_flag(name) if value else f"--no-{_flag(name)[2:]}",)
+    return _flag(name), ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 # -------------------------------------------------------------------- trying it
