@@ -49,7 +49,8 @@ def test_a_fitted_model_with_its_table(task: str, monkeypatch: pytest.MonkeyPatc
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint, "it is fitted to everything"
     trials = best.trials_
     assert trials.task == nf.evaluate.task.task_named(task).name and trials.budget == "9 trials"
-    assert trials.value is not None and 0 < trials.value <= 1 and trials.deviation is not None
+    assert trials.value is not None and 0 < trials.value <= 1
+    assert (trials.deviation is not None) == (trials.value < 1)
     assert len(trials.rows) >= 2 and any(x.figure is not None for x in trials.rows)
     assert hasattr(best, "pair_score_") == (task in ("link", "near"))
     best.save(tmp_path / "best")
@@ -106,6 +107,13 @@ def test_ten_nodes_have_an_answer() -> None:
         best = auto(ring, task, classes={i: i // 5 for i in range(10)}, budget="2 trials", progress=False)
         assert len(best.embedding_) == 10 and best.trials_.value is not None and 0 <= best.trials_.value <= 1
         assert best.trials_.deviation is None, "two that are asked do not say how sure that is"
+    two = {i: "ab"[i // 40 == 1] for i in range(120)}
+    apart = nf.Graph.from_edges([(i, j) for i in range(120) for j in range(i) if two[i] == two[j] and (i + j) % 3 == 0])
+    perfect = auto(apart, "classify", classes=two, budget="2 trials", progress=False).trials_
+    assert (perfect.value, perfect.deviation) == (1.0, None), "24 of 24 are not all"
+    twenty = nf.Graph.from_edges([(i, (i + k) % 20) for i in range(20) for k in (1, 2)])
+    best = auto(twenty, "new-nodes", budget="2cpu", progress=False)  # probes what is fitted over another model
+    assert len(best.embedding_) == 20
 
 
 # -------------------------------------------------------------------- who wins
@@ -269,6 +277,47 @@ def test_a_costly_probe_is_not_repeated(each: float, sizes: list[int], monkeypat
     candidate = racing.Candidate(nf.SDNE(), 0, "")
     race._probe(candidate)
     assert probed == sizes and candidate.cost is not None and candidate.cost.nodes == sizes[-1]
+
+
+@pytest.mark.parametrize("nodes", [10, 30])
+def test_a_probe_of_few_nodes_is_of_them_all(nodes: int) -> None:
+    race = racing.Race.__new__(racing.Race)
+    race._clock = clock_at("10cpu")[0]
+    ring = nf.Graph.from_edges([(i, (i + k) % nodes) for i in range(nodes) for k in (1, 2)])
+    race._data, race._whole, race._seed = ring, nodes, 0
+    candidate = racing.Candidate(nf.Spectral(dim=2), 0, "")
+    race._probe(candidate)
+    assert candidate.cost is not None and candidate.cost.nodes == min(nodes, 15)
+
+
+def test_one_without_epochs_of_unknown_cost_is_given_what_the_costliest_took() -> None:
+    """As nothing stops it: the last form began with a second left, and took two."""
+    race = racing.Race.__new__(racing.Race)
+    race._clock, race._asking = clock_at("10cpu")[0], 0.5
+    race._asked: Any = SimpleNamespace(fits_whole=True)  # type: ignore[misc]
+    some = [racing.Candidate(nf.Spectral(dim=dim), 0, "") for dim in (2, 3, 4)]
+    race._candidates = some
+    assert race._unknown(some[0]) == 0.0
+    for candidate, seconds in zip(some[:2], (2.0, 1.0), strict=True):
+        candidate.cost = racing.FitCost(120, 120, seconds, 0.0, 1)
+        candidate.runs.append(racing.Trying(candidate, None, 120))
+    assert race._unknown(some[0]) == 0.0 and race._unknown(some[2]) == 2.5
+    race._asked.fits_whole = False
+    assert race._unknown(some[2]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("task", "budget", "asked"), [("classify", "11s", 6000), ("classify", "9s", 2000), ("link", "11s", 2000)]
+)
+def test_classes_are_asked_of_all_of_the_graph_where_a_few_forms_can_be_fitted_to_it(
+    task: str, budget: str, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of forms on a part of WordNet said nothing about that on all of it."""
+    monkeypatch.setattr(starting, "probe_cost", lambda model, data, clock: racing.FitCost(6000, 12_000, 1.0, 0.0, 1))
+    graph = nf.Graph.from_edges([(i, (i + k) % 6000) for i in range(6000) for k in (1, 2)])
+    ample = starting._AMPLE[not nf.evaluate.TASKS[starting.task_named(task).name].split]
+    some = [racing.Candidate(nf.Spectral(), 0, "")]
+    assert starting._size(some, graph, clock_at(budget)[0], ample) == asked
 
 
 def test_what_is_fitted_over_another_model_is_probed_at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:

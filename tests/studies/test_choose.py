@@ -10,7 +10,7 @@ import pytest
 
 import netfold as nf
 from netfold.errors import InputError
-from netfold.models import DHNE, MODELS
+from netfold.models import MODELS
 from netfold.studies.choose import PURPOSES, RULES, Cost, Facts, choose
 from netfold.studies.choose.rules import Evidence, purpose_named, rule_for, rules_table
 from netfold.studies.reproduce.table import number
@@ -24,6 +24,7 @@ GRAPHS = [
     for nodes in (50, 5000, 10**6)
     for paths in (100.0, 1e12)
 ] + [Facts(50, edges, hyperedges=True, types=("a", "b")) for edges in (90, 10**5)]  # fmt: skip
+SHARING = Facts(5000, 25000, two_steps=100.0, mean_degree=10.0, clustering=0.6)
 KNOWN = Facts(50, 250, two_steps=100.0, attributes=("word",))
 
 
@@ -31,7 +32,7 @@ KNOWN = Facts(50, 250, two_steps=100.0, attributes=("word",))
 def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes(rule: Any) -> None:
     assert MODELS[rule.model](**rule.settings).get_params().items() >= dict(rule.settings).items()
     taken = [x for x in GRAPHS if not (x.hyperedges and rule.task in ("roles", "uncertainty")) and rule.task != "cold"]
-    taken.append(KNOWN)
+    taken += [KNOWN, SHARING]
     assert any(rule_for(rule.task, x) is rule for x in taken)
     assert rule.why and rule.but and set(rule.others) <= set(MODELS) and rule.over in ("", *MODELS)
 
@@ -46,13 +47,7 @@ def test_evidence_is_there_and_was_measured_with_the_settings_where_it_says_so(r
         if rule.measured:
             assert row is not None and row.model == rule.model
             config = {name: tuple(x) if isinstance(x, list) else x for name, x in row.config.items()}
-            settings = rule.settings
-            if rule.model == "dhne":  # whose defaults are by size
-                size = 100_000 if rule.case.startswith("10,000") else 100
-                settings = {
-                    name: x for name, x in (DHNE().get_params() | DHNE()._by_size(size)).items() if name in config
-                }
-            assert config == settings and table.recorded_for(row) is not None
+            assert config == rule.settings and table.recorded_for(row) is not None
             assert " beside " in str(evidence)
 
 
@@ -91,9 +86,9 @@ def test_six_lines() -> None:
     data, model, why, but, cost, race = choice.lines()
     assert race.startswith("auto: netfold auto would race ") and all(x.words in race for x in choice.race)
     assert data.startswith("data: 77 nodes, 254 edges, undirected, weighted")
-    assert model == "for roles of nodes: DRNE(dim=36, rounds=2, vectors='all', lambda_=0.1)"
+    assert model == "for roles of nodes: DegreeFeatures()"
     assert "beside" in why and "(drne-europe)" in why
-    assert "degrees" in but and "reads neither weights nor directions" in but
+    assert "GraphWave" in but and "reads neither weights nor directions" in but
     assert cost.startswith("cost: not probed on ")
     assert repr(choice).splitlines()[-1] == f"fit: nf.{choice.model!r}.fit(graph)"
 

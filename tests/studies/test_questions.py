@@ -132,6 +132,15 @@ def test_turns_learn_from_the_classes_of_the_others() -> None:
     assert questions(graph, "cluster", {i: i % 2 for i in range(n)}).turns(4) == [], "which learns from no class"
 
 
+@pytest.mark.parametrize("known", [5, 6, 9])
+def test_of_few_classes_each_part_has_two_at_least(known: int) -> None:
+    asked = questions(GRAPH, "classify", {i * 7: "ab"[i % 2] for i in range(known)})
+    model = nf.Spectral(dim=4).fit(GRAPH, progress=False)
+    parts = [asked.inner(fold, GRAPH.n_nodes) for fold in range(5)]
+    assert len({x.key for x in parts}) == min(5, (known - 1) // 2)
+    assert all(0 <= x.measure(model, None).figure <= 1 for x in parts)
+
+
 def test_hyperedges_of_the_outer_part_are_not_learned_from() -> None:
     whole = tags()
     asked = questions(whole, "tuples")
@@ -283,6 +292,12 @@ def test_deviations_without_groups_are_those_between_parts() -> None:
         (nf.Graph.from_edges([(0, 1), (1, 2)]), "link", None, "2 edges; .* at least 5"),
         (nf.Graph.from_edges([(0, 1), (1, 2)]), "new-nodes", None, "3 nodes; .* at least 10"),
         (nf.Graph.from_edges([], nodes=range(9)), "link", None, "no edges"),
+        (
+            nf.Graph.from_edges([(i, j) for i in range(12) for j in range(i)]),
+            "link",
+            None,
+            "nearly every pair .* are 0, for 7",
+        ),
         (GRAPH, "linkage", None, "no task 'linkage'"),
     ],
 )

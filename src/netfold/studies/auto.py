@@ -28,7 +28,7 @@ _PROBED = 10_000
 """Nodes of a fit that says what the cheapest model would cost on a large graph."""
 _SMALL = 5000
 """Nodes, up to which all of them are asked."""
-_AMPLE = {True: 35, False: 60}
+_AMPLE = {True: 10, False: 60}
 """So many times what the cheapest costs all of those without epochs cost, about, where one fit serves all parts, and
 with the last fits, where each part needs its own: a larger budget is ample, and all of the graph is asked."""
 _PART, _LEAST, _MOST = 0.008, 2000, 40_000

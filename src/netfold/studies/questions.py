@@ -274,7 +274,12 @@ def _shares(held: Any, count: float) -> list[Any]:
 
 
 def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
-    outer_split = split_edges(graph, _share(len(edge_pairs(graph)), "edges"), seed=seed)
+    m = len(edge_pairs(graph))
+    outer_split = split_edges(graph, _share(m, "edges"), seed=seed)
+    unlinked = graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) - m
+    if unlinked < len(outer_split.test):
+        words = "nearly every pair of nodes is linked, and held-out edges are told from as many pairs that are not"
+        raise InputError(f"{words}: of those there are {max(unlinked, 0)}, for {len(outer_split.test)} edges")
     places = cache(lambda: _order(graph))
 
     def inner(fold: int, nodes: int) -> Part:
@@ -374,9 +379,10 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
         return Part(f"{some.n_nodes}/{key}", some, lambda model, _: ask(model, known, (learned, tested), place[tested]))
 
     def inner(fold: int, nodes: int) -> Part:
-        fifth = np.arange(len(rest)) % FOLDS == fold
+        folds = min(FOLDS, max(len(rest) // 2, 1))  # of few, each part has two at least
+        fifth = np.arange(len(rest)) % folds == fold % folds
         tested = rest[~fifth] if task.name == "clustering" else rest[fifth]  # which learns nothing from the others
-        return part(str(fold), nodes, rest[~fifth], tested, most)
+        return part(str(fold % folds), nodes, rest[~fifth], tested, most)
 
     def outer(nodes: int) -> Part:
         return part("outer", nodes, rest, held, 10 * most)
@@ -435,9 +441,9 @@ def _vectors(model: Any, known: NodeClasses) -> Floats:
     return vectors
 
 
-def _check_some(learned: Ints, tested: Ints) -> None:
+def _check_some(learned: Ints, tested: Ints, what: str = "nodes with a class") -> None:
     if len(learned) < 2 or len(tested) < 2:
-        raise InputError("too few nodes with a class are within the part of the graph that is looked at")
+        raise InputError(f"too few {what} are within the part that is held out, or outside of it: 2 are needed of each")
 
 
 _ASK_CLASSES = {"classification": _ask_classes, "roles": _ask_roles, "clustering": _ask_clusters}
@@ -569,7 +575,7 @@ def _of_rows(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         at = at[(np.diff(some.adjacency.indptr) > (some.adjacency.diagonal() != 0))[at]]  # a loop is no neighbor
 
         def measure(model: Any, score: str | None) -> Measurement:
-            _check_some(at, at)
+            _check_some(at, at, "nodes with neighbors")
             names = [score] if score else available_scores(model)
             return max((_ranked(model, some, at, name) for name in names), key=lambda x: x.figure)
 

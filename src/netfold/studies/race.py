@@ -52,6 +52,8 @@ WARM_UP = 60
 _PROBED, _SMALL = 2400, {True: 2000, False: 20_000}
 """Nodes of the small graph like this one that says what a fit will cost; nodes and edges, for each second of a budget,
 up to which a first fit, trained or not, is short enough to be tried without asking."""
+_LEAST_PROBED = 15
+"""Nodes of such a graph, at least: an eighth of a quarter of thirty is none."""
 _GROWTH, _MOST_GROWTH = 0.3, 3.0
 """What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:
 Spectral's forms took 2.5 to 2.9 times as much a node at 200,000 as at 10,000 nodes of the same degrees."""
@@ -59,6 +61,8 @@ _SECOND, _SECONDS = 1.0, 5.0
 """CPU seconds below which nothing is costly; of what has no epochs, nothing below the second."""
 _FEW = 10
 """Things asked, with fewer of which a perfect figure says little, and nobody knows how sure any figure is."""
+_NOTHING = 1e-12
+"""A standard error of as much says that all groups are alike, and not that the figure is sure: 17 of 17 are not all."""
 _MARGIN, _LITTLE = 0.95, 0.02
 """Of what is left, how much may be planned with; the share of a budget that a trained one may spend on more parts."""
 _OVER = 0.1
@@ -360,9 +364,11 @@ class Race:
     def _probe(self, candidate: Candidate) -> None:
         """Estimate what a fit costs by one to a small graph; and to a larger one, unless that one was costly itself."""
         size, start = min(_PROBED, self._whole // 4), self._clock.spent()  # to cost less than what it says the cost of
+        limit = start + _FIRST * self._clock.budget.amount
         for nodes in (size // 8, size):
-            if nodes == size and self._clock.timed and self._clock.spent() - start > _FIRST * self._clock.budget.amount:
+            if candidate.cost is not None and self._clock.timed and self._clock.spent() > limit:
                 return
+            nodes = max(nodes, _LEAST_PROBED)
             candidate.cost = probe_cost(candidate.model, stand_in(self._data, nodes, self._seed), self._clock)
 
     def _pays(self, candidate: Candidate, epochs: int, nodes: int, level: int, folds: int) -> bool:
@@ -432,9 +438,14 @@ class Race:
         return left if self._asked.fits_whole else (left - 2 * self._asking) / 3
 
     def _unknown(self, candidate: Candidate) -> float:
-        """What a first fit that is trained must be given at least: what comes before its epochs cannot be cut short."""
-        timed = self._clock.timed and candidate.trained and candidate.cost is None
-        return _FIRST * self._clock.budget.amount if timed else 0.0
+        """What a first fit must be given at least: a trained one what comes before its epochs, which cannot be cut
+        short; one without, where it is of everything, as much as the costliest of those before it."""
+        if not self._clock.timed or candidate.cost is not None:
+            return 0.0
+        if candidate.trained:
+            return _FIRST * self._clock.budget.amount
+        before = [x.cost.rest for x in self._candidates if x.runs and x.cost and not x.trained]
+        return max(before, default=0.0) + self._asking if before and self._asked.fits_whole else 0.0
 
     def _leaders_fits(self) -> float:
         """What the last fits of whoever leads are estimated to cost."""
@@ -672,7 +683,7 @@ class Race:
         measured, error = figure_of(values) if values else (math.nan, math.nan)
         figure = sign * measured if math.isfinite(measured) else None
         sure = not self._within_part and sum(len(x.without) for x in values.values()) >= _FEW  # as all of them are
-        deviation = error if math.isfinite(error) and sure else None
+        deviation = error if math.isfinite(error) and error > _NOTHING and sure else None
         spent = round(self._clock.spent(), 3)
         within = f", in {len(values)} turns" if len(values) > 1 else ""
         if self._within_part:

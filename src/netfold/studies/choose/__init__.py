@@ -54,7 +54,7 @@ class Choice:
     def commands(self, edges: str = "EDGES", flags: Sequence[str] = ()) -> list[str]:
         """What to type to fit it to a file of edges that is read with these flags."""
         name = self.rule.model
-        options = [word for key, value in self.settings.items() for word in (_flag(key), _value(value))]
+        options = [word for key, value in self.settings.items() for word in _words(key, value)]
         options += ["--seed", str(self.seed)] if self.seed else []
         own = ["netfold", "fit", name, edges, *flags, "-o", f"{name}.netfold", *options]
         if not self.rule.over:
@@ -138,7 +138,9 @@ class Choice:
             "it was measured without attributes, and reads them too: compare with attribute_weight=0": (
                 facts.attributes and name in ("DRNE", "DHNE")
             ),
-            f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
+            f"{name} reads neither weights nor directions": (
+                name in ("DRNE", "DegreeFeatures") and (facts.weighted or facts.directed)
+            ),
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
                 name == "SDNE" and facts.largest_weight >= _UNEVEN
             ),
@@ -150,8 +152,15 @@ def _flag(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
 
 
-def _value(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    """An option as it is typed; one that is on or off has no value.
+
+    >>> _words("hidden", (64, 32)), _words("counts", True), _words("counts", False)
+    (('--hidden', '64,32'), ('--counts',), ('--no-counts',))
+    """
+    if isinstance(value, bool):
+        return (_flag(name) if value else f"--no-{_flag(name)[2:]}",)
+    return _flag(name), ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 # -------------------------------------------------------------------- trying it
@@ -245,7 +254,7 @@ def choose(
     >>> graph, _ = stochastic_block_model((30, 30), 0.4, 0.02)
     >>> choice = choose(graph, "roles", probe=False)
     >>> choice.model
-    DRNE(dim=36, lambda_=0.1, rounds=2, vectors='all')
+    DegreeFeatures()
     >>> print(choice.lines()[0])
     data: 60 nodes, 384 edges, undirected, degrees 13 (median) to 18, clustering 0.37
     """
