@@ -324,7 +324,7 @@ def test_an_embedding_that_saw_the_test_edges_is_refused(way: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"score": "euclid"}, "score='euclid' is not one of dot, cosine, distance, w2, decoder"),
+        ({"score": "euclid"}, "score='euclid' is not one of dot, cosine, distance, paths, w2, decoder"),
         ({"score": "decoder"}, "Embedding has no decoder"),
         ({"negatives": "hard"}, "kind='hard' is not one of uniform, degree, all"),
         ({"per_positive": 0}, "per_positive=0 does not fit: give whole numbers of at least 1"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 from naive_rankings import Model, random_graph
 from netfold.data.embedding import Embedding
@@ -12,9 +15,10 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import reconstruction
 from netfold.evaluate import scores as pairs
+from netfold.models.spectral import Spectral
 
 
-@pytest.mark.parametrize("score", ["dot", "cosine", "distance", "w2", "decoder"])
+@pytest.mark.parametrize("score", ["dot", "cosine", "distance", "paths", "w2", "decoder"])
 def test_scores_of_pairs_are_those_of_rows(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     graph = random_graph(20, 5)
@@ -28,6 +32,47 @@ def test_scores_of_pairs_are_those_of_rows(score: str, monkeypatch: pytest.Monke
     assert scores.at(u, v).tolist() == pytest.approx(every[u, v].tolist(), rel=1e-6)
     assert scores.at(u[:0], v[:0]).tolist() == []
     assert every.dtype == scores.at(u, v).dtype == torch.float32
+
+
+def weighted_walks(weights: list[list[float]], added: float) -> list[list[float]]:
+    """N of undirected links, entry by entry."""
+    n = len(weights)
+    d = [sum(row) for row in weights]
+    tau = added * sum(d) / n
+    return [[weights[i][j] / math.sqrt((d[i] + tau) * (d[j] + tau)) for j in range(n)] for i in range(n)]
+
+
+def test_paths_are_those_of_three_steps_where_vectors_tell_all() -> None:
+    rng, n = np.random.default_rng(4), 9
+    a = np.triu(rng.integers(0, 4, (n, n)), 1).astype(float)
+    a += a.T
+    graph = Graph.from_scipy(sparse.csr_array(a))
+    walks = weighted_walks(a.tolist(), 0.1)
+    found = pairs.pair_scores(Embedding(range(n), rng.normal(size=(n, n + 2))), graph, "paths")  # n of them span all
+    for i, row in enumerate(found.rows(np.arange(n)).tolist()):
+        three = [sum(walks[i][k] * walks[k][m] * walks[m][j] for k in range(n) for m in range(n)) for j in range(n)]
+        assert row == pytest.approx(three, rel=1e-5, abs=1e-7)
+
+
+def test_paths_know_the_sign_of_an_eigenvalue() -> None:
+    """Two sides are told apart by an eigenvalue below 0, which a product of vectors takes for likeness."""
+    sides = [(f"u{i}", f"v{j}") for i in range(6) for j in range(6) if (i, j) not in ((0, 0), (1, 2))]
+    graph = Graph.from_edges(sides)
+    model = Spectral(matrix="normalized", dim=2).fit(graph, progress=False)
+    at = graph.nodes.positions(["u0", "v0", "u1"])
+    across, within = (float(pairs.pair_scores(model, graph, "paths").at(at[:1], at[[x]])[0]) for x in (1, 2))
+    assert across > 0.1 > within
+    assert across == pytest.approx(float(pairs.pair_scores(model, graph, "paths").at(at[[1]], at[:1])[0]), rel=1e-5)
+
+
+def test_paths_of_a_node_without_links_are_none_and_scales_do_not_count() -> None:
+    graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcde")
+    vectors = np.random.default_rng(0).normal(size=(5, 2))
+    one, other = (pairs.pair_scores(Embedding("abcde", x), graph, "paths") for x in (vectors, vectors * [1e3, 1e-2]))
+    assert (one.rows(np.array([4])) == 0).all()
+    np.testing.assert_allclose(one.rows(np.arange(5)), other.rows(np.arange(5)), rtol=1e-5, atol=1e-7)
+    nothing = pairs.pair_scores(Embedding("abcde", np.zeros((5, 2))), graph, "paths")
+    assert (nothing.rows(np.arange(5)) == 0).all()
 
 
 def test_equal_vectors_are_at_no_distance() -> None:

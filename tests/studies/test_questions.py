@@ -178,11 +178,11 @@ def test_the_figure_of_links_is_that_of_evaluate() -> None:
     split = nf.evaluate.split_edges(GRAPH, round(share, 6), seed=2)
     assert edges(split.train) == edges(asked.outer(N).graph)
     model = spectral(split.train)
-    for score in ("dot", "cosine", "distance"):
+    for score in ("dot", "cosine", "distance", "paths"):
         found = nf.evaluate.link_prediction(model, split, score=score, seed=2, baselines=False)
         assert asked.outer(N).measure(model, score).figure == pytest.approx(found.figures["AUC"])
     best = asked.outer(N).measure(model, None)
-    assert best.figure == max(asked.outer(N).measure(model, x).figure for x in ("dot", "cosine", "distance"))
+    assert best.figure == max(asked.outer(N).measure(model, x).figure for x in ("dot", "cosine", "distance", "paths"))
 
 
 def test_area_under_curve_against_a_loop() -> None:

@@ -45,7 +45,7 @@ def test_ranges_and_functions() -> None:
 def test_links_choose_a_score_too() -> None:
     pytest.importorskip("optuna")
     found = tune(START, GRAPH, "link", {"dim": [4, 8]}, 2, progress=False)
-    assert found.pair_score_ in ("dot", "cosine", "distance") and found.trials_.figure == "AUC"
+    assert found.pair_score_ in ("dot", "cosine", "distance", "paths") and found.trials_.figure == "AUC"
 
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

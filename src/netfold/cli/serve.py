@@ -23,7 +23,7 @@ __all__ = ["serve"]
 @click.option("--token-file", metavar="FILE", help="Lines 'read TOKEN' or 'admin TOKEN'; who asks needs one.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A name that it is asked under, as behind a proxy.")
 @click.option("--index", metavar="FOLDER", help="Search by this index, or 'auto' to build one; for one model.")
-@click.option("--edges", metavar="FILE", help="The graph, for pairs scored by a decoder (SDNE); for one model.")
+@click.option("--edges", metavar="FILE", help="The graph, for pairs scored by a decoder or by paths; for one model.")
 @click.option("--vectors-only", is_flag=True, help="Serve vectors and neighbors alone, without loading torch.")
 @click.option("--watch", is_flag=True, help="Load a new version as soon as it is written.")
 @click.option("--log-names", is_flag=True, help="Write what was asked into the log, names of nodes too.")

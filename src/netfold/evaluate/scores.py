@@ -11,8 +11,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.checks import Ints, check_choice, unique_values
-from netfold.data.edges import neighbor_counts
+from netfold.data.checks import Floats, Ints, check_choice, unique_values
+from netfold.data.edges import links, neighbor_counts
 from netfold.data.graph import Graph
 from netfold.data.text import counted
 from netfold.errors import InputError
@@ -66,20 +66,21 @@ class PairScores(Protocol):
 
 
 class VectorScores:
-    """Of vectors (n x d): their product, or minus their distance.
+    """Of vectors (n x d): their product (or that with `others`), or minus their distance.
 
     Computed in float64 and rounded afterwards, so that equal vectors tie whichever block they are in.
     """
 
-    def __init__(self, vectors: npt.ArrayLike, *, distance: bool = False):
+    def __init__(self, vectors: npt.ArrayLike, others: npt.ArrayLike | None = None, *, distance: bool = False):
         doubles = torch.tensor(np.asarray(vectors)).double()
         # no distance changes where the mean is taken off, and fewer digits are lost
         self._vectors = doubles - doubles.mean(0) if distance else doubles
+        self._others = self._vectors if others is None else torch.tensor(np.asarray(others)).double()
         self._distance = distance
 
     def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
-        products = self._vectors[rows] @ self._vectors.T
+        products = self._vectors[rows] @ self._others.T
         return (self._distances(products, rows) if self._distance else products).float()
 
     def _distances(self, products: Tensor, rows: Ints) -> Tensor:
@@ -93,7 +94,7 @@ class VectorScores:
         """As `PairScores.at`."""
         step = max(1, _BLOCK_NUMBERS // 8 // self._vectors.shape[1])
         parts = [slice(start, start + step) for start in range(0, len(u), step)]
-        return torch.cat([torch.empty(0), *(self._pairs(self._vectors[u[x]], self._vectors[v[x]]) for x in parts)])
+        return torch.cat([torch.empty(0), *(self._pairs(self._vectors[u[x]], self._others[v[x]]) for x in parts)])
 
     def _pairs(self, a: Tensor, b: Tensor) -> Tensor:
         return (-(a - b).norm(dim=1) if self._distance else (a * b).sum(1)).float()
@@ -173,10 +174,10 @@ def isolated_as_average(scores: PairScores, graph: Graph, *, attributed: bool = 
 def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
     """The scores that a fitted model or an embedding gives to pairs of a graph's nodes.
 
-    `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `w2` (minus the 2-Wasserstein
-    distance of Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model
-    itself writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own`
-    (`own_score`).
+    `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `paths` (how many paths of three
+    steps join two nodes, as far as the vectors tell: `_paths`); `w2` (minus the 2-Wasserstein distance of Gaussians
+    with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model itself writes for a
+    pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own` (`own_score`).
     """
     check_choice(SCORES, score=score)
     if score == "own":
@@ -188,6 +189,8 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
         raise InputError("score='w2' compares Gaussians and these nodes have no std; use score='distance'")
     at = embedding.nodes.positions(graph.nodes)
     vectors = (embedding.coordinates if score == "w2" else embedding.vectors)[at]
+    if score == "paths":
+        return VectorScores(*_paths(vectors, graph))
     if score == "cosine":
         return VectorScores(torch.nn.functional.normalize(torch.tensor(vectors).double()))
     return VectorScores(vectors, distance=score != "dot")
@@ -227,7 +230,7 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
 def available_scores(model: Any) -> tuple[str, ...]:
     """The scores that pairs of a fitted model, or of an embedding, can have, its own first."""
     embedding, own = embedding_of(model), own_score(model)
-    some = [*SCORES_OF_VECTORS, *(["w2"] if embedding.std is not None else [])]
+    some = [*SCORES_OF_VECTORS, "paths", *(["w2"] if embedding.std is not None else [])]
     return (own, *(x for x in [*some, *(["decoder"] if hasattr(model, "pair_decoder") else [])] if x != own))
 
 
@@ -243,7 +246,33 @@ def finite(scores: Tensor) -> npt.NDArray[np.float32]:
 
 def of_vectors(score: str) -> str:
     """The score for plain vectors that are compared with a model under a score that they may not have."""
-    return {"w2": "distance", "decoder": "dot"}.get(score, score)
+    return {"w2": "distance", "decoder": "dot", "paths": "dot"}.get(score, score)
+
+
+_ADDED, _TOLD = 0.1, 1e-10
+"""Added to every degree, as a share of their mean; and the least part of a square that is more than rounding."""
+
+
+def _paths(vectors: npt.NDArray[Any], graph: Graph) -> tuple[Floats, Floats]:
+    """Q H³ and Q (n x r) of vectors X (n x d) that span Q, an orthonormal basis, and H = Qᵀ N Q: pairs have Q H³ Qᵀ.
+
+    N = (D + τ)^-½ A (D + τ)^-½ are the links, in either direction, those of hubs weighed down, so that (N³)_ij are the
+    weighted paths of three steps from i to j: one step is the link itself, and two never lead from one side of a
+    bipartite graph to the other. Where X are eigenvectors of N this is their part of N³, eigenvalues with
+    their signs, which a product of vectors does not have: N³ is U Λ³ Uᵀ. Other vectors have the nearest to that (Ritz).
+    A node without links has 0.
+    """
+    a = links(graph, directed=False, weights=True, loops="drop")
+    degrees = np.asarray(a.sum(axis=1)).ravel()
+    roots = np.zeros(len(degrees))
+    np.divide(1, np.sqrt(degrees + _ADDED * degrees.mean()), out=roots, where=degrees > 0)
+    x = np.asarray(vectors, np.float64) * (degrees > 0)[:, None]
+    x /= np.maximum(np.linalg.norm(x, axis=0), np.finfo(np.float32).tiny)
+    squares, turn = np.linalg.eigh(x.T @ x)
+    told = squares > _TOLD * squares.max(initial=0)
+    basis = x @ (turn[:, told] / np.sqrt(squares[told]))
+    image = basis.T @ ((a @ (basis * roots[:, None])) * roots[:, None])
+    return basis @ np.linalg.matrix_power((image + image.T) / 2, 3), basis
 
 
 def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:

@@ -50,7 +50,7 @@ __all__ = [
 # -------------------------------------------------------------------- what arguments admit
 
 SCORES_OF_VECTORS = ("dot", "cosine", "distance")
-SCORES = (*SCORES_OF_VECTORS, "w2", "decoder", "own")
+SCORES = (*SCORES_OF_VECTORS, "paths", "w2", "decoder", "own")
 """Of pairs of nodes, see `pair_scores`; "own" is the one that the model is meant for (`own_score`)."""
 NEGATIVES = ("uniform", "degree", "all")
 """How pairs that are no edges are drawn."""

@@ -27,6 +27,8 @@ __all__ = ["QUESTIONS", "NearestQuery", "Served", "UnknownNodeError", "UpdateQue
 
 _MOST = 1000
 """Nodes, pairs or tuples of a question, and neighbors of a node."""
+_OF_GRAPH = {"decoder": "its decoder", "paths": "paths of three steps"}
+"""Scores of pairs that the graph is read for, in words."""
 _PER_COMPARED, _PER_NEIGHBOR, _PER_NUMBER = 4e-10, 2e-6, 5e-8
 """Seconds, about: for a number that a search compares, a neighbor that it names, a number of a vector in JSON."""
 
@@ -104,10 +106,12 @@ class Served:
     """The fitted model; None where its vectors alone are served."""
     index: Index | None = None
     graph: Graph | None = None
-    """The graph that a decoder reads, where it was given."""
+    """The graph that a score of pairs reads, where it was given."""
     version: int = 1
     loaded_at: float = field(default_factory=time.time)
     _busy: threading.Lock = field(default_factory=threading.Lock)  # torch's number of threads is one for all
+    _scores: dict[str, Any] = field(default_factory=dict)
+    """Scores of pairs that the graph was read for, once."""
 
     @staticmethod
     def load(
@@ -159,7 +163,7 @@ class Served:
         own = self.embedding
         if isinstance(query, NodesQuery):
             return len(query.nodes) * own.dim * _PER_NUMBER * (1 if own.std is None else 2)
-        if isinstance(query, ScoreQuery) and query.pairs is not None and self._pair_score != "decoder":
+        if isinstance(query, ScoreQuery) and query.pairs is not None and self._pair_score not in _OF_GRAPH:
             return len(query.pairs) * own.dim * _PER_NUMBER
         if not isinstance(query, NearestQuery) or query.type is not None:
             return math.inf
@@ -301,8 +305,8 @@ class Served:
 
     def _pair_scores(self, left: list[Any], right: list[Any]) -> tuple[str, Any]:
         own, name = self.embedding, self._pair_score
-        if name == "decoder":
-            return name, self._decoded(left, right)
+        if name in _OF_GRAPH:
+            return name, self._of_graph(name, left, right)
         if name == "cosine":
             return name, own.similarity(left, right)
         u, v = own.nodes.positions(left), own.nodes.positions(right)
@@ -310,17 +314,19 @@ class Served:
         x, y = table(u).astype(np.float64), table(v).astype(np.float64)
         return name, (x * y).sum(axis=1) if name == "dot" else -np.sqrt(np.square(x - y).sum(axis=1))
 
-    def _decoded(self, left: list[Any], right: list[Any]) -> Any:
-        """What the model writes for pairs, which it reads the graph for."""
+    def _of_graph(self, name: str, left: list[Any], right: list[Any]) -> Any:
+        """A score of pairs that the graph is read for."""
         from netfold.evaluate.scores import pair_scores
 
         if self.graph is None:
             raise InputError(
-                f"pairs of {self.name} are scored by its decoder, which reads the graph; serve with --edges"
+                f"pairs of {self.name} are scored by {_OF_GRAPH[name]}, which reads the graph; serve with --edges"
             )
         with self._busy:
+            if name not in self._scores:
+                self._scores[name] = pair_scores(self.model, self.graph, name)
             nodes = self.graph.nodes
-            return pair_scores(self.model, self.graph, "decoder").at(nodes.positions(left), nodes.positions(right))
+            return self._scores[name].at(nodes.positions(left), nodes.positions(right))
 
     def _later(self, model: Any, edges: list[list[Any]]) -> Any:
         if model.reads == "hypergraph":
