@@ -243,7 +243,7 @@ RULES = (
         "link", lambda x: True, "five links a node or more",
         "spectral", {"matrix": "normalized"},
         "eigenvectors of the links, those with eigenvalues below 0 too, cost seconds, and were level with SDNE over "
-        "shared neighbors or above it on five of six graphs (AUC on ca-GrQc .94 and .92); the score `paths` knows their signs",
+        "shared neighbors or above it on five of six graphs (AUC on ca-GrQc .94 and .92); the score paths knows signs",
         "SDNE over shared neighbors was ahead on Jazz (.97 and .94), and on all of them paths of three or personalised "
         "PageRank, which give no vectors, are near: netfold auto and evaluate measure it on yours",
         (Evidence("sdne-grqc-links", "AUC"),),
