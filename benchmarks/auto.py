@@ -10,8 +10,9 @@ several of, points of a plane, users and items, roles around a ring, planted tri
 
 One JSON line a cell (data, task, seed, method), in a process of its own, which is ended after `--limit` CPU seconds;
 cells that are there are not run again; with `-` as the file, lines are printed. Seeds but the first are for fewer than
-20,000 nodes. Lines say by which RULES `auto` raced and pairs were scored: those of older rules stay in the file, and no table
-shows them. Every method gets the same training part, and is measured on the same test part, which nothing here is chosen by:
+20,000 nodes. Lines say by which RULES `auto` raced and pairs were scored: those of older rules stay in the file, and no
+table shows them. Every method gets the same training part, and is measured on the same test part, which nothing here
+is chosen by:
 
 * link: 20% of the edges are held out; AUC. netfold's models score pairs as they choose on training links; vectors of
   other libraries get the better of product and cosine on the test part itself, which favours them.
@@ -67,8 +68,8 @@ MADE = (
     ("made_topics", "classify"), ("made_topics", "link"),
 )  # fmt: skip
 RULES = {"link": 4, "classify": 4}
-"""Of `auto`, by task, 3 for the others: one more with each change of what it races, and how. From 4 on pairs of links may
-be scored by paths, so that lines of our other models before that are of other scores."""
+"""Of `auto`, by task, 3 for the others: one more with each change of what it races, and how. From 4 on pairs of links
+may be scored by paths, so that lines of our other models before that are of other scores."""
 LARGE = ("dblp_coauthor", "ego_twitter", "npm_dependencies")
 """Above 20,000 nodes: one seed."""
 PLACES = (

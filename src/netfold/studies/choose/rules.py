@@ -235,7 +235,7 @@ RULES = (
         "where nodes have few links, long paths tell who belongs together: the smoothest vectors on the graph follow "
         "them, in a second (AUC on Cora .87, where SDNE over shared neighbors has .78 and DVNE .87)",
         "other forms, and DVNE, were better on some graphs: netfold auto measures them on yours",
-        (Evidence("sdne-grqc-links", "AUC"),),
+        (),
         ("sdne", "dvne"),
         measured=False,
     ),
@@ -246,7 +246,7 @@ RULES = (
         "shared neighbors or above it on five of six graphs (AUC on ca-GrQc .94 and .92); the score paths knows signs",
         "SDNE over shared neighbors was ahead on Jazz (.97 and .94), and on all of them paths of three or personalised "
         "PageRank, which give no vectors, are near: netfold auto and evaluate measure it on yours",
-        (Evidence("sdne-grqc-links", "AUC"),),
+        (),
         ("sdne", "dvne", "node2vec"),
         measured=False,
     ),
