@@ -380,6 +380,21 @@ def test_new_nodes_are_placed_as_by_transform(saved: tuple[nf.SDNE, Path]) -> No
                 client.place(edges)
 
 
+def test_pairs_scored_by_paths_need_the_graph(saved: tuple[nf.SDNE, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from netfold.evaluate.scores import pair_scores
+
+    served, query = Served.load("m", saved[1]), ScoreQuery(pairs=[("ann", "eve"), ("bob", "dan")])
+    monkeypatch.setattr(type(served.model), "pair_score_", "paths", raising=False)
+    with pytest.raises(InputError, match="scored by paths of three steps, which reads the graph; serve with --edges"):
+        served.score(query)
+    edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
+    graph = served.graph = nf.Graph.from_edges(edges)
+    u, v = (graph.nodes.positions([pair[i] for pair in query.pairs or ()]) for i in range(2))
+    wanted = pair_scores(served.model, graph, "paths").at(u, v).tolist()
+    for _ in range(2):  # the second time from what was kept
+        assert served.score(query) == {"score": "paths", "scores": wanted}
+
+
 def test_tuples_are_scored_and_completed_as_by_the_model(tmp_path: Path) -> None:
     tuples = [(("user", i % 4), ("film", i % 3), ("tag", i % 2)) for i in range(12)]
     model = nf.DHNE(dim=3, epochs=2, seed=1).fit(nf.Hypergraph.from_tuples(tuples), progress=False)
