@@ -25,7 +25,7 @@ from netfold.models.drne.batches import Sequences, colors
 from netfold.models.drne.network import DRNENetwork
 from netfold.models.sdne.network import SDNENetwork
 from netfold.studies.choose.facts import Facts
-from netfold.studies.choose.rules import rule_for
+from netfold.studies.choose.rules import entrants, rule_for
 
 # -------------------------------------------------------------------- reading
 
@@ -184,9 +184,8 @@ def test_completing_without_hyperedges_of_a_node_that_the_model_does_not_know() 
     [
         ("link", {"edges": 10_000, "hyperedges": True}, "10,000 hyperedges or more"),
         ("link", {"edges": 9_999, "hyperedges": True}, "fewer hyperedges"),
-        ("link", {"nodes": 200_000, "two_steps": 1e8}, "paths of two steps can be listed"),
-        ("link", {"nodes": 200_001, "two_steps": 1e8}, "large, or too many paths of two steps"),
-        ("link", {"nodes": 200_000, "two_steps": 1e8 + 1}, "large, or too many paths of two steps"),
+        ("link", {"mean_degree": 4.99}, "fewer than five links a node"),
+        ("link", {"mean_degree": 5.0}, "five links a node or more"),
         ("classify", {"nodes": 200_000}, "up to 200,000 nodes"),
         ("classify", {"nodes": 200_001}, "more than 200,000 nodes"),
         ("near", {"nodes": 200_000}, "up to 200,000 nodes"),
@@ -203,6 +202,19 @@ def test_completing_without_hyperedges_of_a_node_that_the_model_does_not_know() 
 def test_the_rule_that_a_graph_gets_at_and_beside_each_bound(task: str, facts: dict[str, Any], case: str) -> None:
     rule = rule_for(task, Facts(**{"nodes": 50, "edges": 500} | facts))
     assert (rule.task, rule.case) == (task, case)
+
+
+@pytest.mark.parametrize(
+    ("facts", "raced"),
+    [
+        ({"nodes": 200_000, "two_steps": 1e8}, True),
+        ({"nodes": 200_001, "two_steps": 1e8}, False),
+        ({"nodes": 200_000, "two_steps": 1e8 + 1}, False),
+    ],
+)
+def test_shared_neighbors_are_raced_where_paths_of_two_steps_can_be_listed(facts: dict[str, Any], raced: bool) -> None:
+    own = entrants("link-prediction", Facts(**{"nodes": 50, "edges": 500} | facts))
+    assert any(x.settings.get("overlap") for x in own) == raced
 
 
 # -------------------------------------------------------------------- others
