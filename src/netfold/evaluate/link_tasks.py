@@ -233,7 +233,7 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
     to the others.
 
     `fit` makes a fitted model (or an embedding) of a graph. The score is one of `available_scores`: product, cosine and
-    distance of vectors, paths of three steps, W2 of Gaussians, the model's own decoder; the highest AUC against as many
+    distance of vectors, paths of a few steps, W2 of Gaussians, the model's own decoder; the highest AUC against as many
     non-edges, the model's own where several have it. None where there are too few links to hold some out.
 
     >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]

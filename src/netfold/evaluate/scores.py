@@ -175,9 +175,10 @@ def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
     """The scores that a fitted model or an embedding gives to pairs of a graph's nodes.
 
     `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `paths` (how many paths of three
-    steps join two nodes, as far as the vectors tell: `_paths`); `w2` (minus the 2-Wasserstein distance of Gaussians
-    with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model itself writes for a
-    pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own` (`own_score`).
+    or five steps join two nodes, as far as the vectors tell: `_paths`); `w2` (minus the 2-Wasserstein distance of
+    Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model itself
+    writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own`
+    (`own_score`).
     """
     check_choice(SCORES, score=score)
     if score == "own":
@@ -249,18 +250,19 @@ def of_vectors(score: str) -> str:
     return {"w2": "distance", "decoder": "dot", "paths": "dot"}.get(score, score)
 
 
-_ADDED, _TOLD = 0.1, 1e-10
-"""Added to every degree, as a share of their mean; and the least part of a square that is more than rounding."""
+_ADDED, _TOLD, _APART = 0.1, 1e-10, 2.9
+"""Added to every degree, as a share of their mean; the least part of a square that is more than rounding; and how far
+apart random nodes are where paths of three steps are no longer enough."""
 
 
 def _paths(vectors: npt.NDArray[Any], graph: Graph) -> tuple[Floats, Floats]:
-    """Q H³ and Q (n x r) of vectors X (n x d) that span Q, an orthonormal basis, and H = Qᵀ N Q: pairs have Q H³ Qᵀ.
+    """Q Hᵏ and Q (n x r) of vectors X (n x d) that span Q, an orthonormal basis, and H = Qᵀ N Q: pairs have Q Hᵏ Qᵀ.
 
     N = (D + τ)^-½ A (D + τ)^-½ are the links, in either direction, those of hubs weighed down, so that (N³)_ij are the
     weighted paths of three steps from i to j: one step is the link itself, and two never lead from one side of a
     bipartite graph to the other. Where X are eigenvectors of N this is their part of N³, eigenvalues with
     their signs, which a product of vectors does not have: N³ is U Λ³ Uᵀ. Other vectors have the nearest to that (Ritz).
-    A node without links has 0.
+    A node without links has 0. Steps are three, or five where nodes are further apart (`_steps`).
     """
     a = links(graph, directed=False, weights=True, loops="drop")
     degrees = np.asarray(a.sum(axis=1)).ravel()
@@ -272,7 +274,17 @@ def _paths(vectors: npt.NDArray[Any], graph: Graph) -> tuple[Floats, Floats]:
     told = squares > _TOLD * squares.max(initial=0)
     basis = x @ (turn[:, told] / np.sqrt(squares[told]))
     image = basis.T @ ((a @ (basis * roots[:, None])) * roots[:, None])
-    return basis @ np.linalg.matrix_power((image + image.T) / 2, 3), basis
+    return basis @ np.linalg.matrix_power((image + image.T) / 2, _steps(a)), basis
+
+
+def _steps(adjacency: sparse.csr_array) -> int:
+    """Five where two random nodes are, by log n / log degree, so many steps apart that three join few of them.
+
+    The bound was chosen on inner splits of graphs and of sparser cuts of them (benchmarks/searches/paths.py).
+    """
+    counts = np.diff(adjacency.indptr)
+    n = int((counts > 0).sum())
+    return 3 if n < (counts.sum() / max(n, 1)) ** _APART else 5
 
 
 def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:

@@ -131,7 +131,7 @@ def task_table(
     return table | {"smaller": [x for x in figures if x in first.smaller_is_better]}
 
 
-_SCORES = {"decoder": "its decoder", "w2": "W2", "paths": "paths of three steps"}
+_SCORES = {"decoder": "its decoder", "w2": "W2", "paths": "paths of a few steps"}
 """Scores in words."""
 
 
