@@ -199,7 +199,7 @@ def test_pieces_of_a_file_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 50, (400, 3))
     lines = "".join(f"{a},m{b},{c}\n" for a, b, c in rows)
-    path = written(tmp_path, "# made\nu,m,v\n\n" + lines)
+    path = written(tmp_path, "# made\nuser,m,votes\n\n" + lines)
     whole = read_hyperedges(path)
     monkeypatch.setattr("netfold.io.source.BLOCK", 64)
     assert read_hyperedges(path).fingerprint == whole.fingerprint
@@ -312,3 +312,32 @@ def test_a_stored_data_set_is_what_its_file_says() -> None:
     whole = read_hyperedges(path, columns=train.types)
     assert whole.nodes == train.nodes
     assert sorted(whole.edges) == sorted((*train.edges, *test.edges))
+
+
+@pytest.mark.parametrize(
+    ("header", "alike"), [("source,target", True), ("user,movie", False), ("from_port,to_port", True)]
+)
+def test_two_types_of_the_same_names_are_said(tmp_path: Path, header: str, alike: bool) -> None:
+    """Ends of edges are of one kind; users and movies are both numbered, and are not."""
+    path = tmp_path / "ends.csv"
+    path.write_text(f"{header}\n" + "".join(f"{i},{(i + 1) % 20}\n" for i in range(20)))
+    if not alike:
+        assert read_hyperedges(path).reading.alike == ()
+        return
+    with pytest.warns(UserWarning, match="name the same nodes, and were read as two kinds of node"):
+        found = read_hyperedges(path)
+    a, b = header.split(",")
+    assert found.reading.alike == (a, b) and found.n_nodes == 40
+    columns = [f"{a}:node", f"{b}:node"]
+    assert f"--columns {','.join(columns)} (columns=) says so" in str(found.reading)
+    again = read_hyperedges(path, columns=columns)
+    assert again.n_nodes == 20 and again.reading.alike == ()
+
+
+def test_text_names_that_two_types_share_are_said_and_few_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "mail.csv"
+    path.write_text("writer,reader\n" + "".join(f"p{i},p{(3 * i + 1) % 16}\n" for i in range(16)))
+    with pytest.warns(UserWarning, match="writer and reader name the same nodes"):
+        assert read_hyperedges(path).reading.to_dict()["alike"] == ["writer", "reader"]
+    path.write_text("writer,reader\n" + "".join(f"p{i},p{(i + 1) % 5}\n" for i in range(5)))
+    assert read_hyperedges(path).reading.alike == ()

@@ -213,7 +213,7 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Gr
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
     uncertain = any(
-        getattr(reading, fact, False) for fact in ("undecided", "shared", "missing", "twins", "direction_lost")
+        getattr(reading, fact, False) for fact in ("undecided", "shared", "missing", "twins", "direction_lost", "alike")
     )
     if reading is None or (quiet and not uncertain):
         return
@@ -321,7 +321,9 @@ def hypergraph_of(paths: Sequence[str], **reading: Any) -> Hypergraph:
 
     if "columns" in flags:
         flags["columns"] = columns_of(flags["columns"], header=flags.get("header", True))
-    hypergraph = read_hyperedges(list(paths), **flags)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what it would say, the line below says
+        hypergraph = read_hyperedges(list(paths), **flags)
     say_reading(", ".join(map(str, paths)), hypergraph.reading)
     return with_attributes(hypergraph, attributes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,9 @@ class TupleFile:
         self._given = {name: value for name, value in reading.items() if value is not None}
         if "columns" in self._given:
             self._given["columns"] = columns_of(self._given["columns"], header=self._given.get("header", True))
-        read = read_hyperedges(path, **self._given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of types that look alike: the model knows which are which
+            read = read_hyperedges(path, **self._given)
         (kind,), plain = read.kinds, plain_names(read)
         self.roles: tuple[str, ...] = kind.roles
         self.rows = [[plain[i] for i in row] for row in kind.rows.tolist()]

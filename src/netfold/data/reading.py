@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from netfold.data.columns import ROLES, Roles
 from netfold.data.nodes import Nodes
 from netfold.data.text import counted, enumerated
 
-__all__ = ["HyperedgeReading", "Reading", "apart", "missing_names", "shared_nodes", "twin_names"]
+__all__ = ["HyperedgeReading", "Reading", "apart", "missing_names", "shared_nodes", "twin_names", "types_alike"]
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,8 @@ class HyperedgeReading:
     files: int = 1
     header: bool = False
     """Whether line 1 names the roles, as it does in text unless told otherwise."""
+    alike: tuple[str, ...] = ()
+    """Two types whose nodes have the same names, though they were read as different nodes (`types_alike`)."""
 
     def __str__(self) -> str:
         files = f" of {self.files:,} files" if self.files > 1 else ""
@@ -189,14 +192,24 @@ class HyperedgeReading:
         notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
         line = "; line 1 is a header" if self.header else ""
-        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}"
+        alike = f"; {self.alike_said}" if self.alike else ""
+        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}{alike}"
+
+    @property
+    def alike_said(self) -> str:
+        """What is said of two types whose nodes have the same names, and what makes one type of them."""
+        a, b = self.alike
+        roles = [x if x not in self.alike else f"{x}:node" for x in self.roles]
+        said = f"{a} and {b} name the same nodes, and were read as two kinds of node ({a} x is another than {b} x)"
+        return f"{said}; if they are one kind, --columns {','.join(roles)} (columns=) says so"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
-        return {
+        facts = {
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "time": self.time, "files": self.files, "header": self.header,
         }  # fmt: skip
+        return facts | ({"alike": list(self.alike)} if self.alike else {})
 
 
 _Column = npt.NDArray[Any]
@@ -215,8 +228,8 @@ _ALIKE = 3
 
 
 _ODD_NUMBER = re.compile(r"0*([0-9]+?)(?:\.0)?", re.ASCII)
-_TRIED = 1000
-"""Names that are looked up for a twin."""
+_TRIED, _FEW_NAMES = 1000, 10
+"""Names that are looked up for a twin; and of so few that two types have in common nothing follows."""
 _MISSING = ("NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None")
 """What a missing value is called in many tables, and a node in few."""
 
@@ -283,6 +296,25 @@ def shared_nodes(names: Sequence[str], nodes: Nodes, u: Sequence[_Column], v: Se
     if not all(_counts_up(ids[column]) for column in there):
         return 0
     return int(np.count_nonzero(there[0] & there[1]))
+
+
+def types_alike(of_type: Mapping[str, Nodes]) -> tuple[str, ...]:
+    """The first two types that are called as the ends of an edge are, or have text for names, and of which one has half
+    of the other's names; none where there are no such two. Of few names nothing is said, of many a thousand looked up.
+
+    >>> types_alike({"source": Nodes.of(range(20)), "target": Nodes.of(range(5, 25))})
+    ('source', 'target')
+    >>> types_alike({"user": Nodes.of(range(20)), "movie": Nodes.of(range(20))})  # each is numbered
+    ()
+    """
+    for a, b in combinations(of_type, 2):
+        few, many = sorted((of_type[a], of_type[b]), key=len)
+        if len(few) < _FEW_NAMES or few.kind != many.kind or (few.kind != "text" and _are_two_kinds(a, b)):
+            continue
+        some = few.take(np.unique(np.linspace(0, len(few) - 1, _TRIED).astype(np.int64)))
+        if 2 * np.count_nonzero(many.find(some) >= 0) >= len(some):
+            return a, b
+    return ()
 
 
 def apart(

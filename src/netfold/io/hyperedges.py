@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from netfold.data.columns import Roles, edge_roles
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
 from netfold.data.nodes import Nodes, typed_nodes
-from netfold.data.reading import HyperedgeReading
+from netfold.data.reading import HyperedgeReading, types_alike
 from netfold.data.text import printable
 from netfold.errors import InputError
 from netfold.io.duckdb import INTEGERS, opened, parquet_sample, quoted
@@ -383,18 +384,26 @@ def read_hyperedges(
     wanted.check_found(files)
     nodes = {name: TypeNodes() for file in files for name in file.types}
     codes = [file.read(nodes) for file in files]
-    hypergraph = _assembled(files, codes, nodes, skip_loops)
+    done = {name: each.finish() for name, each in nodes.items()}
+    hypergraph = _assembled(files, codes, done, skip_loops)
     named = header and any(isinstance(file, TextFile) for file in files)
-    object.__setattr__(hypergraph, "reading", _reading(files, sum(map(len, codes)), hypergraph.n_edges, header=named))
-    _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {hypergraph.reading}"))
+    reading = _reading(files, sum(map(len, codes)), hypergraph.n_edges, header=named)
+    if all(file.roles == file.types for file in files):  # else somebody thought of which are of one type
+        reading = replace(reading, alike=types_alike({name: each for name, (each, _) in done.items()}))
+    object.__setattr__(hypergraph, "reading", reading)
+    _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {reading}"))
+    if reading.alike:
+        warnings.warn(f"{paths[0]}: {reading.alike_said}", stacklevel=2)
     return hypergraph
 
 
 def _assembled(
-    files: Sequence[HyperedgeFile], codes: Sequence[npt.NDArray[np.int32]], by_type: dict[str, TypeNodes], skip: bool
+    files: Sequence[HyperedgeFile],
+    codes: Sequence[npt.NDArray[np.int32]],
+    done: Mapping[str, tuple[Nodes, Ints32 | None]],
+    skip: bool,
 ) -> Hypergraph:
     """The hypergraph of rows whose nodes are numbered within their types."""
-    done = {name: each.finish() for name, each in by_type.items()}
     counts = [len(each) for each, _ in done.values()]
     starts = dict(zip(done, np.cumsum([0, *counts]).tolist(), strict=False))
     of_type = {name: each for name, (each, _) in done.items()}
