@@ -625,7 +625,12 @@ class Race:
         best = _surest(runs)
         if ranked[0] not in runs:
             self._ended = "among those that can be fitted to everything in time"
-        level = [run for run in runs if run is best or (_is_level(best, run) and self._is_cheaper(run, best))]
+        cheap = [run for run in runs if run is not best and self._is_cheaper(run, best)]
+        behind = next((k for k, run in enumerate(cheap) if not _is_level(best, run)), len(cheap))
+        level = [
+            best,
+            *cheap[:behind],
+        ]  # one that is worse than one that is behind is not level, unsure as its gap may be
         least = min((self._cost(run), _is_joined(run)) for run in level)
         cheapest = _surest([run for run in level if (self._cost(run), _is_joined(run)) == least])
         ended = f" ({self._ended})" if self._ended else ""

@@ -465,6 +465,11 @@ SPACE = (
         for dim in (256, 512)
     ),
     Entrant(
+        "spectral", {"matrix": "laplacian", "power": 1.0},
+        "rougher vectors count for more: where linked nodes share neighbors, who exactly does is in those",
+        ("link-prediction",), lambda x: x.nodes <= _HUGE and _shared(x) >= 1,
+    ),
+    Entrant(
         "spectral", {"matrix": "laplacian", "regularization": 1.0},
         "as much as the mean degree added to degrees, as few links and no triangles leave each of them unsure",
         ("link-prediction",), lambda x: x.nodes <= _HUGE and _shared(x) < 1,
