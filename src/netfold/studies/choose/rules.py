@@ -460,7 +460,7 @@ SPACE = (
         Entrant(
             "spectral", {"matrix": "laplacian", "dim": dim},
             "where nodes have few links, circles are small, and more of them than 128", ("link-prediction",),
-            lambda x: _SMALL < x.nodes <= _LARGE and x.mean_degree < _FEW_TO_SHARE,
+            lambda x: _SMALL < x.nodes <= _HUGE and x.mean_degree < _FEW_TO_SHARE,
         )
         for dim in (256, 512)
     ),
