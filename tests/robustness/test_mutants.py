@@ -184,8 +184,8 @@ def test_completing_without_hyperedges_of_a_node_that_the_model_does_not_know() 
     [
         ("link", {"edges": 10_000, "hyperedges": True}, "10,000 hyperedges or more"),
         ("link", {"edges": 9_999, "hyperedges": True}, "fewer hyperedges"),
-        ("link", {"mean_degree": 4.99}, "fewer than five links a node"),
-        ("link", {"mean_degree": 5.0}, "five links a node or more"),
+        ("link", {"mean_degree": 2.99}, "fewer than three links a node"),
+        ("link", {"mean_degree": 3.0}, "three links a node or more"),
         ("classify", {"nodes": 200_000}, "up to 200,000 nodes"),
         ("classify", {"nodes": 200_001}, "more than 200,000 nodes"),
         ("near", {"nodes": 200_000}, "up to 200,000 nodes"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from netfold.data.checks import unique_values
 from netfold.data.columns import ROLES, Roles
 from netfold.data.nodes import Nodes
 from netfold.data.text import counted, enumerated
@@ -311,7 +312,7 @@ def types_alike(of_type: Mapping[str, Nodes]) -> tuple[str, ...]:
         few, many = sorted((of_type[a], of_type[b]), key=len)
         if len(few) < _FEW_NAMES or few.kind != many.kind or (few.kind != "text" and _are_two_kinds(a, b)):
             continue
-        some = few.take(np.unique(np.linspace(0, len(few) - 1, _TRIED).astype(np.int64)))
+        some = few.take(unique_values(np.linspace(0, len(few) - 1, _TRIED).astype(np.int64)))
         if 2 * np.count_nonzero(many.find(some) >= 0) >= len(some):
             return a, b
     return ()
