@@ -50,9 +50,11 @@ import netfold as nf
 from netfold.data.edges import links, with_pairs
 from netfold.evaluate.class_tasks import agreement, class_figures, cluster_codes, linear_scorer
 from netfold.evaluate.classes import classes_of_nodes, normalized
+from netfold.evaluate.heuristics import pair_scorers
 from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, cheap_scorers
+from netfold.evaluate.pairs import finite, isolated_as_average, separation
 from netfold.evaluate.role_tasks import predicted_roles
-from netfold.evaluate.scores import finite, isolated_as_average, pair_scores, separation
+from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.tuples import coded, coded_edges, coded_like, decoded
 from netfold.studies.compare import fit_choosing_score, fit_with_base
 from netfold.studies.machine import Meter, machine
@@ -70,9 +72,10 @@ MADE = (
     ("made_items", "link"), ("made_triples", "tuples"), ("made_blocks", "cluster"), ("made_plane", "new-nodes"),
     ("made_topics", "classify"), ("made_topics", "link"),
 )  # fmt: skip
-RULES = {"link": 5, "classify": 4}
+RULES = {"link": 6, "classify": 4}
 """Of `auto`, by task, 3 for the others: one more with each change of what it races, and how. From 4 on pairs of links
-may be scored by paths, from 5 on by paths of five steps too: lines of our other models before are of other scores."""
+may be scored by paths, from 5 on by paths of five steps too, from 6 on with walks: lines of our other models before are
+of other scores."""
 LARGE = ("dblp_coauthor", "ego_twitter", "npm_dependencies")
 """Above 20,000 nodes: one seed."""
 PLACES = (
@@ -91,6 +94,8 @@ SINGLE = {
 CHEAP = ("spectral", "degreefeatures", "graphwave")
 COUNTS = "pair counts and degrees"
 """The cheap method for tuples that is no model: a baseline of `nf.evaluate.hyperedges`."""
+HEURISTICS = ("personalised PageRank", "paths of three", "resource allocation")
+"""Those for links, which `nf.evaluate.link_prediction` has; their cost is that of the scores of the test part."""
 PEERS = {
     "scikit-network Spectral": "scikit_network:spectral",
     "scikit-network SVD": "scikit_network:svd",
@@ -214,6 +219,10 @@ class Question:
 
     def figure(self, model: Any, *, peer: bool = False) -> float:
         """On the test part."""
+        if isinstance(model, Heuristic):
+            scores = isolated_as_average(model.scores, self.train)
+            wrong = nf.evaluate.sample_negatives(self._split.whole, len(self._split.test), seed=self.seed).pairs
+            return separation(*(finite(scores.at(*x.T.copy())) for x in (self._split.test, wrong)))["AUC"]
         if self.task == "link":
             scores = ("dot", "cosine") if peer else (None,)
             how: dict[str, Any] = {"nodes": 1, "baselines": False, "seed": self.seed}
@@ -295,6 +304,13 @@ class PairCounts:
         return self._scores(coded(tuples, self._nodes))
 
 
+class Heuristic:
+    """A score of pairs that no model has."""
+
+    def __init__(self, known: Any, name: str):
+        self.scores = pair_scorers(known, bipartite=known.sides is not None)[name]
+
+
 def peer(question: Question, adapter: str) -> tuple[Any, dict[str, Any]]:
     """Another library, of the links in either direction."""
     from job import Clock, Job
@@ -318,6 +334,8 @@ def methods(task: str, seed: int, budgets: list[str]) -> Iterator[tuple[str, Cal
             yield text, lambda q, name=name, options=options: single(q, nf.MODELS[name](**options, seed=seed))
     if task == "tuples":
         yield COUNTS, lambda q: (PairCounts(q.train, seed), {})
+    for name in HEURISTICS if task == "link" else ():
+        yield name, lambda q, name=name: (Heuristic(q.train, name), {})
     for budget in budgets:
         yield f"auto {budget}cpu", lambda q, budget=budget: raced(q, f"{budget}cpu")
     if task in ("link", "classify", "cluster", "near"):
@@ -339,8 +357,9 @@ def run(data: str, task: str, seed: int, name: str, method: Callable[[Question],
     try:
         with Meter() as meter:
             model, said = method(question)
+            figure = question.figure(model) if name in HEURISTICS else None
         cell |= said | {"cpu": time.process_time() - start, "wall": meter.seconds, "mib": meter.bytes / 2**20}
-        cell["test"] = question.figure(model, peer=name in PEERS)
+        cell["test"] = question.figure(model, peer=name in PEERS) if figure is None else figure
         if name.startswith("auto") and (asked := question.asked(model)) is not None:
             cell["asked"] = asked
     except ImportError as e:
@@ -431,7 +450,7 @@ def _line(data: str, task: str, rows: Cells, budgets: list[str]) -> list[str]:
 
     other = _best(rows, lambda x: x in PEERS)
     seeds = sorted({seed for budget in budgets for seed in rows.get(budget, {})})
-    cheap = _best(rows, lambda x: x == COUNTS or (_is_ours(x) and x.split()[0] in CHEAP))
+    cheap = _best(rows, lambda x: x in (COUNTS, *HEURISTICS) or (_is_ours(x) and x.split()[0] in CHEAP))
     trained = _best(rows, lambda x: _is_ours(x) and x.split()[0] not in CHEAP)
     cells = [f"{data}, {task}", str(len(seeds)), *(said(x, called=False) for x in budgets), said(cheap), said(trained)]
     cells += [said("choose", called=False)]

@@ -18,7 +18,8 @@ from typing import Any
 from netfold import datasets, evaluate
 from netfold.data.edges import edge_pairs
 from netfold.data.graph import Graph
-from netfold.evaluate.scores import pair_scores, separation
+from netfold.evaluate.pairs import separation
+from netfold.evaluate.scores import pair_scores
 from netfold.models.dvne import DVNE
 
 TRIED: list[dict[str, Any]] = [

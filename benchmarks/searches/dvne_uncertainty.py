@@ -26,7 +26,8 @@ from scipy.stats import spearmanr
 
 import netfold as nf
 from netfold.data.edges import neighbor_counts
-from netfold.evaluate.scores import pair_scores, separation
+from netfold.evaluate.pairs import separation
+from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit
 
 TRIED: list[dict[str, Any]] = [

@@ -18,7 +18,7 @@ from sdne import graph_of, halved
 from netfold import datasets, evaluate
 from netfold.data.edges import edge_pairs, links
 from netfold.data.graph import Graph
-from netfold.evaluate.baselines import SharedNeighbors
+from netfold.evaluate.heuristics import SharedNeighbors
 from netfold.evaluate.ranking import rank
 
 EXPONENTS = [(0.1, 0.25), (0.15, 0.25), (0.0, 0.35), (0.05, 0.35), (0.0, 0.5)]
@@ -56,7 +56,7 @@ def main() -> None:
         "validation": [(graph_of(kept, whole.n_nodes), held_out) for kept, held_out in inner],
     }
     print("| score | " + " | ".join(cases) + " |\n| --- | --- | --- |")
-    scorers = {"Adamic-Adar": lambda g: evaluate.baselines.pair_scorers(g)["Adamic-Adar"]}
+    scorers = {"Adamic-Adar": lambda g: evaluate.heuristics.pair_scorers(g)["Adamic-Adar"]}
     scorers |= {f"q {q:g}, p {p:g}": lambda g, q=q, p=p: Damped(g, q, p) for q, p in EXPONENTS}
     for name, scorer in scorers.items():
         means = [np.mean([figures(g, held_out, scorer(g)) for g, held_out in case], axis=0) for case in cases.values()]

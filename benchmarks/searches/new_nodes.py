@@ -362,7 +362,7 @@ def whole_degrees(fitted: Any, there: set[Any]) -> dict[Any, float]:
 
 def auc(true: Any, wrong: Any) -> float:
     """How often a true one is above a wrong one."""
-    from netfold.evaluate.scores import separation
+    from netfold.evaluate.pairs import separation
 
     return float(separation(np.asarray(true, float), np.asarray(wrong, float))["AUC"])
 

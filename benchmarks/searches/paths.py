@@ -26,7 +26,8 @@ import netfold as nf
 from netfold.data.edges import edge_pairs, links, without_pairs
 from netfold.data.graph import Graph
 from netfold.evaluate.negatives import sample_negatives
-from netfold.evaluate.scores import VectorScores, finite, isolated_as_average, pair_scores, separation
+from netfold.evaluate.pairs import VectorScores, finite, isolated_as_average, separation
+from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit, split_edges
 
 RECORDS = Path(__file__).with_suffix(".jsonl")

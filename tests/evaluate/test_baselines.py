@@ -11,16 +11,15 @@ import pytest
 import torch
 
 from netfold.data.graph import Graph
-from netfold.evaluate import baselines as heuristics
-from netfold.evaluate import scores as pairs
+from netfold.evaluate import heuristics, pairs
 from netfold.evaluate.baselines import (
     baseline_embeddings,
     degree_features,
-    pair_scorers,
     plain_svd_vectors,
     spectral_vectors,
     svd_vectors,
 )
+from netfold.evaluate.heuristics import pair_scorers
 
 Matrix = npt.NDArray[np.float64]
 

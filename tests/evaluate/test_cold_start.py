@@ -20,7 +20,8 @@ from netfold.evaluate.baselines import (
 )
 from netfold.evaluate.case import case
 from netfold.evaluate.class_tasks import propagation_scorer
-from netfold.evaluate.scores import isolated_as_average, pair_scores
+from netfold.evaluate.pairs import isolated_as_average
+from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import NodeSplit
 from netfold.studies.datasets import stochastic_block_model
 

@@ -13,19 +13,21 @@ from naive_rankings import Model, random_graph
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import reconstruction
-from netfold.evaluate import scores as pairs
+from netfold.evaluate import choose_pair_score, link_prediction, pairs, reconstruction, split_edges
+from netfold.evaluate.heuristics import pair_scorers, walks
+from netfold.evaluate.scores import chosen_score, pair_scores
+from netfold.evaluate.task import WITH_WALKS
 from netfold.models.spectral import Spectral
 
 
-@pytest.mark.parametrize("score", ["dot", "cosine", "distance", "paths", "w2", "decoder"])
+@pytest.mark.parametrize("score", ["dot", "cosine", "distance", "paths", "w2", "decoder", *WITH_WALKS])
 def test_scores_of_pairs_are_those_of_rows(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     graph = random_graph(20, 5)
     model = Model(
         Embedding(graph.nodes, rng.normal(size=(20, 3)), rng.random((20, 3)) + 0.1), rng.normal(size=(20, 20))
     )
-    scores = pairs.pair_scores(model, graph, score)
+    scores = pair_scores(model, graph, score)
     every = scores.rows(np.arange(20))
     u, v = rng.integers(0, 20, (2, 100))
     monkeypatch.setattr(pairs, "_BLOCK_NUMBERS", 60)
@@ -53,7 +55,7 @@ def test_paths_are_those_of_so_many_steps_where_vectors_tell_all(isolated: int, 
     n += isolated
     graph = Graph.from_scipy(sparse.csr_array(a))
     walks = weighted_walks(a.tolist(), 0.1)
-    found = pairs.pair_scores(Embedding(range(n), rng.normal(size=(n, n + 2))), graph, "paths")  # n of them span all
+    found = pair_scores(Embedding(range(n), rng.normal(size=(n, n + 2))), graph, "paths")  # n of them span all
     naive = walks
     for _ in range(steps - 1):
         naive = [[sum(naive[i][k] * walks[k][j] for k in range(n)) for j in range(n)] for i in range(n)]
@@ -68,19 +70,114 @@ def test_paths_know_the_sign_of_an_eigenvalue() -> None:
     graph = Graph.from_edges(sides)
     model = Spectral(matrix="normalized", dim=2).fit(graph, progress=False)
     at = graph.nodes.positions(["u0", "v0", "u1"])
-    across, within = (float(pairs.pair_scores(model, graph, "paths").at(at[:1], at[[x]])[0]) for x in (1, 2))
+    across, within = (float(pair_scores(model, graph, "paths").at(at[:1], at[[x]])[0]) for x in (1, 2))
     assert across > 0.1 > within
-    assert across == pytest.approx(float(pairs.pair_scores(model, graph, "paths").at(at[[1]], at[:1])[0]), rel=1e-5)
+    assert across == pytest.approx(float(pair_scores(model, graph, "paths").at(at[[1]], at[:1])[0]), rel=1e-5)
 
 
 def test_paths_of_a_node_without_links_are_none_and_scales_do_not_count() -> None:
     graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], nodes="abcde")
     vectors = np.random.default_rng(0).normal(size=(5, 2))
-    one, other = (pairs.pair_scores(Embedding("abcde", x), graph, "paths") for x in (vectors, vectors * [1e3, 1e-2]))
+    one, other = (pair_scores(Embedding("abcde", x), graph, "paths") for x in (vectors, vectors * [1e3, 1e-2]))
     assert (one.rows(np.array([4])) == 0).all()
     np.testing.assert_allclose(one.rows(np.arange(5)), other.rows(np.arange(5)), rtol=1e-5, atol=1e-7)
-    nothing = pairs.pair_scores(Embedding("abcde", np.zeros((5, 2))), graph, "paths")
+    nothing = pair_scores(Embedding("abcde", np.zeros((5, 2))), graph, "paths")
     assert (nothing.rows(np.arange(5)) == 0).all()
+
+
+@pytest.mark.parametrize("score", WITH_WALKS)
+def test_walks_and_vectors_together_are_the_sum_of_their_surprises(score: str) -> None:
+    """-log of the share of random pairs that have as much, by counting; beyond all of them by the rule of the tail."""
+    graph, rng = random_graph(60, 3), np.random.default_rng(1)
+    model = Embedding(graph.nodes, rng.normal(size=(60, 4)))
+    every = np.arange(60)
+    linked = [i for i in range(60) if graph.adjacency[[i]].nnz or graph.adjacency[:, [i]].nnz]
+    some = np.random.default_rng(0).choice(linked, len(linked), replace=False).tolist()
+    left, right = some[: len(some) // 2], some[len(some) // 2 :]
+    alone = pair_scores(model, graph, score.removesuffix("+walks")).rows(every).double().numpy()
+    cheap = {name: x.rows(every).double().numpy() for name, x in pair_scorers(graph).items()}
+    together = [
+        (1.0, alone), (1.0, cheap["personalised PageRank"]), (0.5, cheap["paths of three"]),
+        (0.5, cheap["resource allocation"]),
+    ]  # fmt: skip
+    found = pair_scores(model, graph, score).rows(every).numpy()
+    samples = [(weight, values, [values[i, j] for i in left for j in right]) for weight, values in together]
+    checked = 0
+    for i, j in zip(left, right, strict=False):
+        naive = 0.0
+        for weight, values, sample in samples:
+            as_much = sum(x >= values[i, j] for x in sample)
+            naive += weight * -math.log(as_much / len(sample))
+        assert found[i, j] == pytest.approx(naive, rel=1e-5, abs=1e-6)
+        checked += 1
+    assert checked == len(left) > 20
+    top = max(zip(left, left, strict=True), key=lambda pair: found[pair])  # a node with itself is no random pair
+    naive = 0.0
+    for weight, values, sample in samples:
+        x, most = values[top], max(sample)
+        step = most - np.quantile(sample, 0.99)
+        beyond = math.log1p(max(x - most, 0) / step)
+        known = sorted(set(sample))
+        shares = [-math.log(sum(y >= k for y in sample) / len(sample)) for k in known]
+        naive += weight * (float(np.interp(x, known, shares)) + beyond)
+    assert found[top] == pytest.approx(naive, rel=1e-5)
+
+
+def test_order_above_all_random_pairs_is_kept_and_what_is_alike_counts_nothing() -> None:
+    graph = Graph.from_edges([(i, i + 1) for i in range(9)])
+    nobody = pairs.RowScores(lambda rows: torch.zeros(len(rows), 10), 10)
+    likely = pairs.RowScores(lambda rows: torch.arange(10.0).repeat(len(rows), 1) * 1000, 10)
+    known = pairs.Surprises([(1.0, pairs.RowScores(lambda rows: torch.ones(len(rows), 10), 10))], graph)
+    assert (known.rows(np.arange(3)) == 0).all()
+    both = pairs.Surprises([(1.0, nobody), (2.0, likely)], graph).rows(np.array([0]))[0].tolist()
+    assert both == sorted(both) and len(set(both[5:])) == 5
+
+
+def test_a_pair_with_an_isolated_node_has_the_average_of_each() -> None:
+    graph = Graph.from_edges([(i, (i + k) % 12) for i in range(12) for k in (1, 2)], nodes=range(13))
+    model = Embedding(range(13), np.random.default_rng(2).normal(size=(13, 3)))
+    scores = pair_scores(model, graph, "cosine+walks")
+    placed = pairs.isolated_as_average(scores, graph)
+    linked = np.random.default_rng(0).choice(12, 12, replace=False)
+    u, v = np.repeat(linked[:6], 6), np.tile(linked[6:], 6)
+    naive = 0.0
+    for weight, x in [(1.0, pair_scores(model, graph, "cosine")), *walks(graph)]:
+        sample = sorted(x.at(u, v).double().tolist())
+        known = sorted(set(sample))
+        shares = [-math.log(sum(y >= k for y in sample) / len(sample)) for k in known]
+        naive += weight * float(np.interp(sum(sample) / len(sample), known, shares))
+    assert placed.at(np.array([12]), np.array([3]))[0] == pytest.approx(naive, rel=1e-5)
+    assert placed.rows(np.array([4]))[0, 12] == placed.at(np.array([4]), np.array([12]))[0]
+
+
+def test_walks_are_chosen_where_vectors_know_nothing_and_for_links_alone() -> None:
+    rng = np.random.default_rng(3)
+    blocks = np.arange(80) % 4
+    linked = np.triu((blocks[:, None] == blocks) & (rng.random((80, 80)) < 0.5), 1)
+    graph = Graph.from_edges(np.argwhere(linked).tolist(), nodes=range(80))
+    noise = Embedding(range(80), rng.normal(size=(80, 8)))
+    assert str(choose_pair_score(lambda part: noise, graph)) in WITH_WALKS
+    split = split_edges(graph, 0.2)
+    model = Spectral(dim=4).fit(split.train, progress=False)
+    model.pair_score_ = "cosine+walks"
+    found = link_prediction(model, split, baselines=False)
+    assert found.protocol["score"] == "cosine+walks" and found.figures["AUC"] > 0.8
+    assert chosen_score("reconstruction", model) == "cosine", "walks know the links that are looked for"
+
+
+def test_what_is_remembered_is_the_callers_to_change() -> None:
+    asked: list[int] = []
+
+    def of_rows(rows: object) -> torch.Tensor:
+        asked.append(1)
+        return torch.ones(1, 3)
+
+    scores = pairs.Remembered(pairs.RowScores(of_rows, 3, cost=7))
+    for _ in range(2):
+        values = scores.at(np.array([0]), np.array([1]))
+        assert values.tolist() == [1]
+        values[:] = 5
+    assert len(asked) == 1 and scores.cost == 7
 
 
 def test_equal_vectors_are_at_no_distance() -> None:

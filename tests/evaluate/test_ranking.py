@@ -11,7 +11,7 @@ import torch
 from naive_rankings import naive_average_precision, precision_at, random_graph
 from netfold.data.embedding import Embedding
 from netfold.evaluate import average_precision
-from netfold.evaluate import scores as pairs
+from netfold.evaluate import scores as scores_of
 from netfold.evaluate.ranking import Best, rank
 
 
@@ -78,7 +78,7 @@ def test_fewer_pairs_than_asked_for() -> None:
 def test_the_confidence_interval_covers_the_whole_in_about_95_of_100_samples() -> None:
     graph = random_graph(300, 4)
     embedding = Embedding(graph.nodes, np.random.default_rng(1).normal(size=(300, 4)))
-    scores = pairs.pair_scores(embedding, graph, "cosine")
+    scores = scores_of.pair_scores(embedding, graph, "cosine")
     whole = rank(scores, graph.adjacency, np.arange(300), k=1)
     assert not whole.sampled and not whole.interval
     covered = 0

@@ -11,8 +11,7 @@ from naive_rankings import Matrix, naive_map, naive_precision, naive_scores, ran
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import reconstruction
-from netfold.evaluate import scores as pairs
+from netfold.evaluate import pairs, reconstruction
 from netfold.models import SDNE
 
 

@@ -17,7 +17,8 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate import centralities as central
 from netfold.evaluate import regular_equivalence, vs_similarity
-from netfold.evaluate.baselines import degree_features, pair_scorers
+from netfold.evaluate.baselines import degree_features
+from netfold.evaluate.heuristics import pair_scorers
 from netfold.evaluate.role_tasks import _pairs
 from zoo import ZOO, karate, scattered
 

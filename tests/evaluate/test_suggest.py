@@ -14,8 +14,7 @@ from naive_rankings import Model, random_graph
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import scores as pairs
-from netfold.evaluate import suggest
+from netfold.evaluate import pairs, suggest
 from netfold.evaluate.suggestions import suggested_by
 
 

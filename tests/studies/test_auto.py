@@ -123,7 +123,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, figure: Any) -> None:
     """Every part answers what `figure(model)` says, with the same groups for all."""
     noise = np.linspace(-0.001, 0.001, 10)
 
-    def questions(graph: Any, task: Any, classes: Any, seed: int) -> Any:
+    def questions(graph: Any, task: Any, classes: Any, seed: int, seconds: float) -> Any:
         part = lambda key: racing.Part(  # noqa: E731
             key, graph, lambda model, score: Measurement(figure(model), figure(model) + noise * figure(model))
         )
@@ -152,7 +152,7 @@ def test_ties_go_to_the_cheaper_and_it_is_said(monkeypatch: pytest.MonkeyPatch, 
         return Measurement(values.get(name, 0.5), values.get(name, 0.5) + noise.get(name, np.zeros(10)))
 
     part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
-    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+    asked = lambda graph, task, classes, seed, seconds: racing.Questions(  # noqa: E731
         task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
     )
     monkeypatch.setattr(starting, "questions", asked)
@@ -616,7 +616,7 @@ def test_of_those_that_cost_nothing_the_better_is_taken_where_a_costly_one_is_le
         return Measurement(figure, figure + (noise if noisy else 0 * noise))
 
     part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
-    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+    asked = lambda graph, task, classes, seed, seconds: racing.Questions(  # noqa: E731
         task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
     )
     monkeypatch.setattr(starting, "questions", asked)
@@ -638,7 +638,7 @@ def test_two_side_by_side_must_be_better_than_one(monkeypatch: pytest.MonkeyPatc
         return Measurement(values[name], values[name] + (noise if name == "Joined" else 0 * noise))
 
     part = lambda key: racing.Part(key, GRAPH, measure)  # noqa: E731
-    asked = lambda graph, task, classes, seed: racing.Questions(  # noqa: E731
+    asked = lambda graph, task, classes, seed, seconds: racing.Questions(  # noqa: E731
         task, "AUC", graph, lambda fold, nodes: part(str(fold)), lambda nodes: part("outer"), True, "nothing"
     )
     monkeypatch.setattr(starting, "questions", asked)

@@ -10,6 +10,7 @@ import pytest
 
 import netfold as nf
 from netfold.errors import InputError
+from netfold.evaluate.task import SCORES
 from netfold.studies.tune import tune
 
 GRAPH, BLOCKS = nf.datasets.stochastic_block_model((30, 30), 0.3, 0.05, seed=1)
@@ -45,7 +46,7 @@ def test_ranges_and_functions() -> None:
 def test_links_choose_a_score_too() -> None:
     pytest.importorskip("optuna")
     found = tune(START, GRAPH, "link", {"dim": [4, 8]}, 2, progress=False)
-    assert found.pair_score_ in ("dot", "cosine", "distance", "paths") and found.trials_.figure == "AUC"
+    assert found.pair_score_ in SCORES and found.trials_.figure == "AUC"
 
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["nearest"]
 
 
-_METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
+_METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean", "dot+walks": "dot", "cosine+walks": "cosine"}
 """Of a model whose score of pairs was chosen on the data."""
 
 

@@ -180,7 +180,7 @@ def _check_part(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
         raise TypeError(f"{name} has the shape {shape} for {n:,} nodes")
 
 
-_PAIR_SCORES = ("dot", "cosine", "distance", "paths", "w2", "decoder")
+_PAIR_SCORES = ("dot", "cosine", "distance", "paths", "w2", "decoder", "cosine+walks", "dot+walks", "paths+walks")
 
 
 def pair_score_at(path: str | os.PathLike[str]) -> str | None:

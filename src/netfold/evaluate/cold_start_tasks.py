@@ -33,8 +33,9 @@ from netfold.evaluate.new_node_tasks import (
     placeable,
     scaled_by_known,
 )
+from netfold.evaluate.pairs import separation
 from netfold.evaluate.result import Result, name_of
-from netfold.evaluate.scores import chosen_score, pair_scores, separation
+from netfold.evaluate.scores import chosen_score, pair_scores
 from netfold.evaluate.splits import NodeSplit
 
 __all__ = ["cold_start", "without_links_of_new"]

@@ -21,8 +21,9 @@ from netfold.errors import InputError
 from netfold.evaluate.class_tasks import MAJORITY, linear_scorer, neighbor_scorer, top_k_figures
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
 from netfold.evaluate.new_node_tasks import label_propagation, reached
+from netfold.evaluate.pairs import separation
 from netfold.evaluate.result import Result, name_of
-from netfold.evaluate.scores import chosen_score, pair_scores, separation
+from netfold.evaluate.scores import chosen_score, pair_scores
 from netfold.evaluate.splits import NodeSplit
 from netfold.evaluate.task import NORMALIZE, SCORES_OF_VECTORS
 

@@ -17,8 +17,8 @@ from netfold.data.hypergraph import Hypergraph
 from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.negatives import SAMPLER_WORDS, all_negatives, negatives_drawn_for, sampled_negatives
+from netfold.evaluate.pairs import separation
 from netfold.evaluate.result import CpuSeconds, Result, embedding_of, facts_in_words, name_of
-from netfold.evaluate.scores import separation
 from netfold.evaluate.task import AGGREGATES, SAMPLERS
 from netfold.evaluate.tuples import Codes, Order, TupleIndex, coded_edges, coded_like, decoded, stacked
 

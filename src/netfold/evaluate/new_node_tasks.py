@@ -21,8 +21,9 @@ from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import ATTRIBUTE_STEPS, SmoothedRows, main_directions
 from netfold.evaluate.class_tasks import MAJORITY, class_figures, linear_scorer, neighbor_scorer
 from netfold.evaluate.classes import NodeClasses, classes_of_nodes
+from netfold.evaluate.pairs import separation
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import chosen_score, knows_attributes, of_vectors, pair_scores, separation
+from netfold.evaluate.scores import chosen_score, knows_attributes, of_vectors, pair_scores
 from netfold.evaluate.splits import NodeSplit
 from netfold.evaluate.suggestions import suggested_by
 from netfold.evaluate.task import LINKED, NORMALIZE, SCORES_OF_VECTORS

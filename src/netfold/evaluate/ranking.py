@@ -12,7 +12,7 @@ from scipy import sparse
 from torch import Tensor
 
 from netfold.data.checks import Bools, Floats, Ints
-from netfold.evaluate.scores import PairScores, blocks, finite
+from netfold.evaluate.pairs import PairScores, blocks, finite
 
 __all__ = ["Best", "Ranking", "average_precision", "rank", "sampled_rows"]
 

@@ -21,12 +21,14 @@ from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.text import counted
 from netfold.errors import InputError, renamed
-from netfold.evaluate.baselines import baseline_embeddings, degree_features, pair_scorers
+from netfold.evaluate.baselines import baseline_embeddings, degree_features
 from netfold.evaluate.centralities import MEASURES, betweenness, closeness, largest_eigenpair
 from netfold.evaluate.class_tasks import MAJORITY, class_figures, neighbor_scorer
 from netfold.evaluate.classes import Split, classes_of_nodes, node_splits, normalized, percent
+from netfold.evaluate.heuristics import pair_scorers
+from netfold.evaluate.pairs import PairScores, VectorScores
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, VectorScores, chosen_score, of_vectors, pair_scores
+from netfold.evaluate.scores import chosen_score, of_vectors, pair_scores
 from netfold.evaluate.task import NORMALIZE
 
 __all__ = ["SIMILARITIES", "centrality", "predicted_roles", "regular_equivalence", "roles", "vs_similarity"]

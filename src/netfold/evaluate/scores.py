@@ -1,9 +1,9 @@
-"""Scores of pairs of nodes, higher where an edge is likelier: of vectors, and of a model's own decoder."""
+"""How a model, or vectors, score pairs of nodes: by the names of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,138 +11,24 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.checks import Floats, Ints, check_choice, unique_values
-from netfold.data.edges import links, neighbor_counts
+from netfold.data.checks import Floats, Ints, check_choice
+from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.text import counted
 from netfold.errors import InputError
+from netfold.evaluate.heuristics import walks
+from netfold.evaluate.pairs import PairScores, RowScores, Surprises, VectorScores
 from netfold.evaluate.result import embedding_of
-from netfold.evaluate.task import SCORES, SCORES_OF_VECTORS, TASKS
+from netfold.evaluate.task import SCORES, SCORES_OF_VECTORS, TASKS, WALKS, WITH_WALKS
 
 __all__ = [
-    "PairScores",
-    "RowScores",
-    "VectorScores",
     "available_scores",
-    "blocks",
     "chosen_score",
-    "finite",
-    "isolated_as_average",
     "knows_attributes",
     "of_vectors",
     "own_score",
     "pair_scores",
-    "separation",
 ]
-
-
-def separation(right: npt.ArrayLike, wrong: npt.ArrayLike) -> dict[str, float]:
-    """AUC, the part of pairs (one right, one wrong) that scores order rightly, ties by half; and average precision, AP.
-
-    >>> separation([0.9, 0.4], [0.4, 0.1])["AUC"]
-    0.875
-    """
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
-    true, false = np.asarray(right, np.float64), np.asarray(wrong, np.float64)
-    truth, scores = np.repeat([1, 0], [len(true), len(false)]), np.concatenate([true, false])
-    return {"AUC": float(roc_auc_score(truth, scores)), "AP": float(average_precision_score(truth, scores))}
-
-
-_BLOCK_NUMBERS = 1 << 24
-"""Scores that are alive at a time."""
-_LOST = 1e-13
-"""Of squares in float64, what is left of a difference that is rounding."""
-
-
-class PairScores(Protocol):
-    """A score for each pair of a graph's nodes, by their positions."""
-
-    def rows(self, rows: Ints) -> Tensor:
-        """The scores of some nodes with all: m x n, float32, the caller's to change."""
-
-    def at(self, u: Ints, v: Ints) -> Tensor:
-        """The scores of m pairs, float32: the same numbers that `rows` has there."""
-
-
-class VectorScores:
-    """Of vectors (n x d): their product (or that with `others`), or minus their distance.
-
-    Computed in float64 and rounded afterwards, so that equal vectors tie whichever block they are in.
-    """
-
-    def __init__(self, vectors: npt.ArrayLike, others: npt.ArrayLike | None = None, *, distance: bool = False):
-        doubles = torch.tensor(np.asarray(vectors)).double()
-        # no distance changes where the mean is taken off, and fewer digits are lost
-        self._vectors = doubles - doubles.mean(0) if distance else doubles
-        self._others = self._vectors if others is None else torch.tensor(np.asarray(others)).double()
-        self._distance = distance
-
-    def rows(self, rows: Ints) -> Tensor:
-        """As `PairScores.rows`."""
-        products = self._vectors[rows] @ self._others.T
-        return (self._distances(products, rows) if self._distance else products).float()
-
-    def _distances(self, products: Tensor, rows: Ints) -> Tensor:
-        """-|a - b| of products ab, in their place: |a|² + |b|² - 2ab, and 0 where that is lost in rounding."""
-        lengths = self._vectors.square().sum(1)
-        squares = products.mul_(-2).add_(lengths).add_(lengths[rows, None])
-        squares.masked_fill_(squares < _LOST * lengths[rows, None], 0)
-        return squares.sqrt_().neg_()
-
-    def at(self, u: Ints, v: Ints) -> Tensor:
-        """As `PairScores.at`."""
-        step = max(1, _BLOCK_NUMBERS // 8 // self._vectors.shape[1])
-        parts = [slice(start, start + step) for start in range(0, len(u), step)]
-        return torch.cat([torch.empty(0), *(self._pairs(self._vectors[u[x]], self._others[v[x]]) for x in parts)])
-
-    def _pairs(self, a: Tensor, b: Tensor) -> Tensor:
-        return (-(a - b).norm(dim=1) if self._distance else (a * b).sum(1)).float()
-
-
-class RowScores:
-    """Of whatever gives the scores of whole rows."""
-
-    def __init__(self, of_rows: Callable[[Ints], Tensor], n: int, cost: int = 0):
-        self._of_rows, self._n = of_rows, n
-        self.cost = cost
-        """Multiplications that a row takes, where it takes more than writing it."""
-
-    def rows(self, rows: Ints) -> Tensor:
-        """As `PairScores.rows`."""
-        return self._of_rows(rows)
-
-    def at(self, u: Ints, v: Ints) -> Tensor:
-        """As `PairScores.at`: each row that a pair begins with is made once."""
-        out, order = torch.empty(len(u)), np.argsort(u, kind="stable")
-        for starts in blocks(unique_values(u), self._n):
-            mine = order[slice(*np.searchsorted(u[order], [starts[0], starts[-1] + 1]))]
-            out[mine] = self._of_rows(starts)[np.searchsorted(starts, u[mine]), v[mine]]
-        return out
-
-
-_SAMPLE = 200
-"""Nodes from which, and to which, pairs are drawn for the score of an average pair."""
-
-
-class _AverageIsolated:
-    """Scores in which every pair with a node without links has the score of an average pair."""
-
-    def __init__(self, scores: PairScores, isolated: npt.NDArray[np.bool_], average: float):
-        self._scores, self._isolated, self._average = scores, torch.from_numpy(isolated), average
-
-    def rows(self, rows: Ints) -> Tensor:
-        """As `PairScores.rows`."""
-        values = self._scores.rows(rows)
-        values[:, self._isolated] = self._average
-        values[self._isolated[rows]] = self._average
-        return values
-
-    def at(self, u: Ints, v: Ints) -> Tensor:
-        """As `PairScores.at`."""
-        values = self._scores.at(u, v)
-        values[self._isolated[u] | self._isolated[v]] = self._average
-        return values
 
 
 def knows_attributes(model: Any) -> bool:
@@ -150,37 +36,23 @@ def knows_attributes(model: Any) -> bool:
     return "attributes" in (getattr(model, "graph_facts_", None) or {})
 
 
-def isolated_as_average(scores: PairScores, graph: Graph, *, attributed: bool = False) -> PairScores:
-    """The scores, but for pairs with a node that has no links in the graph: those count as an average pair.
-
-    Where the scores are `attributed`, made with attributes, only those nodes do of which no attribute is known either.
-
-    Nothing is known of such a node, so that no place of it is right: at the origin, where models leave it, it would
-    rank last with everybody under a product or a cosine. The average is the mean over pairs of linked nodes: up to 200
-    random ones with 200 others, the same for every score.
-    """
-    linked = neighbor_counts(graph) > 0
-    if attributed and graph.attributes is not None:
-        linked = linked | graph.attributes.known.any(axis=1)
-    rng, known = np.random.default_rng(0), np.flatnonzero(linked)
-    if linked.all() or len(known) < 2:
-        return scores
-    some = rng.choice(known, min(len(known), 2 * _SAMPLE), replace=False)
-    u, v = some[: len(some) // 2], some[len(some) // 2 :]
-    values = finite(scores.at(np.repeat(u, len(v)), np.tile(v, len(u)))).astype(np.float64)
-    return _AverageIsolated(scores, ~linked, float(values.mean()))
-
-
-def pair_scores(model: Any, graph: Graph, score: str) -> PairScores:
+def pair_scores(
+    model: Any, graph: Graph, score: str, along: Sequence[tuple[float, PairScores]] | None = None
+) -> PairScores:
     """The scores that a fitted model or an embedding gives to pairs of a graph's nodes.
 
     `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `paths` (how many paths of three
     or five steps join two nodes, as far as the vectors tell: `_paths`); `w2` (minus the 2-Wasserstein distance of
     Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model itself
     writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own`
-    (`own_score`).
+    (`own_score`). `cosine+walks`, `dot+walks` and `paths+walks` put that score and walks between the two nodes
+    together (`walks`, or `along`, which are those, made before), each by how few random pairs have as much
+    (`Surprises`).
     """
     check_choice(SCORES, score=score)
+    if score in WITH_WALKS:
+        alone = pair_scores(model, graph, score.removesuffix(WALKS))
+        return Surprises([(1.0, alone), *(walks(graph) if along is None else along)], graph)
     if score == "own":
         score = own_score(model)
     if score == "decoder":
@@ -220,6 +92,8 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
     chosen on the data (`pair_score_`) is for tasks that take any score, which are those that have the cosine.
     """
     chosen = getattr(model, "pair_score_", None) if TASKS[task].score == "cosine" else None
+    if chosen in WITH_WALKS and task != "link-prediction":
+        chosen = chosen.removesuffix(WALKS)  # walks know the very links that are asked about
     if task in ("out-of-sample", "replay") and chosen not in SCORES_OF_VECTORS:
         chosen = None  # new nodes have vectors, and nothing else
     wanted = score or chosen or TASKS[task].score
@@ -229,25 +103,16 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
 
 
 def available_scores(model: Any) -> tuple[str, ...]:
-    """The scores that pairs of a fitted model, or of an embedding, can have, its own first."""
+    """The scores that a fitted model, or an embedding, itself has for pairs, its own first."""
     embedding, own = embedding_of(model), own_score(model)
     some = [*SCORES_OF_VECTORS, "paths", *(["w2"] if embedding.std is not None else [])]
     return (own, *(x for x in [*some, *(["decoder"] if hasattr(model, "pair_decoder") else [])] if x != own))
 
 
-def finite(scores: Tensor) -> npt.NDArray[np.float32]:
-    """Scores that can be ordered: the largest numbers in place of infinite ones, and none that is no number."""
-    values: npt.NDArray[np.float32] = scores.numpy()
-    least, most = values.min(initial=0), values.max(initial=0)
-    if np.isnan(least) or np.isnan(most):
-        raise InputError("a score of two nodes is not a number; the model's numbers are too large, or not finite")
-    limits = np.finfo(np.float32)
-    return values if np.isfinite([least, most]).all() else values.clip(limits.min, limits.max)
-
-
 def of_vectors(score: str) -> str:
     """The score for plain vectors that are compared with a model under a score that they may not have."""
-    return {"w2": "distance", "decoder": "dot", "paths": "dot"}.get(score, score)
+    alone = score.removesuffix(WALKS)
+    return {"w2": "distance", "decoder": "dot", "paths": "dot"}.get(alone, alone)
 
 
 _ADDED, _TOLD, _APART = 0.1, 1e-10, 2.9
@@ -307,10 +172,3 @@ def _decoder(model: Any, graph: Graph) -> Callable[[Ints], Tensor]:
     known = None if graph.attributes is None else graph.attributes.aligned(graph.nodes, nodes)
     decoded = model.pair_decoder(Graph(over, nodes, directed=graph.directed, attributes=known))
     return lambda rows: torch.from_numpy(decoded(at[rows])[:, at])
-
-
-def blocks(rows: Ints, n: int) -> Iterator[Ints]:
-    """The rows in parts, so that a part's scores with n others are a bounded number, and never all rows at once."""
-    size = max(1, min(_BLOCK_NUMBERS // max(n, 1), -(-n // 2)))
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]

@@ -14,8 +14,9 @@ from netfold.data.graph import Graph
 from netfold.data.nodes import Nodes
 from netfold.data.text import listed
 from netfold.errors import InputError
+from netfold.evaluate.pairs import PairScores, blocks, finite
 from netfold.evaluate.result import embedding_of
-from netfold.evaluate.scores import PairScores, blocks, finite, own_score, pair_scores
+from netfold.evaluate.scores import own_score, pair_scores
 
 __all__ = ["suggest", "suggested_by"]
 

@@ -42,6 +42,8 @@ __all__ = [
     "SCORES",
     "SCORES_OF_VECTORS",
     "TASKS",
+    "WALKS",
+    "WITH_WALKS",
     "Task",
     "check_renamed",
     "task_named",
@@ -50,7 +52,10 @@ __all__ = [
 # -------------------------------------------------------------------- what arguments admit
 
 SCORES_OF_VECTORS = ("dot", "cosine", "distance")
-SCORES = (*SCORES_OF_VECTORS, "paths", "w2", "decoder", "own")
+WALKS = "+walks"
+WITH_WALKS = ("cosine+walks", "dot+walks", "paths+walks")
+"""Scores of vectors together with walks from one node to the other."""
+SCORES = (*SCORES_OF_VECTORS, "paths", "w2", "decoder", *WITH_WALKS, "own")
 """Of pairs of nodes, see `pair_scores`; "own" is the one that the model is meant for (`own_score`)."""
 NEGATIVES = ("uniform", "degree", "all")
 """How pairs that are no edges are drawn."""

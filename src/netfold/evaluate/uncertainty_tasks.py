@@ -14,8 +14,9 @@ from netfold.data.graph import Graph
 from netfold.errors import InputError
 from netfold.evaluate.link_tasks import check_unseen
 from netfold.evaluate.negatives import sample_negatives
+from netfold.evaluate.pairs import PairScores, separation
 from netfold.evaluate.result import Result, embedding_of, name_of
-from netfold.evaluate.scores import PairScores, pair_scores, separation
+from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.splits import EdgeSplit
 from netfold.evaluate.task import CALIBRATORS, CERTAINTIES, check_renamed
 

@@ -27,7 +27,9 @@ __all__ = ["QUESTIONS", "NearestQuery", "Served", "UnknownNodeError", "UpdateQue
 
 _MOST = 1000
 """Nodes, pairs or tuples of a question, and neighbors of a node."""
-_OF_GRAPH = {"decoder": "its decoder", "paths": "paths of a few steps"}
+_OF_GRAPH = {"decoder": "its decoder", "paths": "paths of a few steps"} | dict.fromkeys(
+    ("cosine+walks", "dot+walks", "paths+walks"), "its vectors and walks between nodes"
+)
 """Scores of pairs that the graph is read for, in words."""
 _PER_COMPARED, _PER_NEIGHBOR, _PER_NUMBER = 4e-10, 2e-6, 5e-8
 """Seconds, about: for a number that a search compares, a neighbor that it names, a number of a vector in JSON."""

@@ -24,6 +24,8 @@ from netfold.studies.race import WARM_UP, Candidate, LiveTable, Race, probe_cost
 
 __all__ = ["auto", "raced"]
 
+_SECONDS = 60.0
+"""What trials are taken to last, where what is asked follows from it."""
 _PROBED = 10_000
 """Nodes of a fit that says what the cheapest model would cost on a large graph."""
 _SMALL = 5000
@@ -96,7 +98,8 @@ def raced(
     gc.freeze()  # what is there stays: each `Meter` collects garbage, and would look at all of it again
     try:
         inside = classes if part is data or classes is None else _inside(classes, part)
-        race = Race(questions(part, known, inside, seed), some, clock, limit, seed, say, data, size)
+        asked = questions(part, known, inside, seed, clock.budget.amount if clock.timed else _SECONDS)
+        race = Race(asked, some, clock, limit, seed, say, data, size)
         race.run()
         return race.finish()
     finally:

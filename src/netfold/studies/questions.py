@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from netfold.errors import InputError
 from netfold.evaluate.case import case, case_of_split
 from netfold.evaluate.class_tasks import agreement, class_f1, cluster_codes, linear_scorer, predicted_classes
 from netfold.evaluate.classes import NodeClasses, Split, classes_of_nodes, normalized
+from netfold.evaluate.heuristics import walks
 from netfold.evaluate.hyperedge_tasks import (
     HyperedgeSplit,
     own_scorer,
@@ -32,12 +33,13 @@ from netfold.evaluate.hyperedge_tasks import (
 )
 from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.new_node_tasks import extending, hold_out_half, known_vectors, new_node_negatives
+from netfold.evaluate.pairs import Remembered, cost_of, finite, isolated_as_average
 from netfold.evaluate.ranking import rank
 from netfold.evaluate.result import embedding_of
 from netfold.evaluate.role_tasks import predicted_roles
-from netfold.evaluate.scores import available_scores, finite, isolated_as_average, knows_attributes, pair_scores
+from netfold.evaluate.scores import available_scores, knows_attributes, pair_scores
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
-from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
+from netfold.evaluate.task import SCORES_OF_VECTORS, WITH_WALKS, Task, task_named
 from netfold.studies.choose import neighborhood
 
 __all__ = [
@@ -66,6 +68,8 @@ _MOST_PAIRS = 20_000
 """Held-out edges that are asked about, at most."""
 _DECODED = 500_000_000
 """Entries of rows that a decoder writes, above which it is not tried."""
+_WALKED = 250_000_000
+"""Multiplications, of each second that there is, that walks may take in a part: about a twentieth of that second."""
 _SHARE = 10
 """Things that are asked together, at least, where what is held out is held out in turns."""
 _SHARES, _LEAST_SHARES = 10, 3
@@ -206,9 +210,15 @@ class Questions:
 
 
 def questions(
-    graph: Graph | Hypergraph, task: str | Task, classes: Mapping[Any, Any] | None = None, seed: int = 0
+    graph: Graph | Hypergraph,
+    task: str | Task,
+    classes: Mapping[Any, Any] | None = None,
+    seed: int = 0,
+    seconds: float = 60.0,
 ) -> Questions:
     """What candidates are asked in a task; an `InputError` where the data cannot answer it.
+
+    `seconds` are what they are asked within: links are scored with walks too where that takes little of it.
 
     >>> ring = Graph.from_edges([(i, (i + k) % 30) for i in range(30) for k in (1, 2)])
     >>> asked = questions(ring, "link")
@@ -217,6 +227,8 @@ def questions(
     """
     known = task if isinstance(task, Task) else task_named(task)
     check_question(known, graph, classes)
+    if known.name == "link-prediction" and isinstance(graph, Graph):
+        return _of_links(known, graph, seed, seconds)
     other = _of_splits if known.split == "edges" and not known.refits else _of_draws
     make: Callable[[Task, Any, Any, int], Questions] = _MAKERS.get(known.name, other)
     return make(known, graph, classes, seed)
@@ -273,7 +285,7 @@ def _shares(held: Any, count: float) -> list[Any]:
 # -------------------------------------------------------------------- links
 
 
-def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
+def _of_links(task: Task, graph: Graph, seed: int, seconds: float) -> Questions:
     m = len(edge_pairs(graph))
     outer_split = split_edges(graph, _share(m, "edges"), seed=seed)
     unlinked = graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) - m
@@ -281,52 +293,58 @@ def _of_links(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
         words = "nearly every pair of nodes is linked, and held-out edges are told from as many pairs that are not"
         raise InputError(f"{words}: of those there are {max(unlinked, 0)}, for {len(outer_split.test)} edges")
     places = cache(lambda: _order(graph))
+    products = min(graph.n_nodes, 2 * len(outer_split.test)) * sum(cost_of(x) for _, x in walks(outer_split.train))
+    measured = partial(_links_measure, walked=products <= _WALKED * seconds)
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(outer_split.train, nodes, seed)
         split = split_edges(train, _share(len(edge_pairs(train)), "edges"), seed=seed + 1 + fold)
-        return Part(f"{train.n_nodes}/{fold}", split.train, _links_measure(split, seed + 1 + fold))
+        return Part(f"{train.n_nodes}/{fold}", split.train, measured(split, seed + 1 + fold))
 
     def outer(nodes: int) -> Part:
         if nodes >= graph.n_nodes:
-            return Part("outer", outer_split.train, _links_measure(outer_split, seed))
+            return Part("outer", outer_split.train, measured(outer_split, seed))
         train = _sample(outer_split.train, nodes, seed)
         at = train.nodes.find(graph.nodes)[outer_split.test]
         split = EdgeSplit(train, at[(at >= 0).all(axis=1)], graph.subgraph(graph.positions(train.nodes)), {})
-        return Part("outer", split.train, _links_measure(split, seed))
+        return Part("outer", split.train, measured(split, seed))
 
     def turns(count: float) -> list[Part]:
         splits = [EdgeSplit(without_pairs(graph, x), x, graph, {}) for x in _shares(outer_split.test, count)]
-        return [Part(f"turn {k}", x.train, _links_measure(x, seed + k, places())) for k, x in enumerate(splits)]
+        return [Part(f"turn {k}", x.train, measured(x, seed + k, places())) for k, x in enumerate(splits)]
 
     held = f"{len(outer_split.test):,} edges that no candidate was chosen by, after a fit to the others"
     return Questions(task, "AUC", graph, inner, outer, False, held, turns=turns)
 
 
-def _links_measure(split: EdgeSplit, seed: int, places: Ints | None = None) -> Callable[[Any, str | None], Measurement]:
-    """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have.
+def _links_measure(
+    split: EdgeSplit, seed: int, places: Ints | None = None, *, walked: bool
+) -> Callable[[Any, str | None], Measurement]:
+    """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have and,
+    where walks are to be followed, of those with them.
 
     `places` of the nodes of the whole graph (`graph_order`), where they are known.
     """
     wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
     place: Ints = (_order(split.whole) if places is None else places)[split.test].min(axis=1)
+    along = cache(lambda: [(weight, Remembered(x)) for weight, x in walks(split.train)])
 
     def measure(model: Any, score: str | None) -> Measurement:
         if len(split.test) < 2:
             raise InputError("too few held-out edges are within the part of the graph that is looked at")
         starts = unique_values(np.concatenate([split.test[:, 0], wrong[:, 0]]))
         costly = len(starts) * split.train.n_nodes > _DECODED
-        names = [score] if score else [x for x in available_scores(model) if not (x == "decoder" and costly)]
-        return max((_separated(model, split, wrong, name, place) for name in names), key=lambda x: x.figure)
+        names = [x for x in available_scores(model) if not (x == "decoder" and costly)]
+        names = [score] if score else [*names, *(WITH_WALKS if walked else ())]
+        return max(map(partial(separated, model), names), key=lambda x: x.figure)
+
+    def separated(model: Any, score: str) -> Measurement:
+        scores = pair_scores(model, split.train, score, along() if score in WITH_WALKS else None)
+        scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
+        values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
+        return _auc_measured(values[0], values[1], place, score)
 
     return measure
-
-
-def _separated(model: Any, split: EdgeSplit, wrong: Ints, score: str, place: Ints) -> Measurement:
-    scores = pair_scores(model, split.train, score)
-    scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
-    values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
-    return _auc_measured(values[0], values[1], place, score)
 
 
 def _auc_measured(
@@ -638,7 +656,6 @@ def _headline(task: Task, result: Any) -> Measurement:
 
 
 _MAKERS: dict[str, Callable[[Task, Any, Any, int], Questions]] = {
-    "link-prediction": _of_links,
     "reconstruction": _of_rows,
     "classification": _of_classes,
     "clustering": _of_classes,
