@@ -21,7 +21,12 @@ REFUSED = [
     ("only_comments", "# a\n\n%b\n", {}, r": there are no edges, only comments"),
     ("only_header", "source,target\n", {}, r": there are no edges"),
     ("nul", "1,2\n3,\x004\n", {}, r", line 2: there is a NUL byte: this is not a text file"),
-    ("latin1", b"1,2\n3,caf\xe9\n", {}, r", line 2: the byte 0xe9 is not valid UTF-8; save the file as UTF-8 .*iconv -f"),
+    (
+        "latin1",
+        b"1,2\n3,caf\xe9\n",
+        {},
+        r", line 2: the byte 0xe9 is not valid UTF-8; save the file as UTF-8 .*iconv -f",
+    ),
     ("utf16", "a,b\n".encode("utf-16"), {}, r": this is not UTF-8 but UTF-16"),
     ("one_column", "1\n2\n", {}, r", line 1: there is only one column"),
     ("one_named_column", "source\n2\n", {"header": True}, r", line 1: there is only one column"),
