@@ -25,7 +25,7 @@ REFUSED = [
         "latin1",
         b"1,2\n3,caf\xe9\n",
         {},
-        r", line 2: the byte 0xe9 is not valid UTF-8; save the file as UTF-8 .*iconv -f",
+        r", line 2: the byte 0xe9 is not valid UTF-8; save the file as UTF-8 .*iconv",
     ),
     ("utf16", "a,b\n".encode("utf-16"), {}, r": this is not UTF-8 but UTF-16"),
     ("one_column", "1\n2\n", {}, r", line 1: there is only one column"),
