@@ -199,7 +199,7 @@ def test_pieces_of_a_file_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 50, (400, 3))
     lines = "".join(f"{a},m{b},{c}\n" for a, b, c in rows)
-    path = written(tmp_path, "# made\nuser,m,votes\n\n" + lines)
+    path = written(tmp_path, "# made\nuser,m,vote_of\n\n" + lines)
     whole = read_hyperedges(path)
     monkeypatch.setattr("netfold.io.source.BLOCK", 64)
     assert read_hyperedges(path).fingerprint == whole.fingerprint
@@ -341,3 +341,28 @@ def test_text_names_that_two_types_share_are_said_and_few_are_not(tmp_path: Path
         assert read_hyperedges(path).reading.to_dict()["alike"] == ["writer", "reader"]
     path.write_text("writer,reader\n" + "".join(f"p{i},p{(i + 1) % 5}\n" for i in range(5)))
     assert read_hyperedges(path).reading.alike == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "measure"),
+    [
+        ("source,target,weight", "2", "weight"),
+        ("source,target,closeness", "0.5", "closeness"),
+        ("user,film,seen_on", "2024-01-31", "seen_on"),
+        ("user,film,tag", "2", None),
+    ],
+)
+def test_numbers_that_were_read_as_nodes_are_said(tmp_path: Path, header: str, cell: str, measure: str | None) -> None:
+    """DHNE of a weighted table of edges had a node for each weight."""
+    path, names = tmp_path / "ends.csv", header.split(",")
+    path.write_text(f"{header}\n" + "".join(f"a{i},b{i},{cell}\n" for i in range(20)))
+    if measure is None:
+        assert read_hyperedges(path).reading.measures == ()
+        return
+    with pytest.warns(UserWarning, match=f"{measure} holds numbers, and every number was read as a node"):
+        reading = read_hyperedges(path).reading
+    assert reading.measures == (measure,) and reading.to_dict()["measures"] == [measure]
+    assert f"--columns {','.join(names[:2])} (columns=) leaves it out" in str(reading)
+    chosen = read_hyperedges(path, columns=names[:2])
+    assert chosen.reading.measures == () and chosen.types == tuple(names[:2])
+    assert read_hyperedges(path, columns=names).reading.measures == ()  # who says so means it

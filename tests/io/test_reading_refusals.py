@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import gzip
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,18 @@ import pytest
 from edge_files import parquet, write, zstd
 from netfold.errors import InputError
 from netfold.io.edges import read_edges
+from netfold.io.hyperedges import read_hyperedges
 
 REFUSED = [
     ("only_comments", "# a\n\n%b\n", {}, r": there are no edges, only comments"),
     ("only_header", "source,target\n", {}, r": there are no edges"),
     ("nul", "1,2\n3,\x004\n", {}, r", line 2: there is a NUL byte: this is not a text file"),
-    ("latin1", b"1,2\n3,caf\xe9\n", {}, r", line 2: the byte 0xe9 is not valid UTF-8; save the file as UTF-8"),
+    (
+        "latin1",
+        b"1,2\n3,caf\xe9\n",
+        {},
+        r", line 2: the byte 0xe9 is not valid UTF-8; save the file as UTF-8 .*iconv",
+    ),
     ("utf16", "a,b\n".encode("utf-16"), {}, r": this is not UTF-8 but UTF-16"),
     ("one_column", "1\n2\n", {}, r", line 1: there is only one column"),
     ("one_named_column", "source\n2\n", {"header": True}, r", line 1: there is only one column"),
@@ -43,14 +50,16 @@ REFUSED = [
     ("decimal_comma", "a;b;0.5\na;c;0,5\n", {}, r", line 2: the weight '0,5' has a decimal comma"),
     ("weight_missing", "1,2\n", {"weighted": True}, r", line 1: there is no column of weights; add a third"),
     ("weight_unnamed", "source,target\n1,2\n", {"weighted": True}, r", line 1: there is no column of weights"),
-    ("empty_label", "a,b\n,c\n", {}, r", line 2: a node is empty"),
+    ("empty_label", "a,b\n,c\n", {}, r", line 2: a node is empty; .* delete the line"),
     ("empty_quoted", 'a,b\n"",c\n', {}, r", line 2: a node is empty"),
     ("open_quote", 'a,b\n"c,d\n', {}, r", line 2: a quote is opened and not closed"),
     ("open_quote_first", '"a,b\nc,d\n', {}, r", line 1: a quote is opened and not closed"),
     ("four", "1,2,3,4\n", {}, r", line 1: there are 4 columns and no header; name them"),
     ("huge_line", "1,2\n3," + "4" * (1 << 20) + "\n", {}, r", line 2: the line is longer than 1,048,576 bytes"),
     ("market", "%%MatrixMarket matrix\n2 2 1\n1 2\n", {}, r": the Matrix Market data are damaged or cannot be read"),
-    ("zip", b"PK\x03\x04rest", {}, r": this is a zip archive or a spreadsheet"),
+    ("zip", b"PK\x03\x04rest", {}, r": this is a zip archive; unpack it"),
+    ("xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", {}, r": this is an old Excel workbook; save the sheet as csv"),
+    ("pdf", b"%PDF-1.7\n\0\n", {}, r": this is a PDF; give the table in it as csv"),
 ]
 
 
@@ -63,6 +72,23 @@ def test_refused(
     with pytest.raises(InputError, match="^" + str(path).replace(".", r"\.") + message) as caught:
         read_edges(path, **options)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        ("xl/workbook.xml", "an Excel workbook; save the sheet as csv"),
+        ("mimetype", "an OpenDocument sheet; save"),
+        ("edges.csv", "a zip archive; unpack it"),
+    ],
+)
+@pytest.mark.parametrize("reader", [read_edges, read_hyperedges])
+def test_a_workbook_is_called_one(tmp_path: Path, member: str, said: str, reader: Any) -> None:
+    path = tmp_path / "table.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, "application/vnd.oasis.opendocument.spreadsheet" if member == "mimetype" else "a,b\n")
+    with pytest.raises(InputError, match=f"table.xlsx: this is {said}"):
+        reader(path)
 
 
 @pytest.mark.parametrize("far", [0, 100_000])

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ROLES", "Chosen", "Roles", "edge_roles", "header_verdict", "names_ends", "times_of", "tuple_columns"]
+__all__ = ["ROLES", "Chosen", "Roles", "edge_roles", "header_verdict", "measure_columns", "names_ends", "times_of",
+           "tuple_columns"]  # fmt: skip
 
 _ENDS = (
     ("source", "target"),
@@ -417,6 +418,14 @@ class _Table:
         ids = all(_INTEGER.fullmatch(cell) for cell in column)
         return ids and all(_are_numbers(self._columns[j]) for j in (0, 1))  # numbers beside names are measures
 
+    def is_measure(self, i: int) -> bool:
+        """Whether a column holds times, decimals, or numbers and is called as weights and measures are."""
+        column = self._columns[i]
+        if not _are_numbers(column):
+            return bool(column) and (self._is_time(i) or _are_comma_decimals(column))
+        called = self.plain[i] in _WEIGHT | _MEASURE
+        return called or self._is_time(i) or not all(_INTEGER.fullmatch(cell) for cell in column)
+
 
 ONE_COLUMN = "there is only one column; an edge needs two ends, in two columns"
 MATRIX = (
@@ -452,6 +461,18 @@ def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) ->
     ()
     """
     return _Table(names, rows, len(names)).tuple_columns(wanted) if len(names) >= 3 else ()
+
+
+def measure_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
+    """The columns of times, weights and measures, of which every value would be a node where they are read as roles.
+
+    >>> measure_columns(["source", "target", "weight"], [["ann", "bob", "2"], ["bob", "cid", "3"]])
+    ('weight',)
+    >>> measure_columns(["user", "film", "year"], [["ann", "Heat", "1995"]])
+    ()
+    """
+    table = _Table(names, rows, len(names))
+    return tuple(name for i, name in enumerate(names) if table.is_measure(i))
 
 
 def _plain(name: str) -> str:

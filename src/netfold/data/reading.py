@@ -185,6 +185,8 @@ class HyperedgeReading:
     """Whether line 1 names the roles, as it does in text unless told otherwise."""
     alike: tuple[str, ...] = ()
     """Two types whose nodes have the same names, though they were read as different nodes (`types_alike`)."""
+    measures: tuple[str, ...] = ()
+    """Columns of weights, measures or times whose values became nodes, as nobody said otherwise."""
 
     def __str__(self) -> str:
         files = f" of {self.files:,} files" if self.files > 1 else ""
@@ -193,14 +195,26 @@ class HyperedgeReading:
         notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
         line = "; line 1 is a header" if self.header else ""
-        alike = f"; {self.alike_said}" if self.alike else ""
-        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}{alike}"
+        doubts = "".join(f"; {said}" for said in (self.alike_said, self.measures_said) if said)
+        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}{doubts}"
+
+    @property
+    def measures_said(self) -> str:
+        """What is said of columns of numbers that were read as nodes, and what leaves them out."""
+        if not self.measures:
+            return ""
+        several, them = ("hold numbers", "them") if len(self.measures) > 1 else ("holds numbers", "it")
+        roles = [f"{x}:node" if x in self.alike else x for x in self.roles if x not in self.measures]
+        said = f"{' and '.join(self.measures)} {several}, and every number was read as a node"
+        return f"{said}; --columns {','.join(roles)} (columns=) leaves {them} out, and models of graphs read weights"
 
     @property
     def alike_said(self) -> str:
         """What is said of two types whose nodes have the same names, and what makes one type of them."""
+        if not self.alike:
+            return ""
         a, b = self.alike
-        roles = [x if x not in self.alike else f"{x}:node" for x in self.roles]
+        roles = [f"{x}:node" if x in self.alike else x for x in self.roles if x not in self.measures]
         said = f"{a} and {b} name the same nodes, and were read as two kinds of node ({a} x is another than {b} x)"
         return f"{said}; if they are one kind, --columns {','.join(roles)} (columns=) says so"
 
@@ -210,7 +224,8 @@ class HyperedgeReading:
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "time": self.time, "files": self.files, "header": self.header,
         }  # fmt: skip
-        return facts | ({"alike": list(self.alike)} if self.alike else {})
+        doubts = {"alike": self.alike, "measures": self.measures}
+        return facts | {name: list(columns) for name, columns in doubts.items() if columns}
 
 
 _Column = npt.NDArray[Any]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from netfold.data.columns import Chosen, edge_roles, times_of
 from netfold.io.fields import Rows, joined_rows
-from netfold.io.source import BLOCK, MAX_LINE, excerpt, refusal, weight_of
+from netfold.io.source import AS_UTF8, BLOCK, MAX_LINE, excerpt, refusal, weight_of
 
 __all__ = []
 
@@ -328,7 +328,7 @@ def _explained(path: Path, kind: str, message: str) -> Exception:
     at = re.search(r"on Line: (\d+)", message)
     line = int(at[1]) if at else None
     if kind == "zstd" and "unicode" in message.lower():
-        return refusal(path, "this is not valid UTF-8; save the file as UTF-8", line)
+        return refusal(path, f"this is not valid UTF-8; {AS_UTF8}", line)
     if kind == "zstd" and "Maximum line size" in message:
         return refusal(path, f"the line is longer than {MAX_LINE:,} bytes; one edge stands on each line", line)
     if kind == "zstd" and "reached an invalid state" in message:

@@ -184,7 +184,7 @@ def slow_rows(line: int, text: bytes, layout: Layout) -> Rows:
     times: list[float] = []
     for number, parts in separated_lines(line, text, layout):
         if not parts[source] or not parts[target]:
-            raise LineError(number, "a node is empty; every edge needs one at both ends")
+            raise LineError(number, "a node is empty; an edge needs two: fill it in, or delete the line")
         fields += parts[source], parts[target]
         if weight is not None:
             weights.append(_weight(number, parts[weight]))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.checks import Ints, Ints32
-from netfold.data.columns import Roles, edge_roles
+from netfold.data.columns import Roles, edge_roles, measure_columns
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
 from netfold.data.nodes import Nodes, typed_nodes
@@ -163,6 +163,8 @@ class HyperedgeFile(Protocol):
     """What the columns that are read are called."""
     time: str | None
     """The column of times."""
+    measures: tuple[str, ...]
+    """The columns that nobody chose, and that are read although they hold measures rather than nodes."""
 
     def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
@@ -195,6 +197,7 @@ class TextFile:
         rows = [[cell.decode() for cell in fields_of(line, chosen)] for _, line in lines[1:]]
         roles = _roles(path, columns, self.names, rows, number)
         self.read_names, self.time = tuple(self.names[r.column] for r in roles), _time(columns, self.names, rows)
+        self.measures = _measures(columns, self.names, rows, self.read_names)
         self.roles, self.types = tuple(r.name for r in roles), tuple(r.type for r in roles)
         body = [fields_of(line, chosen) for _, line in lines[columns.unnamed is None :]]
         self._start = number + (columns.unnamed is None)
@@ -250,6 +253,15 @@ def _time(columns: Columns, names: Sequence[str], rows: Sequence[Sequence[str]])
     return None if place is None else names[place]
 
 
+def _measures(
+    columns: Columns, names: Sequence[str], rows: Sequence[Sequence[str]], read: Sequence[str]
+) -> tuple[str, ...]:
+    """The columns that are read, unasked, although they hold measures."""
+    if columns.chosen is not None or columns.unnamed is not None:
+        return ()
+    return tuple(name for name in measure_columns(names, rows) if name in read)
+
+
 def _roles(
     path: Path, columns: Columns, names: Sequence[str], rows: Sequence[Sequence[str]], line: int | None
 ) -> list[Role]:
@@ -281,6 +293,7 @@ class ParquetFile:
         self.roles, self.types = tuple(r.name for r in roles), tuple(r.type for r in roles)
         self._columns = [self.names[role.column] for role in roles]
         self.read_names, self.time = tuple(self._columns), _time(columns, self.names, rows)
+        self.measures = _measures(columns, self.names, rows, self.read_names)
         self._whole = dict.fromkeys(self.types, True)
         """Whether all columns of a type hold integers."""
         for role in roles:
@@ -392,8 +405,8 @@ def read_hyperedges(
         reading = replace(reading, alike=types_alike({name: each for name, (each, _) in done.items()}))
     object.__setattr__(hypergraph, "reading", reading)
     _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {reading}"))
-    if reading.alike:
-        warnings.warn(f"{paths[0]}: {reading.alike_said}", stacklevel=2)
+    for said in filter(None, (reading.alike_said, reading.measures_said)):
+        warnings.warn(f"{paths[0]}: {said}", stacklevel=2)
     return hypergraph
 
 
@@ -427,7 +440,8 @@ def _reading(files: Sequence[HyperedgeFile], rows: int, edges: int, *, header: b
             if name not in file.read_names]  # fmt: skip
     time = next((file.time for file in files if file.time is not None and file.time in over), None)
     parts = tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(over))
-    return HyperedgeReading(*parts, rows, edges, time, len(files), header=header)
+    measures = tuple(dict.fromkeys(name for file in files for name in file.measures))
+    return HyperedgeReading(*parts, rows, edges, time, len(files), header=header, measures=measures)
 
 
 def _without_loops(file: HyperedgeFile, rows: Ints, skip: bool) -> Ints:

@@ -24,15 +24,22 @@ _MOST, _TIMES = 1 << 30, 200
 MAX_LINE = 1 << 20
 """No line is longer than this many bytes: what is, is not a list of edges."""
 
+AS_UTF8 = "save the file as UTF-8 (of Windows or Excel: iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv)"
+
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PAR1": "parquet"}
 _SUFFIX = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd", ".parquet": "parquet", ".pq": "parquet"}
+_AS_CSV = "save the sheet as csv (in Excel: CSV UTF-8), or nf.Graph.of(pandas.read_excel(...)) reads it"
 _FOREIGN = {
     b"BZh": "compressed with bzip2; unpack it, or compress it with gzip or zstd",
     b"\xfd7zXZ\x00": "compressed with xz; unpack it, or compress it with gzip or zstd",
-    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or export the sheet as csv",
+    b"PK\x03\x04": "a zip archive; unpack it, and give the table in it",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": f"an old Excel workbook; {_AS_CSV}",
+    b"%PDF-": "a PDF; give the table in it as csv, tsv or parquet",
     b"\xff\xfe": "not UTF-8 but UTF-16; save it as UTF-8",
     b"\xfe\xff": "not UTF-8 but UTF-16; save it as UTF-8",
 }
+_SHEET = {b"xl/": "an Excel workbook", b"opendocument": "an OpenDocument sheet"}
+"""What a zip archive is whose first block holds such a name."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -121,14 +128,15 @@ def _check_text(path: Path, text: bytes, line: int) -> None:
         text.decode("utf-8")
     except UnicodeDecodeError as e:
         at = line + text.count(b"\n", 0, e.start)
-        raise refusal(path, f"the byte 0x{text[e.start]:02x} is not valid UTF-8; save the file as UTF-8", at) from None
+        raise refusal(path, f"the byte 0x{text[e.start]:02x} is not valid UTF-8; {AS_UTF8}", at) from None
 
 
 def _without_bom(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
     head = next(blocks, b"")
     for magic, problem in _FOREIGN.items():
         if head.startswith(magic):
-            raise refusal(path, f"this is {problem}")
+            sheet = next((kind for name, kind in _SHEET.items() if name in head), None) if magic[:2] == b"PK" else None
+            raise refusal(path, f"this is {problem}" if sheet is None else f"this is {sheet}; {_AS_CSV}")
     yield head.removeprefix(_BOM)
     yield from blocks
 
