@@ -34,7 +34,7 @@ pytest.importorskip("msgspec")
 
 import uvicorn
 
-from netfold.serve import app
+from netfold.serve import answers, app
 from netfold.serve.answers import CompleteQuery, NearestQuery, NodesQuery, PlaceQuery, ScoreQuery, Served
 from netfold.serve.app import Server, ServerSettings, is_loopback, read_tokens
 
@@ -393,6 +393,24 @@ def test_pairs_scored_by_paths_need_the_graph(saved: tuple[nf.SDNE, Path], monke
     wanted = pair_scores(served.model, graph, "paths").at(u, v).tolist()
     for _ in range(2):  # the second time from what was kept
         assert served.score(query) == {"score": "paths", "scores": wanted}
+
+
+def test_a_question_of_walks_is_bounded(saved: tuple[nf.SDNE, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from netfold.evaluate.pairs import cost_of
+    from netfold.evaluate.scores import pair_scores
+
+    edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
+    served = Served.load("m", saved[1], graph=(graph := nf.Graph.from_edges(edges)))
+    monkeypatch.setattr(type(served.model), "pair_score_", "cosine+walks", raising=False)
+    pairs = [("ann", "eve"), ("bob", "eve"), ("ann", "dan"), ("dan", "cid")]
+    u, v = (graph.nodes.positions([pair[i] for pair in pairs]) for i in range(2))
+    scores = pair_scores(served.model, graph, "cosine+walks")
+    wanted = scores.at(u, v).tolist()
+    assert served.score(ScoreQuery(pairs=pairs)) == {"score": "cosine+walks", "scores": wanted}
+    monkeypatch.setattr(answers, "_MOST_WALKED", 2 * cost_of(scores))
+    with pytest.raises(InputError, match="ask about pairs of at most 2 first nodes at a time"):
+        served.score(ScoreQuery(pairs=pairs))
+    assert served.score(ScoreQuery(pairs=pairs[:3]))["scores"] == wanted[:3]
 
 
 def test_tuples_are_scored_and_completed_as_by_the_model(tmp_path: Path) -> None:

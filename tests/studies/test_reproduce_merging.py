@@ -137,6 +137,27 @@ def test_the_front_of_the_page_answers_each_question_once(tiny: reproduce.Table)
     assert "## Is it worth it?" not in reproduce.page([tiny])
 
 
+def test_cheap_methods_of_before_are_marked_though_one_is_measured_anew(tiny: reproduce.Table) -> None:
+    whole = run(tiny, Run(seeds=(0, 1)))
+
+    def cheapest(rows: dict[str, reproduce.RecordedRow]) -> str:
+        known = dataclasses.replace(tiny, recorded=dataclasses.replace(whole, rows=rows))
+        line = next(x for x in reproduce.page([known]).splitlines() if x.startswith("| [tiny]"))
+        return [x.strip() for x in line.split("|")][4]
+
+    def older(row: reproduce.RecordedRow, *anew: str) -> reproduce.RecordedRow:
+        cells = {
+            name: {figure: x for figure, x in of.items() if figure != COST or name in anew}
+            for name, of in row.baselines.items()
+        }
+        return dataclasses.replace(row, baselines=cells, baseline_seeds={x: row.baseline_seeds[x] for x in anew})
+
+    before = {name: older(row) for name, row in whole.rows.items()}
+    one_anew = {name: older(row, "spectral") for name, row in whole.rows.items()}
+    assert cheapest(before).endswith("*") and cheapest(one_anew).endswith("*")
+    assert not cheapest(dict(whole.rows)).endswith("*")
+
+
 def test_what_the_paper_prints_is_not_the_best_of_ours(tiny: reproduce.Table) -> None:
     result = run(tiny, Run(seeds=(0, 1)))
     best = max(tiny.rows, key=lambda row: result.rows[row.name].mean["MAP"])
@@ -178,6 +199,29 @@ def test_runs_of_single_seeds_are_joined(tiny: reproduce.Table, tmp_path: Path) 
         joined_runs([both, both])
     with pytest.raises(InputError, match="not of the same rows"):
         joined_runs([dataclasses.replace(both, seeds=(7,), rows={"vectors": both.rows["vectors"]}), both])
+
+
+def test_joined_runs_say_which_seeds_were_run_where(tiny: reproduce.Table) -> None:
+    """And their training is a mean over seeds, not over runs."""
+    one, other = run(tiny, Run(seeds=(0, 1))), run(tiny, Run(seeds=(2,)))
+    assert joined_runs([other, one]).machine == one.machine and joined_runs([one, other]).version == one.version
+    alike = [dataclasses.replace(x, machine="a box", date="2026-11-18") for x in (one, other)]
+    assert joined_runs(alike).machine == "a box" and joined_runs(alike).date == "2026-11-18"
+    there = dataclasses.replace(alike[1], machine="a GPU", version="9")
+    both = joined_runs([there, alike[0]])
+    assert both.machine == "seeds 0, 1: a box; seed 2: a GPU" and both.version == f"{one.version}, 9"
+    later = dataclasses.replace(alike[1], date="2026-11-19")
+    both = joined_runs([later, alike[0]])
+    assert both.machine == "seeds 0, 1: a box on 2026-11-18; seed 2: a box on 2026-11-19"
+    assert both.date == "2026-11-19"
+    known = merged(
+        record(tiny, dataclasses.replace(one, seeds=(7, 8))),
+        dataclasses.replace(both, rows={DECODER: both.rows[DECODER]}),
+    )
+    assert f"seeds 0, 1, 2 on {both.machine}" in known.rows[DECODER].run
+    for name in one.rows:
+        a, b = (x.rows[name].training["objective"] for x in (one, other))
+        assert both.rows[name].training["objective"] == pytest.approx((2 * a + b) / 3, rel=1e-5)
 
 
 def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _OF_GRAPH = {"decoder": "its decoder", "paths": "paths of a few steps"} | dict.f
     ("cosine+walks", "dot+walks", "paths+walks"), "its vectors and walks between nodes"
 )
 """Scores of pairs that the graph is read for, in words."""
+_MOST_WALKED = 4_000_000_000
+"""Multiplications for the walks of a question: some ten seconds."""
 _PER_COMPARED, _PER_NEIGHBOR, _PER_NUMBER = 4e-10, 2e-6, 5e-8
 """Seconds, about: for a number that a search compares, a neighbor that it names, a number of a vector in JSON."""
 
@@ -318,6 +320,7 @@ class Served:
 
     def _of_graph(self, name: str, left: list[Any], right: list[Any]) -> Any:
         """A score of pairs that the graph is read for."""
+        from netfold.evaluate.pairs import cost_of
         from netfold.evaluate.scores import pair_scores
 
         if self.graph is None:
@@ -327,8 +330,14 @@ class Served:
         with self._busy:
             if name not in self._scores:
                 self._scores[name] = pair_scores(self.model, self.graph, name)
-            nodes = self.graph.nodes
-            return self._scores[name].at(nodes.positions(left), nodes.positions(right))
+            scores, nodes = self._scores[name], self.graph.nodes
+            most = max(1, _MOST_WALKED // max(1, cost_of(scores)))
+            if len(set(left)) > most:
+                raise InputError(
+                    f"pairs of {self.name} are scored by {_OF_GRAPH[name]}, which takes a while for each first node of "
+                    f"a pair; ask about pairs of at most {most} first nodes at a time"
+                )
+            return scores.at(nodes.positions(left), nodes.positions(right))
 
     def _later(self, model: Any, edges: list[list[Any]]) -> Any:
         if model.reads == "hypergraph":

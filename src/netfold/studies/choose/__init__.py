@@ -27,6 +27,8 @@ __all__ = ["PURPOSES", "RULES", "Choice", "Cost", "Facts", "Rule", "choose", "ne
 
 _UNEVEN = 100
 """Times the median, from which a weight drowns the others."""
+_ENOUGH = 100
+"""Links of which a tenth can say how pairs are best scored."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +58,8 @@ class Choice:
         name = self.rule.model
         options = [word for key, value in self.settings.items() for word in _words(key, value)]
         options += ["--seed", str(self.seed)] if self.seed else []
+        if self.task == "link" and not self.facts.hyperedges and self.facts.edges >= _ENOUGH:
+            options.append("--choose-score")
         own = ["netfold", "fit", name, edges, *flags, "-o", f"{name}.netfold", *options]
         if not self.rule.over:
             return [shlex.join(own)]

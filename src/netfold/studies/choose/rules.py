@@ -249,8 +249,8 @@ RULES = (
         "spectral", {"matrix": "normalized"},
         "eigenvectors of the links, those with eigenvalues below 0 too, cost seconds, and were level with SDNE over "
         "shared neighbors or above it on five of six graphs (AUC on Cora .88 and .78); the score paths knows signs",
-        "SDNE over shared neighbors was ahead on Jazz (.97 and .94), and on all of them paths of three or personalised "
-        "PageRank, which give no vectors, are near: netfold auto and evaluate measure it on yours",
+        "walks alone, which give no vectors, find links of sparse graphs about as well; vectors and walks together "
+        "(fit --choose-score, auto) did better than either on five of six graphs",
         (),
         ("sdne", "dvne", "node2vec"),
         measured=False,

@@ -278,11 +278,12 @@ def write_run(table: Table, run: Recorded, path: Path) -> None:
 def joined_runs(runs: Sequence[Recorded]) -> Recorded:
     """Runs of the same rows, each for other seeds, as one run of all these seeds.
 
-    Figures are those that every run has; when and where it was is said of the last.
+    Figures are those that every run has; the date is the last, and where runs were made on different days or machines,
+    or by different versions, it is said of which seeds.
     """
     ordered = sorted(runs, key=lambda run: run.seeds)
     seeds = tuple(seed for run in ordered for seed in run.seeds)
-    first, last = ordered[0], max(runs, key=lambda run: run.date)
+    first = ordered[0]
     if len(set(seeds)) < len(seeds):
         raise InputError(f"two of these runs are of the same seed; their seeds are {', '.join(map(str, seeds))}")
     alike = [{name: row.settings for name, row in run.rows.items()} for run in ordered]
@@ -291,7 +292,23 @@ def joined_runs(runs: Sequence[Recorded]) -> Recorded:
     if len(runs) == 1:
         return first
     rows = {name: _joined_row([run.rows[name] for run in ordered], ordered) for name in first.rows}
-    return dataclasses.replace(last, seeds=seeds, seconds=round(sum(run.seconds for run in runs), 1), rows=rows)
+    date, seconds = max(run.date for run in runs), round(sum(run.seconds for run in runs), 1)
+    versions = ", ".join(sorted({run.version for run in runs}))
+    return Recorded(date, _machines(ordered), versions, seeds, seconds, rows)
+
+
+def _machines(runs: Sequence[Recorded]) -> str:
+    """Where runs were made: one machine for all, or which seeds on which, and when if that was not one day."""
+    days = {run.date for run in runs}
+    seeds: dict[str, list[int]] = {}
+    for run in runs:
+        seeds.setdefault(run.machine + (f" on {run.date}" if len(days) > 1 else ""), []).extend(run.seeds)
+    if len(seeds) == 1:
+        return next(iter(seeds))
+    several = {
+        where: f"seed{'s' if len(those) > 1 else ''} {', '.join(map(str, those))}" for where, those in seeds.items()
+    }
+    return "; ".join(f"{those}: {where}" for where, those in several.items())
 
 
 def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> RecordedRow:
@@ -309,7 +326,7 @@ def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> Record
     figures = column([(row.mean, row.seeds) for row in rows])
     names = [name for name in rows[0].baselines if all(name in row.baselines for row in rows)]
     cheap = {x: column([(row.baselines[x], row.baseline_seeds.get(x, {})) for row in rows]) for x in names}
-    known = [dict(row.training) for row in rows]
+    training = column([(row.training, {}) for row in rows])
     return RecordedRow(
         rows[0].settings,
         _means(figures),
@@ -317,7 +334,7 @@ def _joined_row(rows: Sequence[RecordedRow], runs: Sequence[Recorded]) -> Record
         {name: _means(values) for name, values in cheap.items()},
         _values(figures),
         {name: _values(values) for name, values in cheap.items()},
-        training={x: _rounded(statistics.fmean(row[x] for row in known)) for x in known[0] if all(known)},
+        training=_means(training),
     )
 
 

@@ -202,8 +202,7 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
     seeds = table.seeds_of(ours, figure)
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
-    counted = any(COST in cells for cells in ours.baselines.values())
-    older = "" if ours.baseline_seeds or counted or row.base else "*"
+    older = "*" if not row.base and _has_older_baselines(recorded[row.name]) else ""
     own, rival = _told_apart(ours.mean[figure], cheap[0][1] if cheap else math.nan)
     return [
         f"[{table.name}](#{table.name}){words}: {figure}",
@@ -213,6 +212,12 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
         _seconds(ours.baselines[cheap[0][0]].get(COST)) if cheap else "",
         f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
     ]
+
+
+def _has_older_baselines(recorded: RecordedRow) -> bool:
+    """Whether some were recorded before values of seeds and costs were kept, when there were fewer of them."""
+    known = recorded.baseline_seeds
+    return any(name not in known and COST not in cells for name, cells in recorded.baselines.items())
 
 
 def _told_apart(ours: float, theirs: float) -> tuple[str, str]:
