@@ -292,5 +292,9 @@ def test_the_commands(tmp_path: Path) -> None:
     assert list(table["node"]) == ["n1", "n1", "n2", "n2"]
     assert list(table["score"]) == [s for near in embedding.nearest(["n1", "n2"], 2) for _, s in near]
     assert "--file" in refuse("nearest", path)
+    (tmp_path / "unknown.txt").write_text("n1\n\nn3\nnobody\nno one\n")
+    said = refuse("nearest", path, "--file", tmp_path / "unknown.txt", "-o", tmp_path / "none.csv")
+    assert "unknown.txt, line 4: no node is called 'nobody'" in said
+    assert "(2 lines name no node of the model)" in said
     assert "belong together" in refuse("nearest", path, "n1", "--file", tmp_path / "nodes.txt")
     assert "metric" in refuse("nearest", path, "n1", "--index", out, "--metric", "euclidean")

@@ -218,3 +218,11 @@ def test_nodes_are_one_list() -> None:
 def test_an_unknown_kind() -> None:
     with pytest.raises(InputError, match="unknown kind of nodes 'float'"):
         Nodes("float", {})
+
+
+def test_a_number_without_its_zeros_is_answered_with_them() -> None:
+    nodes = Nodes.of([f"{i:05}" for i in range(50)])
+    assert nodes.unknown("7") == "no node is called '7'; did you mean 00007?"
+    assert nodes.unknown("049") == "no node is called '049'; did you mean 00049?"
+    assert "00077" not in nodes.unknown("77")
+    assert "did you mean" not in Nodes.of(["ann", "bob"]).unknown("7")

@@ -19,6 +19,7 @@ from netfold.models import DHNE
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
     from netfold.data.index import Index
+    from netfold.data.nodes import Nodes
 
 __all__ = ["nearest"]
 
@@ -132,15 +133,7 @@ def _of_file(
     check_new_file(out, force=force)
     check_there(file)
     embedding = embedding_at(model)
-    try:
-        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
-    except (UnicodeDecodeError, IsADirectoryError):
-        raise InputError(f"{file} is not a file of text in UTF-8, with a node on each line") from None
-    nodes = embedding.nodes
-    typed = nodes.kind == "json" and any(map(is_typed, nodes))  # only then is user:u1 looked for among the types
-    queries = [node_typed(nodes, line) if typed else nodes.parse(line) for line in lines if line.strip()]
-    if not queries:
-        raise InputError(f"{file} names no node; write one on each line")
+    queries = _named_in(file, embedding.nodes)
     if index_path is not None:
         answers = _opened_index(model, embedding, index_path, metric).nearest(queries, k, of_type=of_type)
     else:
@@ -151,6 +144,29 @@ def _of_file(
     write_table(out, {name: [row[i] for row in rows] for i, name in enumerate(names)})
     facts = {"nodes": len(queries), "rows": len(rows), "path": out}
     say(facts, f"the nearest of {counted(len(queries), 'node')}\n{out}", as_json=as_json)
+
+
+def _named_in(file: str, nodes: Nodes) -> list[Any]:
+    """The nodes that a file names, one on each line; the first line that names none is refused."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+    except (UnicodeDecodeError, IsADirectoryError):
+        raise InputError(f"{file} is not a file of text in UTF-8, with a node on each line") from None
+    typed = nodes.kind == "json" and any(map(is_typed, nodes))  # only then is user:u1 looked for among the types
+    queries: dict[int, Any] = {}
+    for i, line in enumerate(lines, 1):
+        try:
+            queries |= {i: node_typed(nodes, line) if typed else nodes.parse(line)} if line.strip() else {}
+        except InputError as e:
+            raise InputError(f"{file}, line {i}: {e}") from None
+    if not queries:
+        raise InputError(f"{file} names no node; write one on each line")
+    unknown = (nodes.find(list(queries.values())) < 0).nonzero()[0]
+    if len(unknown):
+        line, node = list(queries.items())[unknown[0]]
+        several = f" ({len(unknown):,} lines name no node of the model)" if len(unknown) > 1 else ""
+        raise InputError(f"{file}, line {line}: {nodes.unknown(node)}{several}")
+    return list(queries.values())
 
 
 def _in_parts(folder: str, node: str, k: int, metric: str | None, as_json: bool) -> None:

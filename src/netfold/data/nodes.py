@@ -236,6 +236,9 @@ class Nodes(Sequence[Any]):
         word = str(_plain(node)).casefold()
         folded = {str(x).casefold(): str(x) for x in reversed(self.at(self._of_like_letters(word)))}
         examples = f"nodes look like {self[0]}" if len(self) else ""
+        padded = [word.zfill(width) for width in range(len(word) + 1, _WIDEST)] if word.isdecimal() else []
+        if self.kind != "int" and padded and len(at := np.flatnonzero(self.find(padded) >= 0)):
+            folded = {word: padded[at[0]]}  # 7, where zeros at the front make it 007
         hint = did_you_mean(word, folded, examples, most=_SUGGESTIONS, written=folded)
         return f"no node is called {_plain(node)!r}" + (f"; {hint}" if hint else "")
 
@@ -256,6 +259,8 @@ class Nodes(Sequence[Any]):
         return np.sort(np.argsort(-likeness, kind="stable")[:_COMPARED])
 
 
+_WIDEST = 20
+"""Digits up to which a number is looked for with zeros in front."""
 _LOWER = np.arange(256, dtype=np.uint8)
 """Each byte, and those of A to Z as a to z."""
 _LOWER[65:91] += 32

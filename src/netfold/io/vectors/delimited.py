@@ -77,6 +77,6 @@ def _are_numbers(cells: list[str]) -> bool:
 
 def _numbers(row: list[str], line: int, nodes: list[str]) -> npt.NDArray[np.float32]:
     if len(row) < 2 or not _are_numbers(row[1:]):
-        raise InputError(f"line {line} is not a node and its numbers")
+        raise InputError(f"line {line} is not a node and its numbers; to edges a model is fitted first (netfold fit)")
     nodes.append(row[0])
     return np.array(row[1:], dtype=np.float32)
