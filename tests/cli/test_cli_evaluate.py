@@ -319,7 +319,8 @@ def test_nodes_are_read_as_the_graph_has_them() -> None:
     [
         ("1,red\n2\n", "line 2"),
         ("1,red\n2,blue,3\n", "line 2"),
-        ("1,red\n\n2,\n", "line 3"),
+        ("1,red\n\n,blue\n", "line 3: there is no node"),
+        ("1,\n2,\n", "no line has a class"),
         ('1,"red\n', "line 1"),
         ("", "empty"),
         ("# nothing\n", "no classes"),
@@ -332,6 +333,14 @@ def test_what_is_wrong_in_a_file_of_classes_is_named(text: str | bytes, said: st
     with pytest.raises(InputError) as e:
         labels_in(text)
     assert "x.csv" in str(e.value) and said in str(e.value)
+
+
+def test_a_node_whose_class_is_empty_has_none() -> None:
+    """As pandas writes a class that is missing."""
+    with pytest.warns(UserWarning, match=r"1 of 3 rows has a node without a class.* \(the first is line 3\)"):
+        assert labels_in("1,red\n2,blue\n3,\n") == {1: ("red",), 2: ("blue",)}
+    with pytest.warns(UserWarning, match=r"2 of 4 rows have a node without a class.* \(the first is line 2\)"):
+        assert labels_in("1,red\n2,\n2,blue\n3,\n") == {1: ("red",), 2: ("blue",)}
 
 
 @pytest.mark.parametrize("text, said", [("1,a\n9,b\n", r"line 2: 9\)"), ("1,a\n007,b\n", r"line 2: '007'\)")])

@@ -92,7 +92,8 @@ def test_damaged_metis(text: str, why: str, tmp_path: Path) -> None:
 
 def test_classes_from_parquet(tmp_path: Path) -> None:
     path = parquet(tmp_path, user_id=["u1", "u2", "u3"], segment=["red", None, "blue"], age=[17, 71, 40])
-    assert read_classes(path, column="segment") == {"u1": ("red",), "u3": ("blue",)}
+    with pytest.warns(UserWarning, match="1 of 3 rows has a node without a class"):
+        assert read_classes(path, column="segment") == {"u1": ("red",), "u3": ("blue",)}
     nodes = Graph.from_edges([("u1", "u3")]).nodes
     with pytest.warns(UserWarning, match="1 of 3 nodes is not in the graph"):
         assert read_classes(path, nodes, column="age") == {"u1": (17,), "u3": (40,)}

@@ -38,8 +38,8 @@ def read_classes(
     line may name them: it is a header where it says node and label (or the like), or where it differs in kind from the
     lines below. Of more than two columns, `node` and `column` name those of the nodes and of their classes; `node` is
     otherwise the one that holds most nodes of the graph, or the first. A column is one of integers where all of it is,
-    as in `read_edges`. With `nodes`, the nodes of a graph, nodes are read as the graph has them; those that it does not
-    have are passed over, and a warning counts them.
+    as in `read_edges`. With `nodes`, the nodes of a graph, nodes are read as the graph has them. Nodes that it does not
+    have are passed over, as are rows without a class, and a warning counts either.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "users.csv")
@@ -56,8 +56,7 @@ def read_classes(
     if not body:
         raise refusal(path, "there are no classes; it should hold a node and its class on each line")
     at, of = _columns(path, names, body, nodes, (node, column))
-    rows = [(line, fields[at], fields[of]) for line, fields in body if fields[at] and (fields[of] or len(fields) == 2)]
-    _check_filled(path, rows)
+    rows = _filled(path, [(line, fields[at], fields[of]) for line, fields in body if fields[at] or len(fields) == 2])
     values = _values([value for _, _, value in rows])
     classes: dict[Any, dict[Any, None]] = {}
     for name, value in zip(_nodes(path, [row[:2] for row in rows], nodes), values, strict=True):
@@ -109,10 +108,20 @@ def _fields(path: Path, line: int, row: bytes, delimiter: bytes, width: int) -> 
     return fields
 
 
-def _check_filled(path: Path, rows: list[tuple[int, bytes, bytes]]) -> None:
-    empty = next((line for line, node, value in rows if not node or not value), None)
-    if empty is not None:
-        raise refusal(path, "there is no class; a line holds a node and its class, as in 7,red", empty)
+def _filled(path: Path, rows: list[tuple[int, bytes, bytes]]) -> list[tuple[int, bytes, bytes]]:
+    """Those with a class; a node without one is a node of no class."""
+    nameless = next((line for line, node, _ in rows if not node), None)
+    if nameless is not None:
+        raise refusal(path, "there is no node; a line holds a node and its class, as in 7,red", nameless)
+    filled = [row for row in rows if row[2]]
+    if not filled:
+        raise refusal(path, "no line has a class; a line holds a node and its class, as in 7,red")
+    if left := len(rows) - len(filled):
+        first = next(line for line, _, value in rows if not value)
+        nodes = "rows have a node" if left > 1 else "rows has a node"
+        words = f"{left:,} of {len(rows):,} {nodes} without a class, passed over (the first is line {first})"
+        warnings.warn(f"{path}: {words}", stacklevel=3)
+    return filled
 
 
 def _is_header(lines: list[_Line], nodes: Nodes | None, *, named: bool) -> bool:
