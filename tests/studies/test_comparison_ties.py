@@ -40,7 +40,7 @@ def test_how_pairs_are_scored_is_said_where_it_is_not_the_default() -> None:
         Entry("link_prediction", name, figures={"AUC": 0.7}, score=x)
         for name, x in (("SDNE", "decoder"), ("LINE", "cosine"))
     ]
-    said = "link prediction: pairs are scored of SDNE by decoder; LINE by cosine"
+    said = "link prediction: pairs are scored of SDNE by decoder; LINE by cosine (as was chosen for each, or given)"
     assert said in repr(Comparison("data", tuple(own)))
     assert "scored" not in repr(Comparison("data", tuple(own[1:])))
 

@@ -15,6 +15,8 @@ from netfold.cli.output import DRIFTED, json_flag, say
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netfold.embedder.evolving import Day, Evolving
 
 __all__ = ["diff", "update", "versions"]
@@ -116,7 +118,7 @@ def update(
             lines.append(
                 f"{len(day.linked):,} with new links stay where they were placed (--again moves them): {names}"
             )
-        lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
+        lines.append(_drift_in_words(day.drift))
     if settle is not None or refit is not None:
         day = _trained(stream, settle, refit, 1.0 if mu is None else mu, epochs, reading, again=again)
         alarm = day.alarm or alarm
@@ -124,7 +126,7 @@ def update(
         facts |= {"version": day.version, "trained": "refit" if settle is None else "settle", "drift": day.drift}
         facts["alarm"] = alarm
         lines.append(f"version {day.version}: {done}, {len(stream.embedding_):,} nodes")
-        lines.append("; ".join(f"{name} {value:.3f}" for name, value in day.drift.items()))
+        lines.append(_drift_in_words(day.drift))
     if compact is not None:
         facts["versions"] = stream.compact(compact)
         lines.append(f"{facts['versions']:,} deltas are left")
@@ -133,6 +135,18 @@ def update(
         return 0
     click.echo(f"netfold: {alarm}", err=True)
     return DRIFTED
+
+
+_DRIFT = {
+    "placed": "{:.1%} of all nodes were placed since the fit",
+    "unreached": "{:.1%} wait for a link",
+    "AUC of new links": "today's links between known nodes are told from random pairs by AUC {:.3f}",
+    "kept": "{:.1%} of the ten nearest are still the nearest",
+}
+
+
+def _drift_in_words(drift: Mapping[str, float]) -> str:
+    return "; ".join(_DRIFT.get(name, name + " {:.3f}").format(value) for name, value in drift.items())
 
 
 def _trained(

@@ -154,9 +154,7 @@ class Comparison:
             default = task_named(task).score
             if default in SCORES and by.keys() - {default}:
                 words = "; ".join(f"{', '.join(methods)} by {score}" for score, methods in by.items())
-                lines.append(
-                    f"{_words(task)}: pairs are scored of {words} (the default of netfold evaluate: {default})"
-                )
+                lines.append(f"{_words(task)}: pairs are scored of {words} (as was chosen for each, or given)")
         return lines
 
     def _reasons(self) -> list[str]:
