@@ -102,3 +102,13 @@ def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(InputError, match=r"pip install 'netfold\[tune\]'"):
         tune(START, GRAPH, "link", {"dim": [2]}, 1)
+
+
+def test_a_model_by_its_name_and_what_is_none() -> None:
+    pytest.importorskip("optuna")
+    graph, blocks = nf.datasets.stochastic_block_model((20, 20), 0.4, 0.02)
+    found = nf.tune("spectral", graph, "classify", {"dim": [2, 4]}, 2, classes=blocks, progress=False)
+    assert isinstance(found, nf.Spectral) and found.dim in (2, 4)
+    for model, said in ((nf.Spectral, "is no model to tune; give one"), ("spectre", "no model is called 'spectre'")):
+        with pytest.raises(nf.InputError, match=said):
+            nf.tune(model, graph, "classify", {"dim": [2, 4]}, 2, classes=blocks)

@@ -17,7 +17,7 @@ from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import config_to_json, options
 from netfold.embedder.trials import Trial, Trials
 from netfold.errors import InputError, TrainingError
-from netfold.studies.compare import fit_with_base
+from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Meter
 from netfold.studies.questions import FOLDS, Measurement, Questions, figure_of, questions
 from netfold.studies.race import SCORED
@@ -31,7 +31,7 @@ Space = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 
 
 def tune(
-    model: Embedder,
+    model: Embedder | str,
     graph: Any,
     task: str,
     space: Space,
@@ -43,6 +43,8 @@ def tune(
     progress: bool = True,
 ) -> Embedder:
     """A copy of a model with the best options that were found, fitted to the graph; `trials_` is the table.
+
+    `model` may be a name: "sdne" is SDNE() with its defaults.
 
     `space` says what is searched: {"lr": (1e-4, 1e-1, "log"), "dropout": (0.0, 0.5), "dim": [32, 64, 128]}: a range of
     numbers (whole where both ends are), perhaps on a logarithmic scale, or a list to choose from; or a function from an
@@ -58,6 +60,7 @@ def tune(
     (True, 3)
     """
     optuna = _optuna()
+    model = _model(model)
     check_at_least_one(trials=trials)
     _check_space(model, space)
     data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
@@ -75,6 +78,14 @@ def tune(
     if left > 0:
         study.optimize(search, n_trials=left, show_progress_bar=False, callbacks=[search.said] if progress else None)
     return search.finish(study, trials)
+
+
+def _model(model: Any) -> Embedder:
+    if isinstance(model, str):
+        return model_named(model)
+    if not isinstance(model, Embedder):
+        raise InputError(f"{model!r} is no model to tune; give one, such as nf.SDNE(), or its name")
+    return model
 
 
 def _optuna() -> Any:
