@@ -1,12 +1,13 @@
-"""The two things that can go wrong in a way a user can mend, the want of memory, and arguments that were renamed."""
+"""What can go wrong in a way a user can mend: two exceptions, the want of memory or of disk, and renamed arguments."""
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["InputError", "TrainingError", "UnknownOptionError", "is_out_of_memory", "renamed"]
+__all__ = ["InputError", "TrainingError", "UnknownOptionError", "disk_error", "is_out_of_memory", "renamed"]
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -33,6 +34,26 @@ class TrainingError(RuntimeError):
 def is_out_of_memory(e: BaseException) -> bool:
     """Whether there was too little memory: Python's, numpy's and torch's ways of saying so, on the CPU and the GPU."""
     return isinstance(e, MemoryError) or "OutOfMemory" in type(e).__name__ or "can't allocate memory" in str(e)
+
+
+_REMEDIES = {
+    errno.ENOSPC: "make room, or choose another disk",
+    errno.EDQUOT: "make room, or choose another disk",
+    errno.EACCES: "choose a place that you may use, or ask who owns it",
+    errno.EPERM: "choose a place that you may use, or ask who owns it",
+    errno.EROFS: "choose another disk",
+}
+
+
+def disk_error(e: OSError) -> str:
+    """What the system says of a file or a disk, and what to do about it where that is plain.
+
+    >>> disk_error(OSError(errno.ENOSPC, "No space left on device"))
+    'No space left on device; make room, or choose another disk'
+    """
+    remedy = _REMEDIES.get(e.errno or 0)
+    said = e.strerror or str(e)
+    return said if remedy is None else f"{said}; {remedy}"
 
 
 def renamed(**names: str) -> Callable[[Called], Called]:

@@ -231,3 +231,17 @@ def test_a_closed_pipe_is_no_error_message() -> None:
         process.stdout.close()
         said = process.stderr.read()
     assert said == b""
+
+
+def test_ctrl_c_before_anything_has_begun_is_one_line() -> None:
+    early = (
+        "import sys\n"
+        "class Early:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'netfold.cli.program': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Early())\n"
+        "from netfold.cli import main\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", early], capture_output=True, text=True, env=environment, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "netfold: interrupted\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 import time
 
@@ -254,6 +256,19 @@ def test_a_killed_update_leaves_the_version_before(folder, monkeypatch):
     assert stream.version == 1 and "late" not in stream.embedding_
     assert nf.Evolving.open(folder).version == 1
     assert nf.Evolving.open(folder).update([("late", 4)]).version == 2
+
+
+def test_a_full_disk_leaves_a_model_that_is_as_it_was(folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = sorted(folder.rglob("*"))
+    said = "0001 cannot be written: No space left on device; make room"
+    with monkeypatch.context() as patched, pytest.raises(nf.InputError, match=said):
+        patched.setattr("netfold.io.tensors.write_tensors", full)
+        nf.Evolving.open(folder).update(DAY)
+    assert sorted(folder.rglob("*")) == before
+    nf.load(folder).save(folder, force=True)
 
 
 def test_of_two_updates_at_once_one_is_made_and_the_other_refused(folder):

@@ -36,6 +36,14 @@ def test_equal_names_are_refused(saved_model: Path) -> None:
     assert "duplicate node 'ann'" in refused(load, saved_model)
 
 
+def test_an_option_that_no_model_has_names_the_folder(saved_model: Path) -> None:
+    manifest = json.loads((saved_model / "manifest.json").read_text())
+    manifest["config"]["depth"] = 3  # of a later version
+    (saved_model / "manifest.json").write_text(json.dumps(manifest))
+    said = refused(load, saved_model)
+    assert said.startswith(f"{saved_model} is damaged, or of another version than ") and "no option 'depth'" in said
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_networks_that_are_not_finite_are_refused(value: float, saved_model: Path) -> None:
     path = saved_model / "tensors.safetensors"

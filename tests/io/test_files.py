@@ -18,7 +18,7 @@ import pytest
 
 from netfold.errors import InputError
 from netfold.io import files
-from netfold.io.files import check_room, check_writable, remove_ours, sha256, staged_file, staged_folder
+from netfold.io.files import check_room, check_writable, locked_file, remove_ours, sha256, staged_file, staged_folder
 
 
 def content(path: Path) -> str:
@@ -460,3 +460,25 @@ def test_a_folder_of_listed_files_alone_goes(tmp_path):
     (folder / "a").write_text("ours")
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "kind": "version", "files": [{"name": "a"}]}))
     assert remove_ours(folder) == [] and not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(errno.ENOSPC, "make room"), (errno.EACCES, "ask who owns it"), (errno.EROFS, "another disk")],
+)
+def test_what_a_disk_says_comes_with_a_remedy(number: int, remedy: str, tmp_path: Path) -> None:
+    said = f"v.csv cannot be written: {os.strerror(number)}; .*{remedy}"
+    with pytest.raises(InputError, match=said), staged_file(tmp_path / "v.csv"):
+        raise OSError(number, os.strerror(number))
+
+
+def test_a_lock_needs_no_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with locked_file(tmp_path / ".lock"):
+        assert (tmp_path / ".lock").exists()
+        with pytest.raises(InputError), locked_file(tmp_path / ".lock"):
+            pass
+    assert not (tmp_path / ".lock").exists()

@@ -94,7 +94,11 @@ def test_extremes_together(name: str) -> None:
         ("dhne", "row_damping", 1e10),
         ("dhne", "replaced", 1e38),
         ("sdne", "nu", 1e300),
-        ("sdne", "attribute_weight", 1e30),
+        *(
+            (name, "attribute_weight", 1e30)
+            for name, cls in sorted(nf.MODELS.items())
+            if hasattr(cls, "attribute_weight")
+        ),
         ("node2vec", "q", 1e-300),
     ],
 )

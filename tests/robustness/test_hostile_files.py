@@ -213,3 +213,26 @@ def test_a_full_disk_is_one_sentence_that_names_the_file(ending: str, tmp_path: 
     assert done.stdout.startswith(f"InputError vectors{ending} cannot be written: "), done.stdout + done.stderr
     assert "File too large" in done.stdout or "the disk took only a part of it" in done.stdout
     assert not list(tmp_path.glob("*vectors*")) and not list(tmp_path.glob(".*"))
+
+
+FULL_INDEX = """
+import resource, sys
+import numpy as np
+from netfold.data.embedding import Embedding
+rng = np.random.default_rng(0)
+index = Embedding([f"n{i}" for i in range(2000)], rng.normal(size=(2000, 40)).astype(np.float32)).index()
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+try:
+    index.save("near.index")
+except ValueError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_full_disk_is_no_bug_where_faiss_writes(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", FULL_INDEX]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60)
+    assert done.stdout == "InputError near.index cannot be written: File too large\n", done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())

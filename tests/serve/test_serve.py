@@ -35,7 +35,7 @@ pytest.importorskip("msgspec")
 import uvicorn
 
 from netfold.serve import answers, app
-from netfold.serve.answers import CompleteQuery, NearestQuery, NodesQuery, PlaceQuery, ScoreQuery, Served
+from netfold.serve.answers import CompleteQuery, NearestQuery, NodesQuery, PlaceQuery, ScoreQuery, Served, UpdateQuery
 from netfold.serve.app import Server, ServerSettings, is_loopback, read_tokens
 
 NAMES = ["Zoë", "a/b", "%2F", "a%2Fb", "nul\0", "日本", "..", "שלום", "🎈", "7", "x y?&#", "b"]
@@ -203,7 +203,8 @@ def test_only_pages_and_names_of_its_own_may_ask(port: int) -> None:
 
 def test_routes_that_are_not_there(port: int) -> None:
     assert ask(port, "GET", "/v1/nothing")[0] == 404
-    assert ask(port, "GET", NEAREST)[0] == 405
+    status, answer = ask(port, "GET", NEAREST)
+    assert status == 405 and "not asked by GET but POST" in answer["error"]
     assert ask(port, "POST", "/v1/models/other/nearest", {"nodes": ["b"]})[0] == 404
     for question in ("place", "complete"):
         body = {"edges": [["new", "b"]]} if question == "place" else {"tuple": ["b", None]}
@@ -393,6 +394,37 @@ def test_pairs_scored_by_paths_need_the_graph(saved: tuple[nf.SDNE, Path], monke
     wanted = pair_scores(served.model, graph, "paths").at(u, v).tolist()
     for _ in range(2):  # the second time from what was kept
         assert served.score(query) == {"score": "paths", "scores": wanted}
+
+
+@pytest.mark.parametrize("chosen", ["paths", None])
+def test_pairs_are_scored_by_the_network_after_a_day(
+    chosen: str | None, saved: tuple[nf.SDNE, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new node could not be scored, and after a node had gone no pair could."""
+    from netfold.evaluate.scores import pair_scores
+
+    shutil.copytree(saved[1], tmp_path / "m")
+    edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
+    first = Served.load("m", tmp_path / "m", graph=nf.Graph.from_edges(edges))
+    if chosen is not None:
+        monkeypatch.setattr(type(first.model), "pair_score_", chosen, raising=False)
+    assert first.score(ScoreQuery(pairs=[("ann", "eve")]))["score"] == (chosen or "decoder")
+    after, _ = first.updated(UpdateQuery([["new", "ann"], ["new", "cid"], ["far", "away"]], ["bob"]))
+    today = nf.Graph.from_edges([("cid", "ann"), ("cid", "dan"), ("dan", "eve"), ("new", "ann"), ("new", "cid")])
+    said = after.score(ScoreQuery(pairs=[("ann", "new"), ("dan", "cid")]))
+    assert said["score"] == (chosen or "cosine")  # the decoder knows no node that came since
+    u, v = today.nodes.positions(["ann", "dan"]), today.nodes.positions(["new", "cid"])
+    wanted = pair_scores(after.model, today, said["score"]).at(u, v)
+    np.testing.assert_allclose(said["scores"], wanted, rtol=1e-5)
+
+
+def test_links_with_and_without_weights_are_placed_together(saved: tuple[nf.SDNE, Path]) -> None:
+    served = Served.load("m", saved[1])
+    mixed = served.place(PlaceQuery([["new", "ann"], ["new", "bob", 2.0]]))
+    alike = served.place(PlaceQuery([["new", "ann", 1.0], ["new", "bob", 2.0]]))
+    assert mixed["nodes"] == ["new"] and np.array_equal(mixed["vectors"], alike["vectors"])
+    with pytest.raises(InputError, match="m is an SDNE, which says nothing of tuples"):
+        served.complete(CompleteQuery(["ann", None]))
 
 
 def test_a_question_of_walks_is_bounded(saved: tuple[nf.SDNE, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -645,8 +677,6 @@ def test_a_day_is_taken_into_an_index(tmp_path: Path) -> None:
     graph = nf.Graph.from_edges([(i, j) for i in range(1, 1500) for j in {int(rng.integers(i)), i - 1}])
     nf.SDNE(dim=4, hidden=(), epochs=1).fit(graph, progress=False).save(tmp_path / "m")
     served = Served.load("m", tmp_path / "m", index="auto")
-    from netfold.serve.answers import NearestQuery, UpdateQuery
-
     after, _ = served.updated(UpdateQuery(edges=[["new", 3], ["new", 4]], gone=[7]))
     assert after.index is not None and not after.index.is_exact and after.embedding.nodes != served.embedding.nodes
     own = {
@@ -805,6 +835,22 @@ def test_vectors_alone_are_served_without_torch_and_sigterm_finishes_what_runs(s
     finally:
         process.kill()
         process.communicate()
+
+
+def test_the_command_says_what_it_cannot_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from command import netfold
+
+    edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
+    model = nf.Spectral(dim=2).fit(edges, progress=False)
+    model.pair_score_ = "paths+walks"
+    model.save(tmp_path / "m.netfold")
+    (tmp_path / "edges.csv").write_text("".join(f"{u},{v}\n" for u, v in edges))
+    monkeypatch.setattr(Server, "run", lambda *_: None)
+    said = netfold("serve", tmp_path / "m.netfold", "--port", 0)
+    assert said.exit_code == 0 and "pairs of m are scored by its vectors and walks" in said.stderr
+    assert "serve with --edges FILE (all other questions are answered)" in said.stderr
+    said = netfold("serve", tmp_path / "m.netfold", "--port", 0, "--edges", tmp_path / "edges.csv")
+    assert said.exit_code == 0 and "serve with" not in said.stderr
 
 
 def test_the_command_refuses(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from netfold.data.text import printable
-from netfold.errors import InputError, TrainingError, is_out_of_memory
+from netfold.errors import InputError, TrainingError, disk_error, is_out_of_memory
 from netfold.io.files import check_writable, staged_file
 
 __all__ = [
@@ -182,7 +182,7 @@ def _verdict(e: Exception) -> tuple[int, str]:
     if isinstance(e, click.ClickException):
         return REFUSED, e.format_message()
     if isinstance(e, OSError):  # a full disk, a folder that went away
-        return REFUSED, f"{e.filename}: {e.strerror}" if e.filename else e.strerror or str(e)
+        return REFUSED, f"{e.filename}: {disk_error(e)}" if e.filename else disk_error(e)
     if is_out_of_memory(e):
         return FAILED, "there is not enough memory for this graph with these options; try fewer dimensions"
     report = "a bug in netfold: please report it; NETFOLD_TRACEBACK=1 shows where"

@@ -59,6 +59,8 @@ def serve(
         served = Served.load(name, path, vectors_only=settings.vectors_only, index=index)
         if edges is not None:
             served.graph = named_as(graph_of(edges, served.embedding.nodes), served.embedding.nodes)
+        if served.without_graph:
+            click.echo(f"{served.without_graph} (all other questions are answered)", err=True)
         return served
 
     # no name here holds what was loaded, so that a newer version can take its memory

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from netfold.cluster.exchange import RankGraph
-from netfold.errors import InputError
+from netfold.errors import InputError, disk_error
 from netfold.io.files import locked_file, read_facts
 from netfold.io.tensors import FORMAT, check_files, check_records, file_facts, tensor_places
 from netfold.learn.checkpoints import check_same_run, is_finite
@@ -63,7 +63,7 @@ class ShardedCheckpoint:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as e:
-                raise InputError(f"{self._folder} cannot be made: {e.strerror}") from None
+                raise InputError(f"{self._folder} cannot be made: {disk_error(e)}") from None
             if (self._folder / "manifest.json").exists():
                 raise InputError(f"{self._folder} is the checkpoint of a run without parts; give another folder")
             for x in self._folder.iterdir():

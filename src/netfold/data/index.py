@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import errno
 import hashlib
 import os
 import warnings
@@ -253,7 +254,7 @@ class Index:
             for i, (name, lists) in enumerate(self._lists.items()):
                 _unmap(lists)
                 file = folder / f"lists-{i}.faiss"
-                faiss.write_index(lists.faiss, str(file))
+                _write_lists(faiss, lists.faiss, file)
                 rows[f"zeros-{i}"] = lists.zeros
                 more = {"probes": lists.probes, "recall": lists.recall, "head": _head(file)}
                 facts["lists"].append({"type": name, "file": file.name, **more})
@@ -324,6 +325,17 @@ def _rows_within(rows: Any, n: int) -> Ints:
 
 def _numbers(facts: Any) -> dict[str, float]:
     return {str(name): float(x) for name, x in facts.items()}
+
+
+def _write_lists(faiss: Any, lists: Any, file: Path) -> None:
+    """faiss writes its file; a full disk is then what it is elsewhere."""
+    try:
+        faiss.write_index(lists, str(file))
+    except RuntimeError as e:
+        full = next((x for x in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(x) in str(e)), None)
+        if full is None:
+            raise
+        raise OSError(full, os.strerror(full)) from None
 
 
 def _unmap(lists: _Lists) -> None:

@@ -105,7 +105,10 @@ def _model(folder: Path, manifest: dict[str, Any]) -> Embedder:
         raise InputError(
             f"{folder} holds a {reprlib.repr(name)}, which is none of {', '.join(sorted(Embedder.models))}"
         )
-    model = cls(**config_from_json(cls, manifest["config"]))
+    try:
+        model = cls(**config_from_json(cls, manifest["config"]))
+    except InputError as e:
+        raise InputError(f"{folder} is damaged, or of another version than {version('netfold')}: {e}") from None
     model.network_ = _check_shapes(model, manifest["graph"], store.tensor_shapes(folder / TENSORS))
     store.check_hashes(folder, manifest["files"])
     tensors = store.read_tensors(folder / TENSORS)

@@ -14,7 +14,7 @@ import re
 import reprlib
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from netfold.data.nodes import Nodes
 from netfold.data.text import listed
-from netfold.errors import InputError
+from netfold.errors import InputError, disk_error
 
 if TYPE_CHECKING:
     from netfold.embedder.embedder import Embedder
@@ -173,7 +173,10 @@ def _write(
     from netfold.io import tensors as store
     from netfold.io.files import sha256, staged_folder
 
-    (folder / "versions").mkdir(exist_ok=True)
+    try:
+        (folder / "versions").mkdir(exist_ok=True)
+    except OSError as e:
+        raise InputError(f"{folder / 'versions'} cannot be made: {disk_error(e)}") from None
     tensors: dict[str, Any] = {f"labels.{k}": v for k, v in delta.names.arrays().items()}
     tensors |= {name: getattr(delta, name) for name in (*_INDEX, "vectors", "weights")}
     if delta.std is not None:
@@ -182,12 +185,16 @@ def _write(
         tensors |= {"rotation": delta.turn[0], "shift": delta.turn[1]}
     facts = {"number": delta.number, "time": delta.time, "labels": delta.names.kind, "facts": delta.facts, **chain}
     facts |= {"how": delta.how} if delta.is_base else {}
-    with staged_folder(folder / "versions" / f"{delta.number:04}", force=force) as stage:
-        if model is not None:
-            save(model, stage / _MODEL)
-            facts["model"] = sha256(stage / _MODEL / "manifest.json")
-        store.write_tensors(stage / _FILE, tensors)
-        store.write_manifest(stage, "version", facts, [stage / _FILE])
+    try:
+        with staged_folder(folder / "versions" / f"{delta.number:04}", force=force) as stage:
+            if model is not None:
+                save(model, stage / _MODEL)
+                facts["model"] = sha256(stage / _MODEL / "manifest.json")
+            store.write_tensors(stage / _FILE, tensors)
+            store.write_manifest(stage, "version", facts, [stage / _FILE])
+    finally:
+        with suppress(OSError):  # where none was written the model is as before; a folder that holds one stays
+            (folder / "versions").rmdir()
 
 
 def _hash_of(folder: Path, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import hashlib
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from netfold.errors import InputError
+from netfold.errors import InputError, disk_error
 
 try:
     import fcntl
@@ -60,8 +61,9 @@ def locked_file(path: Path) -> Iterator[None]:
         yield
         return
     try:
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        with contextlib.suppress(OSError):  # a full disk; who holds it is a help to others, and no more
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
         yield
     finally:
         path.unlink(missing_ok=True)
@@ -134,7 +136,7 @@ def check_writable(path: Path, *, force: bool = False) -> None:
     except FileNotFoundError:
         pass
     except OSError as e:
-        raise InputError(f"{path} cannot be written: {e.strerror or e}") from None
+        raise InputError(f"{path} cannot be written: {disk_error(e)}") from None
 
 
 def check_room(path: Path, size: int) -> None:
@@ -361,7 +363,7 @@ def _staging(path: Path) -> Iterator[Path]:
         stage, fd = _locked_stage(path)
         yield stage
     except OSError as e:
-        reason = e.strerror or f"the disk took only a part of it ({e})"  # numpy's own words for a full disk
+        reason = disk_error(e) if e.strerror else f"the disk took only a part of it ({e})"  # numpy's words when full
         raise InputError(f"{path} cannot be written: {reason}") from e
     finally:
         if stage is not None and not _holds_the_only_copy(stage, path):

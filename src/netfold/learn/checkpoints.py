@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from netfold.errors import InputError
+from netfold.errors import InputError, disk_error
 from netfold.io.files import check_free, check_room, locked_file, staged_file
 from netfold.io.tensors import (
     FORMAT,
@@ -69,7 +69,7 @@ class Checkpoint:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            raise InputError(f"{self._folder} cannot be made: {e.strerror}") from None
+            raise InputError(f"{self._folder} cannot be made: {disk_error(e)}") from None
         check_free(self._folder / _LOCK)
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -18,6 +19,7 @@ import numpy as np
 from netfold.data.embedding import Embedding
 from netfold.data.index import Index
 from netfold.data.nodes import Nodes
+from netfold.data.text import type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -295,17 +297,33 @@ class Served:
         if self.model is None:
             raise InputError(f"{self.name} is served as vectors alone, which say nothing of {what}; serve the model")
         if not hasattr(self.model, method):
-            raise InputError(f"{self.name} is a {type(self.model).__name__}, which says nothing of {what}")
+            raise InputError(f"{self.name} is {type_in_words(self.model)}, which says nothing of {what}")
         return self.model
 
     @property
     def _pair_score(self) -> str:
         """What pairs are scored by."""
         name = getattr(self.model, "pair_score_", None)
+        if name in (None, "decoder") and self.graph is not None and hasattr(self.model, "pair_decoder"):
+            return self._own_score
         if name is not None:
             return str(name)
-        decodes = self.graph is not None and hasattr(self.model, "pair_decoder")
-        return "w2" if self.embedding.std is not None else "decoder" if decodes else "cosine"
+        return "w2" if self.embedding.std is not None else "cosine"
+
+    @property
+    def without_graph(self) -> str:
+        """What is missing where pairs are scored by a graph that was not given; empty where nothing is."""
+        name = self._pair_score
+        if self.graph is not None or self.model is None or name not in _OF_GRAPH:
+            return ""
+        return f"pairs of {self.name} are scored by {_OF_GRAPH[name]}, which reads the graph; serve with --edges FILE"
+
+    @functools.cached_property
+    def _own_score(self) -> str:
+        """The decoder, unless nodes came since the fit, of which it knows nothing."""
+        from netfold.evaluate.scores import own_score
+
+        return own_score(self.model)
 
     def _pair_scores(self, left: list[Any], right: list[Any]) -> tuple[str, Any]:
         own, name = self.embedding, self._pair_score
@@ -324,13 +342,12 @@ class Served:
         from netfold.evaluate.scores import pair_scores
 
         if self.graph is None:
-            raise InputError(
-                f"pairs of {self.name} are scored by {_OF_GRAPH[name]}, which reads the graph; serve with --edges"
-            )
+            raise InputError(self.without_graph)
         with self._busy:
             if name not in self._scores:
-                self._scores[name] = pair_scores(self.model, self.graph, name)
-            scores, nodes = self._scores[name], self.graph.nodes
+                graph = self._network(self.graph)
+                self._scores[name] = pair_scores(self.model, graph, name), graph.nodes
+            scores, nodes = self._scores[name]
             most = max(1, _MOST_WALKED // max(1, cost_of(scores)))
             if len(set(left)) > most:
                 raise InputError(
@@ -338,6 +355,15 @@ class Served:
                     f"a pair; ask about pairs of at most {most} first nodes at a time"
                 )
             return scores.at(nodes.positions(left), nodes.positions(right))
+
+    def _network(self, graph: Graph) -> Graph:
+        """A graph with what came and went since the fit, without nodes that have no vector yet."""
+        from netfold.embedder.evolving import Evolving
+
+        if isinstance(self.model, Evolving):
+            graph = self.model.network(graph)
+        placed = self.embedding.nodes.find(graph.nodes) >= 0
+        return graph if placed.all() else graph.subgraph(np.flatnonzero(placed))
 
     def _later(self, model: Any, edges: list[list[Any]]) -> Any:
         if model.reads == "hypergraph":
@@ -349,6 +375,8 @@ class Served:
             if len(edge) not in (2, 3) or (len(edge) == 3 and type(edge[2]) not in (int, float)):
                 raise InputError(f"a link is [node, node] or [node, node, weight]; link {len(rows) + 1} is neither")
             rows.append((_as_node(edge[0]), _as_node(edge[1]), *edge[2:]))
+        if any(len(row) == 3 for row in rows):  # a link without a weight weighs 1
+            rows = [(*row, 1.0)[:3] for row in rows]
         directed = bool(getattr(model, "graph_facts_", {}).get("directed", False))
         return Graph.from_edges(rows, directed=directed)
 

@@ -416,7 +416,7 @@ class Server:
     async def _body(self, request: Request) -> bytes:
         """All of a question, as long as it may be, within a third of the time for an answer."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise _Refusal(415, "a question is JSON: Content-Type: application/json")
+            raise _Refusal(415, "a question is JSON, and says so: it needs the header Content-Type: application/json")
         length, most = request.headers.get("content-length", "0"), self.settings.most_bytes
         too_long = _Refusal(413, f"a question has {most:,} bytes at most", Connection="close")
         if not length.isdecimal() or int(length[:20]) > most:
@@ -720,5 +720,6 @@ def _place(e: BaseException) -> str:
 
 async def _no_route(request: Request, e: Exception) -> Response:
     status, headers = (e.status_code, e.headers) if isinstance(e, HTTPException) else (500, None)
-    said = _error("there is no such route; /openapi.json lists them")
-    return Response(said, status, headers, media_type="application/json")
+    methods = (headers or {}).get("Allow")
+    said = "there is no such route" if methods is None else f"this route is not asked by {request.method} but {methods}"
+    return Response(_error(f"{said}; /openapi.json lists the routes"), status, headers, media_type="application/json")

@@ -17,7 +17,7 @@ import netfold as nf
 from netfold import plot, report
 from netfold.data.nodes import Nodes
 from netfold.data.text import text_table
-from netfold.errors import InputError
+from netfold.errors import InputError, disk_error
 
 __all__ = ["EXAMPLES", "Example", "run_demo"]
 
@@ -285,7 +285,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise InputError(f"the folder {folder} cannot be made: {e.strerror}") from None
+        raise InputError(f"the folder {folder} cannot be made: {disk_error(e)}") from None
 
 
 def _say(*paragraphs: str) -> None:

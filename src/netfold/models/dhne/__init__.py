@@ -233,6 +233,7 @@ class DHNE(Embedder["DHNENetwork"]):
         "γ: of the attributes of nodes beside their rows of A, where there are any; at 1 the two have the same part in "
         "what an encoder reads (the same mean square length), at 0 attributes are not read",
         at_least=0,
+        below=1e10,
     )
     optimizer: str = option("adam", "how to descend; the chapter uses sgd", choices=("adam", "sgd", "row_adagrad"))
     lr: float | None = training(

@@ -114,6 +114,7 @@ class DRNE(Embedder["DRNENetwork"]):
         "γ: of the attributes of neighbors beside their vectors, where the graph has any; scaled attributes of a node "
         "have a mean square length of 1; at 0 they are not read",
         at_least=0,
+        below=1e10,
     )
     lr: float = training("lr", default=0.0025, help="learning rate of Adam")
     schedule: str = training("schedule")

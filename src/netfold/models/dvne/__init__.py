@@ -118,6 +118,7 @@ class DVNE(Embedder["DVNENetwork"]):
         "γ: of the graph's attributes beside its links, where it has any; at 1 the two have the same part in a row "
         "(the same mean square length), at 0 attributes are not read",
         at_least=0,
+        below=1e10,
     )
     widen: bool = option(
         True,

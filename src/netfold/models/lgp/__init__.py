@@ -108,6 +108,7 @@ class LGPEmbedder(Embedder[P], abstract=True):
         "γ: of the graph's attributes X, where it has any, in the kernel K + γ X Xᵀ, by which a new node without links "
         "has a place too; at 0 they are not read",
         at_least=0,
+        below=1e10,
     )
 
     known_: Known | None = dataclasses.field(init=False, default=None)

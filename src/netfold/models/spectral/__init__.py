@@ -116,7 +116,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis | StepBlocks"]):
     steps: int = option(16, "averages over a node and its neighbors, for propagation: fewer for nearness", at_least=1)
     powers: int = option(2, "k: averages of attributes over neighbors, for smoothed", at_least=0, below=33)
     attribute_weight: float = option(
-        0.5, "γ, for attributes: their part in a row (mean square length), that of links being 1", above=0
+        0.5, "γ, for attributes: their part in a row (mean square length), that of links being 1", above=0, below=1e10
     )
     window: int = option(
         1,
