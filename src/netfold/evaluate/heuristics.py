@@ -150,7 +150,7 @@ def paths_of_three(near: sparse.csr_array) -> RowScores:
 
 
 def _walk_sums(step: sparse.csr_array, rows: Ints, longest: int) -> npt.NDArray[np.float32]:
-    """Some rows of Σ_{l ≤ longest} step^l, `step` symmetric: m x n; by Horner's rule, a product and an addition a step."""
+    """Some rows of Σ_{l ≤ longest} step^l, `step` symmetric, by Horner's rule: m x n."""
     sums = np.empty((len(rows), step.shape[0]), np.float32)
     for part in _columns(len(rows)):
         starts = rows[part], np.arange(len(rows[part]))
