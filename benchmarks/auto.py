@@ -352,9 +352,9 @@ def methods(task: str, seed: int, budgets: list[str]) -> Iterator[tuple[str, Cal
 def run(data: str, task: str, seed: int, name: str, method: Callable[[Question], Any]) -> dict[str, Any]:
     """One cell."""
     cell: dict[str, Any] = {"data": data, "task": task, "seed": seed, "method": name, "rules": rules(task)}
-    question = Question(data, task, seed)
-    start = time.process_time()
     try:
+        question = Question(data, task, seed)
+        start = time.process_time()
         with Meter() as meter:
             model, said = method(question)
             figure = question.figure(model) if name in HEURISTICS else None

@@ -49,7 +49,7 @@ def test_1_there_are_at_most_12_names_at_the_top() -> None:
     assert len(names | {"serve"}) <= 12
 
 
-MOST_FILES = 217
+MOST_FILES = 220
 """Of modules. The plan is about 130; new rooms bring new ones, and the rest is not to grow."""
 
 

@@ -76,14 +76,14 @@ def personalised_pagerank(near: sparse.csr_array) -> RowScores:
     """
     degrees = np.diff(near.indptr).astype(np.float64)
     roots = np.sqrt(degrees)
-    step = _single(sparse.diags_array(inverse_roots(degrees)) @ near @ sparse.diags_array(inverse_roots(degrees)))
-    weights = _RETURN * (1 - _RETURN) ** np.arange(_WALK + 1)
+    inverse = sparse.diags_array(inverse_roots(degrees))
+    step = _single((1 - _RETURN) * (inverse @ near @ inverse))
 
     def rows(rows: Ints) -> Tensor:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = roots / roots[rows, None]
             both = np.where((degrees > 0) & (degrees[rows, None] > 0), (ratio + 1 / ratio) / 2, 0)
-        return torch.from_numpy(_walk_sums(step, rows, weights) * both.astype(np.float32))
+        return torch.from_numpy(_walk_sums(step, rows, _WALK) * (_RETURN * both).astype(np.float32))
 
     return RowScores(rows, near.shape[0], cost=_WALK * near.nnz)
 
@@ -112,15 +112,14 @@ def katz(near: sparse.csr_array) -> RowScores:
     """Σ_{1 ≤ l ≤ 10} β^l (A^l)_ij, walks of all lengths, with β = 1 / 2λ₁ of the largest eigenvalue of A."""
 
     @cache  # the eigenvalue is not looked for unless a row is wanted
-    def prepared() -> tuple[sparse.csr_array, npt.NDArray[Any]]:
+    def step() -> sparse.csr_array:
         largest = largest_eigenpair(near)[0] if near.nnz else 1.0
-        weights = (_KATZ / max(largest, 1.0)) ** np.arange(_KATZ_WALK + 1)
-        weights[0] = 0
-        return _single(near), weights
+        return _single(_KATZ / max(largest, 1.0) * near)
 
     def rows(rows: Ints) -> Tensor:
-        step, weights = prepared()
-        return torch.from_numpy(_walk_sums(step, rows, weights))
+        sums = _walk_sums(step(), rows, _KATZ_WALK)
+        sums[np.arange(len(rows)), rows] -= 1  # the walk of no steps
+        return torch.from_numpy(sums)
 
     return RowScores(rows, near.shape[0], cost=_KATZ_WALK * near.nnz)
 
@@ -150,17 +149,17 @@ def paths_of_three(near: sparse.csr_array) -> RowScores:
     return RowScores(rows, n, cost=2 * near.nnz)
 
 
-def _walk_sums(step: sparse.csr_array, rows: Ints, weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """Some rows of Σ_l weights[l] step^l, `step` symmetric: m x n."""
+def _walk_sums(step: sparse.csr_array, rows: Ints, longest: int) -> npt.NDArray[np.float32]:
+    """Some rows of Σ_{l ≤ longest} step^l, `step` symmetric, by Horner's rule: m x n."""
     sums = np.empty((len(rows), step.shape[0]), np.float32)
     for part in _columns(len(rows)):
-        walks = np.zeros((step.shape[0], len(rows[part])), np.float32)
-        walks[rows[part], np.arange(walks.shape[1])] = 1
-        total = np.float32(weights[0]) * walks
-        for weight in weights[1:]:
+        starts = rows[part], np.arange(len(rows[part]))
+        walks = np.zeros((step.shape[0], len(starts[1])), np.float32)
+        walks[starts] = 1
+        for _ in range(longest):
             walks = step @ walks
-            total += np.float32(weight) * walks
-        sums[part] = total.T
+            walks[starts] += 1
+        sums[part] = walks.T
     return sums
 
 
