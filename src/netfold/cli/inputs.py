@@ -212,8 +212,8 @@ def say_reading(path: str, reading: Reading | HyperedgeReading | None, graph: Gr
     """Say on standard error what was read; --quiet leaves that out, unless something about it is not certain."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and bool(context.params.get("quiet"))
-    doubts = ("undecided", "shared", "missing", "twins", "direction_lost", "alike", "measures")
-    uncertain = any(getattr(reading, doubt, False) for doubt in doubts)
+    unsure = ("undecided", "shared", "missing", "twins", "direction_lost", "alike", "measures")
+    uncertain = any(getattr(reading, fact, False) for fact in unsure)
     if reading is None or (quiet and not uncertain):
         return
     line = f"read {path}: {reading}{_sides(graph)}"

@@ -195,8 +195,8 @@ class HyperedgeReading:
         notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
         line = "; line 1 is a header" if self.header else ""
-        doubts = "".join(f"; {said}" for said in (self.alike_said, self.measures_said) if said)
-        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}{doubts}"
+        unsure = "".join(f"; {said}" for said in (self.alike_said, self.measures_said) if said)
+        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}{unsure}"
 
     @property
     def measures_said(self) -> str:
@@ -224,8 +224,8 @@ class HyperedgeReading:
             "roles": list(self.roles), "passed_over": list(self.passed_over), "rows": self.rows, "edges": self.edges,
             "time": self.time, "files": self.files, "header": self.header,
         }  # fmt: skip
-        doubts = {"alike": self.alike, "measures": self.measures}
-        return facts | {name: list(columns) for name, columns in doubts.items() if columns}
+        unsure = {"alike": self.alike, "measures": self.measures}
+        return facts | {name: list(columns) for name, columns in unsure.items() if columns}
 
 
 _Column = npt.NDArray[Any]
